@@ -1,0 +1,1 @@
+"""Small real and generated data that come in the box; NumPy arrays, no network."""
