@@ -1,0 +1,133 @@
+# The only commands a newcomer needs. Each does all its own set-up: it asks for python3,
+# builds .venv (with uv where uv is found, else with venv and pip), installs, compiles the
+# kernels once, and then does its job. A stamp in .venv remembers every finished step, so
+# that a second run starts at once and an interrupted one goes on where it stopped.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+UV := $(shell command -v uv 2>/dev/null)
+
+# make lab FLAGS="--no-browser --port 9000" hands its flags to JupyterLab.
+FLAGS ?=
+START := notebooks/00-knob-board.ipynb
+# make test BROWSER=required fails where no Chromium is found; auto leaves its tests out.
+BROWSER ?= auto
+CHROMIUM := $(shell command -v chromium || command -v chromium-browser || \
+  command -v google-chrome)
+PYTEST := $(BIN)/python -m pytest
+
+SHARED := $(shell find widgets/share widgets/etc -type f 2>/dev/null)
+COMPILED := $(wildcard minimx/kernels/*.py minimx/kernels/cpu/*.py minimx/ops/*.py)
+
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help lab test lint unit notebooks browser book bench bench-peers compat clean \
+  spotless
+
+help:
+	@echo "make lab      open the course in JupyterLab"
+	@echo "make test     lint, types, floors, unit tests, notebooks, browser tests"
+	@echo "make book     write the book's generated pages"
+	@echo "make bench    time minimx against its peers (make bench-peers fetches them)"
+	@echo "make compat   run the same programs under minimx and under MXNet 1.9.1"
+	@echo "make clean    remove caches; make spotless removes .venv as well"
+
+# -- jobs -------------------------------------------------------------------------------
+
+# The environment comes first on PATH, so that the kernels find its mpiexec and its tools.
+lab: $(STAMPS)/lab $(STAMPS)/compiled
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m jupyterlab \
+	  --ServerApp.root_dir="$(CURDIR)" --LabApp.default_url="/lab/tree/$(START)" \
+	  $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(FLAGS)
+
+test: lint unit notebooks browser
+
+lint: $(STAMPS)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(STAMPS)/test $(STAMPS)/compiled
+	$(PYTEST) -q -m "not browser"
+
+notebooks: $(STAMPS)/test $(STAMPS)/compiled
+	$(PYTEST) -q --nbval --nbval-current-env --nbval-cell-timeout=240 \
+	  --nbval-sanitize-with notebooks/sanitize.cfg notebooks
+
+browser: $(STAMPS)/test $(STAMPS)/compiled
+ifneq ($(CHROMIUM),)
+	CHROMIUM="$(CHROMIUM)" $(PYTEST) -q -m browser tests/browser
+else ifeq ($(BROWSER),required)
+	@echo "No Chromium was found, and BROWSER=required asks for the browser tests."
+	@echo "On Debian and Ubuntu: apt-get install chromium fonts-dejavu-core"
+	@exit 1
+else
+	@echo "The browser tests were left out: no Chromium was found on this machine."
+	@echo "On Debian and Ubuntu: apt-get install chromium fonts-dejavu-core"
+endif
+
+bench: $(STAMPS)/test $(STAMPS)/compiled
+	$(BIN)/python -m tests.benchmarks $(FLAGS)
+
+bench-peers: $(STAMPS)/test
+	$(BIN)/python -m tests.benchmarks --install-peers $(FLAGS)
+
+compat: $(STAMPS)/test $(STAMPS)/compiled
+	$(BIN)/python -m tests.compat $(FLAGS)
+
+clean:
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \
+	  .import_linter_cache
+	find . -name __pycache__ -not -path "./$(VENV)/*" -prune -exec rm -rf {} +
+
+spotless: clean
+	rm -rf $(VENV)
+
+# -- set-up, one stamp a step ------------------------------------------------------------
+
+define TOO_OLD
+$(PYTHON) is missing or older than Python 3.11, which minimx needs.
+Install a newer Python, or name one: make lab PYTHON=python3.12
+endef
+define NO_VENV
+$(PYTHON) -m venv did not work; its own message stands above.
+On Debian and Ubuntu: apt-get install python3-venv; anywhere: install uv and try again.
+endef
+export TOO_OLD NO_VENV
+
+# An environment that works is kept; one that an interruption left half made is not.
+$(STAMPS)/venv:
+	@if ! $(BIN)/python -c "" 2>/dev/null; then \
+	  rm -rf $(VENV); \
+	  if $(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null; \
+	  then wanted=$(PYTHON); elif [ -n "$(UV)" ]; then wanted=">=3.11"; \
+	  else echo "$$TOO_OLD"; exit 1; fi; \
+	  echo "Making $(VENV)"; \
+	  if [ -n "$(UV)" ]; then uv venv --quiet --python "$$wanted" $(VENV); \
+	  else $(PYTHON) -m venv $(VENV) \
+	    || { rm -rf $(VENV); echo "$$NO_VENV"; exit 1; }; \
+	  fi; \
+	fi
+	@mkdir -p $(STAMPS) && touch $@
+
+# $(call INSTALL,extra): uv takes seconds, pip a minute or two.
+ifneq ($(UV),)
+INSTALL = uv pip install --quiet --python $(BIN)/python -e ".[$(1)]"
+else
+INSTALL = { $(BIN)/python -m pip --version >/dev/null 2>&1 \
+    || $(BIN)/python -m ensurepip >/dev/null; } \
+  && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(1)]"
+endif
+
+$(STAMPS)/lab $(STAMPS)/test: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml $(SHARED)
+	@echo "Installing minimx and its extra [$*] into $(VENV)"
+	@$(call INSTALL,$*)
+	@touch $@
+
+# The first compilation shows its progress; numba keeps the result on disk.
+$(STAMPS)/compiled: $(STAMPS)/venv pyproject.toml $(COMPILED)
+	@$(BIN)/minimx compile
+	@touch $@
