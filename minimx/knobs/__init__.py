@@ -1,0 +1,36 @@
+"""Every environment variable as one typed, documented, live knob.
+
+    from minimx.knobs import knobs
+
+    knobs.MXNET_ENGINE_TYPE                         # read
+    knobs.set(MXNET_ENGINE_TYPE="NaiveEngine")      # turn, all or nothing
+    with knobs(MXNET_GPU_MEM_POOL_TYPE="Round"):    # turn for the length of a block
+        ...
+    knobs.describe("MXNET_GPU_MEM_POOL_RESERVE")    # what it means
+    knobs.watch("MXNET_ENGINE_TYPE", callback)      # be told
+
+Start values come from `os.environ` when this package is imported, and a turned knob is
+written back there, so that child processes inherit it. A knob is one declaration
+(`declarations/`); the rooms it moves come here and watch, never the other way round.
+"""
+
+from __future__ import annotations
+
+from minimx.knobs.declarations import DECLARATIONS
+from minimx.knobs.knob import Knob, KnobWarning, PlannedKnobWarning
+from minimx.knobs.presets import PRESETS, Preset
+from minimx.knobs.registry import Knobs
+
+__all__ = [
+    "PRESETS",
+    "Knob",
+    "KnobWarning",
+    "Knobs",
+    "PlannedKnobWarning",
+    "Preset",
+    "knobs",
+    "sync_from_environ",
+]
+
+knobs = Knobs(DECLARATIONS)
+sync_from_environ = knobs.sync_from_environ

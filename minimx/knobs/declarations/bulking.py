@@ -1,0 +1,176 @@
+"""Knobs of bulking: how many operations are handed to the engine as one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from minimx.knobs.knob import Knob
+
+GROUP = "bulking"
+
+declare = partial(Knob, group=GROUP)
+graphs = partial(declare, planned_in="graph replay")
+
+KNOBS = (
+    declare(
+        name="MXNET_EXEC_BULK_EXEC_TRAIN",
+        sources=(
+            "env-vars-1.x.md:91",
+            "env-vars-2.0.md:161",
+            "performance-tips.md:294",
+        ),
+        type="bool",
+        default=True,
+        status="live",
+        meaning=(
+            "Whether operations are joined while training. Joined operations reach the "
+            "engine as one: less bookkeeping for each, but all of them wait for all of "
+            "their inputs and show as one bar in the timeline. It acts on the backward "
+            "pass of recorded code, and will act on graphs when there are graphs. "
+            "MXNet looks at it once, here every pass does."
+        ),
+        observable="How many operations a backward pass pushes to the engine.",
+    ),
+    declare(
+        name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
+        sources=(
+            "env-vars-1.x.md:94",
+            "env-vars-2.0.md:164",
+            "performance-tips.md:294",
+        ),
+        type="int",
+        default=15,
+        low=0,
+        high=100_000,
+        unit="operations",
+        status="live",
+        meaning=(
+            "The most operations that are joined into one while training. It is the "
+            "default of the two knobs for the forward and the backward pass. Larger "
+            "means less overhead and less overlap, of computing with communication "
+            "above all; 0 and 1 join nothing."
+        ),
+        observable="How many operations a backward pass pushes to the engine.",
+    ),
+    declare(
+        name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD",
+        sources=(
+            "env-vars-1.x.md:97",
+            "env-vars-2.0.md:167",
+        ),
+        type="int",
+        default=15,
+        follows="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
+        low=0,
+        high=100_000,
+        unit="operations",
+        status="live",
+        meaning=(
+            "The most operations that are joined into one in the forward pass while "
+            "training. Unless set, it is `MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN`. "
+            "Code that is not a graph is joined in its forward pass only inside "
+            "`minimx.engine.bulk(n)`; there this knob is the n that is used when none "
+            "is given."
+        ),
+        observable="The number of operations pushed inside `minimx.engine.bulk()`.",
+    ),
+    declare(
+        name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
+        sources=(
+            "env-vars-1.x.md:100",
+            "env-vars-2.0.md:170",
+        ),
+        type="int",
+        default=15,
+        follows="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
+        low=0,
+        high=100_000,
+        unit="operations",
+        status="live",
+        meaning=(
+            "The most operations that are joined into one in the backward pass. Unless "
+            "set, it is `MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN`. It is a knob of its own "
+            "because joined backward operations release their gradients late, and "
+            "with them the communication between devices."
+        ),
+        observable="How many operations a backward pass pushes to the engine.",
+    ),
+    declare(
+        name="MXNET_EXEC_BULK_EXEC_INFERENCE",
+        sources=(
+            "env-vars-1.x.md:88",
+            "env-vars-2.0.md:158",
+            "performance-tips.md:294",
+        ),
+        type="bool",
+        default=True,
+        scope="bind",
+        planned_in="graph execution",
+        meaning=(
+            "Whether a graph that only predicts runs as one operation of the engine. "
+            "That removes the bookkeeping between its nodes, and with it their bars in "
+            "the timeline."
+        ),
+        observable="The number of operations pushed per prediction.",
+    ),
+    graphs(
+        name="MXNET_ENABLE_CUDA_GRAPHS",
+        sources=("env-vars-2.0.md:173",),
+        type="bool",
+        default=False,
+        meaning=(
+            "Record the kernels of a static graph once and launch the recording "
+            "afterwards. The first call runs normally, the second records, later ones "
+            "replay and save most of the launch overhead. Needs a graph hybridized "
+            "with static_alloc and static_shape. MXNet uses CUDA graphs for it; the "
+            "simulated GPU will model the launch cost."
+        ),
+        observable="Time of the first, second and third call of a static graph.",
+    ),
+    graphs(
+        name="MXNET_CUDA_GRAPHS_VERBOSE",
+        sources=("env-vars-2.0.md:177",),
+        type="bool",
+        default=False,
+        meaning=(
+            "Report what is recorded and replayed when CUDA graphs are on. One line "
+            "per recording, with the operators that had to stay outside."
+        ),
+        observable="Log lines per recorded graph.",
+    ),
+    graphs(
+        name="MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES",
+        sources=("env-vars-2.0.md:180",),
+        type="int",
+        default=0,
+        low=0,
+        unit="lines",
+        meaning="The most lines that the recording of CUDA graphs may log.",
+        observable="The number of log lines.",
+    ),
+    graphs(
+        name="MXNET_CUDA_GRAPHS_DBG_FILE",
+        sources=("env-vars-2.0.md:183",),
+        type="path",
+        default="",
+        meaning=(
+            "Prefix of the dot files in which recorded graphs are written, none if "
+            "empty. MXNet's page shows a point before the number of the graph in the "
+            "file name, its code writes a hyphen; minimx will follow the code."
+        ),
+        observable="One dot file per recorded graph.",
+    ),
+    graphs(
+        name="MXNET_CUDA_GRAPHS_DBG_FILE_FLAGS",
+        sources=("env-vars-2.0.md:186",),
+        type="int",
+        default=-1,
+        default_words="everything",
+        low=-1,
+        meaning=(
+            "Which details the dot files of recorded graphs contain, as a sum of bits. "
+            "The bits are those of CUDA's own debug print; unset means all of them."
+        ),
+        observable="The size of a dot file.",
+    ),
+)

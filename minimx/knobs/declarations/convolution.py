@@ -1,0 +1,207 @@
+"""Knobs of the convolution tuner and of the GPU libraries it stands for."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from minimx.knobs.knob import Knob
+
+GROUP = "convolution and GPU libraries"
+
+declare = partial(Knob, group=GROUP, planned_in="convolution tuner")
+precision = partial(declare, planned_in="mixed precision")
+
+KNOBS = (
+    declare(
+        name="MXNET_CUDNN_AUTOTUNE_DEFAULT",
+        sources=(
+            "env-vars-0.x.md:60",
+            "env-vars-1.x.md:201",
+            "env-vars-2.0.md:306",
+            "performance-tips.md:144",
+        ),
+        type="int",
+        default=1,
+        low=0,
+        high=2,
+        defaults_by_document={"0.x": "0", "1.x": "1", "2.0": "1"},
+        meaning=(
+            "How convolution layers choose their algorithm. 0 takes the first that the "
+            "heuristic offers, 1 times those that fit into the layer's workspace, 2 "
+            "times all of them. A layer's own `cudnn_tune` wins. In MXNet 1.5 to 1.9 "
+            "the workspace test of Convolution is inverted, so that 1 is the hungry "
+            "one there. minimx will tune its own algorithms, on every device."
+        ),
+        observable="Time of the first call and of later calls; megabytes of workspace.",
+    ),
+    declare(
+        name="MXNET_CUDNN_HEUR_MODE",
+        sources=("env-vars-2.0.md:314",),
+        type="int",
+        default=1,
+        low=0,
+        high=1,
+        defaults_by_document={"2.0": "1 from cuDNN 8.1 on, 0 before"},
+        meaning=(
+            "How candidates are ordered before any is timed. 0 is a fixed decision "
+            "rule, 1 a model of cost fitted to measurements, which copes better with "
+            "unusual shapes."
+        ),
+        observable="How often the first candidate is also the fastest.",
+    ),
+    declare(
+        name="MXNET_CUDNN_ALGO_VERBOSE_LEVEL",
+        sources=("env-vars-2.0.md:320",),
+        type="int",
+        default=0,
+        low=0,
+        high=2,
+        meaning=(
+            "How much to print about the choice of algorithm. 1 prints the chosen one "
+            "with its workspace and its numerical notes, 2 prints all candidates with "
+            "their times and a star at the chosen one."
+        ),
+        observable="Lines per convolution layer.",
+    ),
+    precision(
+        name="MXNET_CUDA_ALLOW_TENSOR_CORE",
+        sources=(
+            "env-vars-1.x.md:209",
+            "env-vars-2.0.md:331",
+        ),
+        type="bool",
+        default=True,
+        meaning=(
+            "Allow matrix units that multiply with fewer digits. MXNet can change it "
+            "only once per process. minimx will model the shorter mantissa on the "
+            "simulated GPU."
+        ),
+        observable="Error and modelled time of a float16 product.",
+    ),
+    precision(
+        name="MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION",
+        sources=(
+            "env-vars-1.x.md:215",
+            "env-vars-2.0.md:338",
+        ),
+        type="bool",
+        default=False,
+        meaning=(
+            "Let float32 inputs be rounded to float16 so that the matrix units can "
+            "take them. Only with `MXNET_CUDA_ALLOW_TENSOR_CORE`."
+        ),
+        observable="The error of a float32 convolution.",
+    ),
+    declare(
+        name="MXNET_CUDNN_ALLOW_REDUCED_PRECISION_REDUCTION",
+        sources=("env-vars-2.0.md:344",),
+        type="bool",
+        default=True,
+        meaning=(
+            "Allow algorithms that add in a narrower type than they multiply. Off, "
+            "they are no candidates."
+        ),
+        observable="The chosen algorithm and its error.",
+    ),
+    declare(
+        name="MXNET_CUDNN_ALLOW_FFT",
+        sources=("env-vars-2.0.md:349",),
+        type="bool",
+        default=True,
+        meaning=(
+            "Allow convolution by Fourier transform. It pays for large windows, needs "
+            "much workspace, and rounds differently."
+        ),
+        observable="The chosen algorithm for windows of 3 by 3 and 11 by 11.",
+    ),
+    declare(
+        name="MXNET_CUDNN_ALLOW_WINOGRAD",
+        sources=("env-vars-2.0.md:354",),
+        type="bool",
+        default=True,
+        meaning=(
+            "Allow Winograd's convolution, which trades multiplications for additions. "
+            "Fast for windows of 3 by 3, with a slightly larger rounding error."
+        ),
+        observable="The chosen algorithm and the largest error.",
+    ),
+    declare(
+        name="MXNET_CUDNN_DISABLED_CONV_FWD_ENGINES",
+        sources=("env-vars-2.0.md:359",),
+        type="intlist",
+        default=(),
+        low=0,
+        meaning=(
+            "Numbers of algorithms that the forward convolution must not use. The "
+            "verbose level prints the numbers."
+        ),
+        observable="The chosen algorithm after the winner was disabled.",
+    ),
+    declare(
+        name="MXNET_CUDNN_DISABLED_CONV_DGRAD_ENGINES",
+        sources=("env-vars-2.0.md:363",),
+        type="intlist",
+        default=(),
+        low=0,
+        meaning="Numbers of algorithms that the data gradient must not use.",
+        observable="The chosen algorithm after the winner was disabled.",
+    ),
+    declare(
+        name="MXNET_CUDNN_DISABLED_CONV_WGRAD_ENGINES",
+        sources=("env-vars-2.0.md:367",),
+        type="intlist",
+        default=(),
+        low=0,
+        meaning="Numbers of algorithms that the weight gradient must not use.",
+        observable="The chosen algorithm after the winner was disabled.",
+    ),
+    declare(
+        name="MXNET_ENFORCE_DETERMINISM",
+        sources=(
+            "env-vars-1.x.md:247",
+            "env-vars-2.0.md:402",
+        ),
+        type="bool",
+        default=False,
+        status="live",
+        planned_in="",
+        meaning=(
+            "Use only algorithms that give the same bits every time. Kernels that add "
+            "in an order which depends on the number of threads or on timing are "
+            "replaced by ones with a fixed order, and an operator that has no such "
+            "kernel refuses to run. MXNet asks it only for cuDNN convolutions and for "
+            "max pooling; it does not touch random seeds there or here."
+        ),
+        observable="The bits of a large sum for different numbers of threads.",
+    ),
+    declare(
+        name="MXNET_CUDA_LIB_CHECKING",
+        sources=(
+            "env-vars-1.x.md:220",
+            "env-vars-2.0.md:371",
+        ),
+        type="bool",
+        default=True,
+        planned_in="CUDA devices",
+        meaning=(
+            "Warn when the CUDA library is older than, or different from, the one that "
+            "was built against."
+        ),
+        observable="A warning when an old version is pretended.",
+    ),
+    declare(
+        name="MXNET_CUDNN_LIB_CHECKING",
+        sources=(
+            "env-vars-1.x.md:225",
+            "env-vars-2.0.md:376",
+        ),
+        type="bool",
+        default=True,
+        planned_in="CUDA devices",
+        meaning=(
+            "Warn when the cuDNN library is older than, or different from, the one "
+            "that was built against."
+        ),
+        observable="A warning when an old version is pretended.",
+    ),
+)

@@ -1,0 +1,106 @@
+"""Knobs that only minimx has."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+
+from minimx.knobs.knob import Knob
+
+GROUP = "minimx"
+
+declare = partial(Knob, group=GROUP, status="live")
+
+
+def cache_folder() -> str:
+    """Where this kind of system keeps what can be made again."""
+    if sys.platform == "win32" and "LOCALAPPDATA" in os.environ:
+        return os.path.join(os.environ["LOCALAPPDATA"], "minimx", "cache")
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "minimx")
+
+
+KNOBS = (
+    declare(
+        name="MINIMX_SIM_GPUS",
+        type="int",
+        default=1,
+        low=0,
+        high=16,
+        unit="GPUs",
+        scope="restart",
+        meaning=(
+            "How many simulated GPUs there are where no real one is found. Each has an "
+            "arena of memory, workers and copy lanes of its own; its kernels are those "
+            "of the CPU."
+        ),
+        observable="`mx.context.num_gpus()`.",
+    ),
+    declare(
+        name="MINIMX_SIM_GPU_MEMORY",
+        type="size",
+        default=1 << 30,
+        low=1 << 20,
+        scope="restart",
+        meaning=(
+            "How much memory each simulated GPU has, such as 256MiB or 1GiB. The arena "
+            "is one piece in which first-fit allocation leaves real gaps, so that "
+            "fragmentation and running out of memory can be studied. Memory of the "
+            "host is taken only as it is touched."
+        ),
+        observable="`mx.context.gpu_memory_info(0)`.",
+    ),
+    declare(
+        name="MINIMX_CLOCK",
+        type="choice",
+        default="wall",
+        choices=("wall", "virtual"),
+        scope="restart",
+        meaning=(
+            "Which clock a record shows. The wall clock measures, and differs from "
+            "machine to machine. The virtual clock charges every operation what its "
+            "cost model says and is the same everywhere, which is what exact "
+            "comparisons and stored notebooks need."
+        ),
+        observable="The times of a record: measured, or equal in every run.",
+    ),
+    declare(
+        name="MINIMX_RECORD_CAPACITY",
+        type="int",
+        default=200_000,
+        low=1,
+        high=100_000_000,
+        unit="events per table",
+        scope="restart",
+        meaning=(
+            "How many events of each kind a record keeps. When it is full, the oldest "
+            "make room and are counted as dropped. A record that starts after the "
+            "change has the new size."
+        ),
+        observable="Length and dropped count of a record.",
+    ),
+    declare(
+        name="MINIMX_CACHE",
+        type="path",
+        default=cache_folder(),
+        default_words="the cache folder of the system, ~/.cache/minimx on Linux",
+        scope="restart",
+        meaning=(
+            "The folder for compiled kernels. The first use of a kernel compiles it, "
+            "which takes about a second; later programs load it from here. It can be "
+            "deleted at any time."
+        ),
+        observable="Files in the folder after a kernel was compiled.",
+    ),
+    declare(
+        name="MINIMX_PROGRESS",
+        type="bool",
+        default=True,
+        meaning=(
+            "Show progress bars where something takes long, such as compiling kernels "
+            "for the first time or fetching data. Off for logs and tests."
+        ),
+        observable="What `minimx compile` prints.",
+    ),
+)

@@ -1,0 +1,361 @@
+"""The registry: the current value of every knob, and who is told when one is turned.
+
+Reading is a dictionary look-up without a lock. Writing is rare and takes one lock: all
+values of a change are checked first, then stored together, then the watchers are told.
+If a watcher raises, the change is taken back, the watchers that had been told are told
+the old values, and the error goes on to whoever turned the knob.
+
+This room knows no part of the system that a knob moves. Those rooms call `watch`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+from minimx.errors import KnobError, MXNetError, did_you_mean
+from minimx.knobs import show
+from minimx.knobs.environ import Environment
+from minimx.knobs.knob import Knob, KnobWarning, PlannedKnobWarning, Value
+from minimx.knobs.presets import PRESETS
+
+# Told (name, new value, old value), in the thread that turned the knob.
+Watcher = Callable[[str, Any, Any], None]
+
+EVERY = "*"
+
+
+class Knobs:
+    """Every declared knob and its current value; `mx.knobs` is the one instance.
+
+    `knobs.NAME` and `knobs.get("NAME")` read. `knobs.NAME = value` and
+    `knobs.set(NAME=value, ...)` write, all or nothing. `with knobs(NAME=value):` writes
+    for the length of a block, in every thread.
+    """
+
+    __slots__ = (
+        "_aliases",
+        "_announced",
+        "_chosen",
+        "_environment",
+        "_lock",
+        "_values",
+        "_watchers",
+        "declared",
+    )
+
+    declared: Mapping[str, Knob]
+
+    def __init__(self, declarations: Iterable[Knob], environ: Any = None) -> None:
+        """Take the start values from `environ`, `os.environ` unless a test says so."""
+        table = {knob.name: knob for knob in declarations}
+        self.declared = MappingProxyType(table)
+        self._aliases = {alias: k.name for k in table.values() for alias in k.aliases}
+        self._announced: set[str] = set()
+        self._chosen: dict[str, Value] = {}
+        self._values = {name: knob.default for name, knob in table.items()}
+        self._watchers: dict[str, list[Watcher]] = {}
+        self._lock = threading.RLock()
+        self._environment = Environment(self.declared, environ)
+        self._adopt(self._environment.changed_texts())
+
+    # Reading
+
+    def get(self, name: str) -> Any:
+        """The current value of a knob. Raises `KnobError` for an unknown name."""
+        try:
+            return self._values[name]
+        except KeyError:
+            return self._values[self.resolve(name)]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.get(name)
+        except KnobError as unknown:
+            raise AttributeError(str(unknown)) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.declared or name in self._aliases
+
+    def __iter__(self) -> Iterator[Knob]:
+        return iter(self.declared.values())
+
+    def __len__(self) -> int:
+        return len(self.declared)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self.declared})
+
+    def resolve(self, name: str) -> str:
+        """The name under which a knob is declared, from that name or an alias.
+
+        An alias is announced once per process. Raises `KnobError` for an unknown name.
+        """
+        if name in self.declared:
+            return name
+        if name not in self._aliases:
+            near = did_you_mean(name, [*self.declared, *self._aliases])
+            raise KnobError(
+                f"{name!r} is not a knob.{near} `minimx knobs` lists all of them."
+            )
+        known = self._aliases[name]
+        if name not in self._announced:
+            self._announced.add(name)
+            _warn(
+                KnobWarning, f"{name} is another name of {known}; minimx uses {known}."
+            )
+        return known
+
+    def is_set(self, name: str) -> bool:
+        """Whether a knob was given a value, rather than standing at its default."""
+        return self.resolve(name) in self._chosen
+
+    def diff(self) -> dict[str, tuple[Any, Any]]:
+        """The knobs that differ from their defaults: name -> (default, value)."""
+        with self._lock:
+            return {
+                name: (default, self._values[name])
+                for name, default in self._defaults().items()
+                if self._values[name] != default
+            }
+
+    def snapshot(self) -> dict[str, Value]:
+        """The current value of every knob, as one consistent picture."""
+        with self._lock:
+            return dict(self._values)
+
+    # Writing
+
+    def set(self, **changes: object) -> None:
+        """Turn knobs. Either all changes happen or none does.
+
+        A value may be text, as in the environment, or a Python value; an empty text or
+        None means the default. Raises `KnobError` for an unknown name or a bad value,
+        and whatever a watcher raises. Warns when a knob does not act yet.
+        """
+        chosen = self._checked(changes)
+        self._warn_of_planned([name for name, v in chosen.items() if v is not None])
+        self._change(chosen)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in Knobs.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            self.set(**{name: value})
+
+    @contextmanager
+    def __call__(self, **changes: object) -> Iterator[Knobs]:
+        """Turn knobs for the length of a `with` block, in all threads.
+
+        Afterwards each of them is what it was before, also if the block raised.
+        """
+        with self._lock:
+            before = {
+                self.resolve(n): self._chosen.get(self.resolve(n)) for n in changes
+            }
+            self.set(**changes)
+        try:
+            yield self
+        finally:
+            self._change(before)
+
+    def reset(self, *names: str) -> None:
+        """Put the named knobs, or all, back to their defaults, as if never set."""
+        with self._lock:
+            targets = [self.resolve(name) for name in names] or list(self._chosen)
+            self._change(dict.fromkeys(targets))
+
+    def preset(self, name: str) -> dict[str, Any]:
+        """Turn the knobs of a named preset together; returns what it sets.
+
+        Raises `KnobError` for an unknown preset. `minimx.knobs.PRESETS` describes them.
+        """
+        if name not in PRESETS:
+            near = did_you_mean(name, PRESETS)
+            raise KnobError(f"{name!r} is not a preset: {', '.join(PRESETS)}.{near}")
+        self.set(**PRESETS[name].values)
+        return dict(PRESETS[name].values)
+
+    def sync_from_environ(self) -> dict[str, Any]:
+        """Adopt what changed in `os.environ` since it was last looked at.
+
+        This is what makes `%env NAME=value` act from the next cell. A text that a knob
+        cannot take is warned about and put back. Returns the adopted values by name.
+        """
+        with self._lock:
+            names = self._adopt(self._environment.changed_texts(), put_back=True)
+            return {name: self._values[name] for name in names}
+
+    # Watching
+
+    def watch(
+        self, names: str | Iterable[str], callback: Watcher
+    ) -> Callable[[], None]:
+        """Call `callback(name, new, old)` whenever one of the knobs gets a new value.
+
+        `names` is one name, several, or "*" for all. The call happens after the value
+        is stored, in the thread that turned the knob. Returns a function that ends it.
+        """
+        wanted = [names] if isinstance(names, str) else list(names)
+        keys = [name if name == EVERY else self.resolve(name) for name in wanted]
+        with self._lock:
+            for key in keys:
+                self._watchers.setdefault(key, []).append(callback)
+
+        def stop() -> None:
+            with self._lock:
+                for key in keys:
+                    if callback in self._watchers[key]:
+                        self._watchers[key].remove(callback)
+
+        return stop
+
+    # Showing
+
+    def describe(self, name: str) -> show.Card:
+        """Everything about one knob, as a card that prints and renders itself."""
+        name = self.resolve(name)
+        return show.Card(self.declared[name], self._values[name])
+
+    def __repr__(self) -> str:
+        return show.summary_line(self.declared, self.diff())
+
+    def _repr_html_(self) -> str:
+        return show.html_table(self.declared.values(), self.snapshot())
+
+    # The inside
+
+    def _checked(self, changes: Mapping[str, object]) -> dict[str, Value | None]:
+        """The changes by declared name, each value checked; None stands for unset."""
+        chosen: dict[str, Value | None] = {}
+        for given, value in changes.items():
+            name = self.resolve(given)
+            if name in chosen:
+                raise KnobError(f"{name} is given twice, once as {given}. Keep one.")
+            unset = value is None or value == ""
+            chosen[name] = None if unset else self.declared[name].check(value)
+        return chosen
+
+    def _change(self, chosen: Mapping[str, Value | None], write: bool = True) -> None:
+        """Store checked values, tell the watchers, and take it back if one raises."""
+        with self._lock:
+            before = {name: self._chosen.get(name) for name in chosen}
+            changed = self._store(chosen, write)
+            told: list[tuple[Watcher, str, Any, Any]] = []
+            try:
+                for name, (new, old) in changed.items():
+                    for watcher in self._watching(name):
+                        told.append((watcher, name, new, old))
+                        watcher(name, new, old)
+            except BaseException as failure:
+                self._store(before, write)
+                _tell_old_values(told, failure)
+                raise
+
+    def _store(
+        self, chosen: Mapping[str, Value | None], write: bool
+    ) -> dict[str, tuple[Any, Any]]:
+        """Store without telling anybody; returns name -> (new, old) of what moved."""
+        for name, value in chosen.items():
+            if value is None:
+                self._chosen.pop(name, None)
+            else:
+                self._chosen[name] = value
+            if write:
+                self._environment.write(name, value)
+        changed = {}
+        for name, default in self._defaults().items():
+            new, old = self._chosen.get(name, default), self._values[name]
+            if new != old:
+                self._values[name] = new
+                changed[name] = (new, old)
+        return changed
+
+    def _defaults(self) -> dict[str, Value]:
+        """The default of every knob just now; some follow the value of another."""
+        return {
+            name: self._chosen.get(knob.follows, self.declared[knob.follows].default)
+            if knob.follows
+            else knob.default
+            for name, knob in self.declared.items()
+        }
+
+    def _watching(self, name: str) -> list[Watcher]:
+        return [*self._watchers.get(name, ()), *self._watchers.get(EVERY, ())]
+
+    def _adopt(
+        self, texts: Mapping[str, str | None], put_back: bool = False
+    ) -> list[str]:
+        """Take over texts of the environment, one by one; warn where MXNet would stop.
+
+        `put_back` restores the text of a knob that refused. Returns what was adopted.
+        """
+        adopted = []
+        for given, text in texts.items():
+            name = self.resolve(given)
+            try:
+                value = self.declared[name].parse(text) if text else None
+                self._change({name: value}, write=False)
+            except MXNetError as refused:
+                kept = self.declared[name].format(self._values[name])
+                _warn(KnobWarning, f"{refused} {name} stays {kept!r}.")
+                if put_back:
+                    self._environment.write(name, self._chosen.get(name))
+            else:
+                adopted.append(name)
+            for alias in self._environment.contradictions(name):
+                _warn(
+                    KnobWarning, f"{name} and its alias {alias} differ; {name} rules."
+                )
+        self._warn_of_planned(name for name in adopted if name in self._chosen)
+        self._warn_of_unknown()
+        return adopted
+
+    def _warn_of_unknown(self) -> None:
+        for name, near in self._environment.unknown():
+            if name not in self._announced:
+                self._announced.add(name)
+                _warn(
+                    KnobWarning,
+                    f"the environment has {name}, which is not a knob and does "
+                    f"nothing.{near} `minimx knobs` lists all of them.",
+                )
+
+    def _warn_of_planned(self, names: Iterable[str]) -> None:
+        planned = [self.declared[n] for n in names if not self.declared[n].live]
+        if planned:
+            which = ", ".join(f"{knob.name} ({knob.planned_in})" for knob in planned)
+            _warn(
+                PlannedKnobWarning,
+                f"set, but without effect until the part in brackets is built: {which}.",
+            )
+
+
+def _tell_old_values(
+    told: list[tuple[Watcher, str, Any, Any]], failure: BaseException
+) -> None:
+    """Take back what watchers were told; their complaints become notes."""
+    for watcher, name, new, old in reversed(told):
+        try:
+            watcher(name, old, new)
+        except Exception as again:
+            failure.add_note(f"going back to {name}={old!r} failed as well: {again}")
+
+
+def _warn(category: type[Warning], message: str) -> None:
+    """Warn at the first line outside this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(_OWN_FRAMES):
+        frame = frame.f_back
+        # The warnings module does not count the frames of the import system either.
+        level += not frame.f_globals.get("__name__", "").startswith("importlib")
+    warnings.warn(message, category, stacklevel=level)
+
+
+# Frames to look past: this package, and contextlib for `with knobs(...)`.
+_OWN_FRAMES = ("minimx.knobs", "contextlib", "importlib")
