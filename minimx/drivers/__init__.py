@@ -1,0 +1,78 @@
+"""Which devices this machine has, and the driver of each."""
+
+from __future__ import annotations
+
+import threading
+
+from minimx.device import Device
+from minimx.drivers.base import Bytes, Costs, DeviceFull, Driver, Region
+from minimx.drivers.host import HostDriver, SharedDriver
+from minimx.drivers.simulated import SimulatedGPU
+from minimx.errors import DeviceError
+from minimx.knobs import knobs
+
+__all__ = [
+    "Bytes",
+    "Costs",
+    "DeviceFull",
+    "Driver",
+    "Region",
+    "driver_for",
+    "forget",
+    "num_gpus",
+    "opened",
+]
+
+_drivers: dict[Device, Driver] = {}
+_lock = threading.Lock()
+
+
+def num_gpus() -> int:
+    """How many `gpu(i)` can be used, simulated ones included."""
+    return int(knobs.get("MINIMX_SIM_GPUS"))
+
+
+def driver_for(device: Device) -> Driver:
+    """The driver of a device, opened at first use.
+
+    Raises `DeviceError` for a GPU that does not exist.
+    """
+    found = _drivers.get(device)
+    if found is None:
+        with _lock:
+            found = _drivers.get(device)
+            if found is None:
+                found = _drivers[device] = _open(device)
+    return found
+
+
+def opened() -> list[Driver]:
+    """The drivers opened so far."""
+    return list(_drivers.values())
+
+
+def forget(device: Device) -> None:
+    """Give up a device's driver; the next use opens it anew. Nothing may be lent."""
+    with _lock:
+        driver = _drivers.pop(device, None)
+        if driver is not None:
+            driver.close()
+
+
+def _open(device: Device) -> Driver:
+    if device.device_type == "gpu":
+        count = num_gpus()
+        if device.device_id >= count:
+            raise DeviceError(_no_such_gpu(device, count))
+        return SimulatedGPU(device, int(knobs.get("MINIMX_SIM_GPU_MEMORY")))
+    if device.device_type == "cpu_shared":
+        return SharedDriver(device)
+    return HostDriver(device)
+
+
+def _no_such_gpu(device: Device, count: int) -> str:
+    there = {0: "no GPU", 1: "only gpu(0)"}.get(count, f"gpu(0) to gpu({count - 1})")
+    return (
+        f"{device} does not exist; there is {there}. Use one that exists, or set "
+        f"MINIMX_SIM_GPUS={device.device_id + 1} for more simulated GPUs."
+    )

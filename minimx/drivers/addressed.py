@@ -1,0 +1,62 @@
+"""Devices whose addresses we hand out ourselves, by first fit."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from minimx.device import Device
+from minimx.drivers.address_space import AddressSpace
+from minimx.drivers.base import Bytes, Costs, DeviceFull, Driver, Region
+
+GRAIN = 512  # bytes; the granularity of CUDA's own allocator
+
+# A mid-range card behind sixteen lanes of PCI Express 3.
+SIMULATED_COSTS = Costs(
+    launch_ns=5_000, flops=5e12, memory_bandwidth=500e9, host_bandwidth=12e9
+)
+
+
+class AddressedDriver(Driver):
+    """`capacity` bytes, cut into grains, in an address space of their own."""
+
+    costs = SIMULATED_COSTS
+    simulated = True
+
+    def __init__(self, device: Device, capacity: int, grain: int = GRAIN) -> None:
+        super().__init__(device)
+        self.space = AddressSpace(capacity, grain)
+
+    @abstractmethod
+    def _bytes(self, start: int, nbytes: int) -> Bytes:
+        """The memory behind a range of addresses."""
+
+    @property
+    def total_bytes(self) -> int:
+        """The capacity, in whole grains."""
+        return self.space.size
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that nobody has, in one piece or in many."""
+        return self.space.free
+
+    @property
+    def largest_free(self) -> int:
+        """The longest free range."""
+        return self.space.largest_hole
+
+    def alloc(self, nbytes: int) -> Region:
+        """Lend a range. Raises `DeviceFull` if no hole is long enough."""
+        start = self.space.take(nbytes)
+        if start is None:
+            raise DeviceFull(
+                f"no hole of {nbytes:,} bytes; the largest has {self.largest_free:,}."
+            )
+        self.calls += 1
+        self.used = self.space.size - self.space.free
+        return Region(self._bytes(start, nbytes), start, nbytes)
+
+    def free(self, region: Region) -> None:
+        """Take a range back."""
+        self.space.give(region.address)
+        self.used = self.space.size - self.space.free

@@ -1,0 +1,162 @@
+"""Memory: one pool per device, made at first use, tuned by its knobs while it works.
+
+    block = pool_for(device).alloc(nbytes, owner)
+    block.data                    # uint8, at least nbytes long
+    block.free()                  # from any thread, also from __del__
+
+All `cpu(i)` share one pool, as in MXNet. A knob that changes a pool's policy acts at
+once: idle blocks go back to the device, blocks on loan do so when they return.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import warnings
+from typing import Any
+
+from minimx import drivers
+from minimx.device import Device
+from minimx.errors import KnobError
+from minimx.knobs import knobs
+from minimx.storage.policy import BYPASS, PREFIXES, Policy, from_knobs, knob_names
+from minimx.storage.pool import Block, Pool
+from minimx.storage.report import largest_owners
+from minimx.storage.stats import Stats, human
+
+__all__ = [
+    "Block",
+    "Policy",
+    "Pool",
+    "Stats",
+    "device_memory_info",
+    "empty_cache",
+    "human",
+    "largest_owners",
+    "pool_for",
+    "pools",
+    "reset_peaks",
+    "stats",
+    "summary",
+]
+
+_pools: dict[Device, Pool] = {}
+_opening = threading.RLock()
+
+
+def pool_for(device: Device) -> Pool:
+    """The pool of a device. Raises `DeviceError` for a GPU that does not exist."""
+    pool = _pools.get(device)
+    return pool if pool is not None else _open(device)
+
+
+def pools() -> list[Pool]:
+    """The pools opened so far, one per device."""
+    return list(dict.fromkeys(_pools.values()))
+
+
+def stats(device: Device) -> Stats:
+    """The books of a device's pool."""
+    return pool_for(device).stats()
+
+
+def reset_peaks(device: Device) -> None:
+    """Start a device's peaks again from what is in use now."""
+    pool_for(device).reset_peaks()
+
+
+def summary() -> str:
+    """What every pool holds and for whom, in words."""
+    lines = []
+    for pool in pools():
+        lines.append(pool.stats().line())
+        for owner, nbytes, blocks in largest_owners(pool.lent()):
+            lines.append(f"  {human(nbytes):>9} in {blocks:,} blocks: {owner}")
+    return "\n".join(lines) or "No device was asked for memory yet."
+
+
+def empty_cache(device: Device) -> int:
+    """Give a device's idle blocks back to it; says how many bytes that was."""
+    pool = _pools.get(device)
+    return pool.release_all() if pool is not None else 0
+
+
+def device_memory_info(device: Device) -> tuple[int, int]:
+    """(free, total) bytes as the device's driver sees them; idle blocks count as used."""
+    found = pool_for(device).stats()
+    return found.device_total - found.device_used, found.device_total
+
+
+def _open(device: Device) -> Pool:
+    with _opening:
+        pool = _pools.get(device)
+        if pool is None:
+            if device.device_type.startswith("cpu") and device.device_id:
+                pool = pool_for(Device(device.device_type, 0))  # one host, one memory
+            else:
+                policy = from_knobs(device.device_type, knobs.get)
+                pool = Pool(drivers.driver_for(device), policy)
+            _pools[device] = pool
+        return pool
+
+
+def _retune(name: str, new: Any, old: Any) -> None:
+    """A pool's knob was turned: check the new settings together, then decide by them."""
+    policies = {kind: from_knobs(kind, knobs.get) for kind in _kinds(name)}
+    for pool in pools():
+        kind = pool.driver.device.device_type
+        if kind in policies:
+            pool.adopt(policies[kind])
+
+
+def _kinds(name: str) -> list[str]:
+    """The types of device whose pools a knob belongs to."""
+    return [kind for kind in PREFIXES if name == BYPASS or name in knob_names(kind)]
+
+
+def _refit_gpus(name: str, new: Any, old: Any) -> None:
+    """The number or the size of simulated GPUs changed: let go of those it concerns.
+
+    Raises `KnobError` while arrays live on one of them.
+    """
+    kept = int(new) if name == "MINIMX_SIM_GPUS" else 0
+    with _opening:
+        doomed = [
+            (device, pool)
+            for device, pool in _pools.items()
+            if device.device_type == "gpu" and device.device_id >= kept
+        ]
+        for device, pool in doomed:
+            if pool.lent():
+                gc.collect()  # what hangs in reference cycles does not count
+            if live := pool.lent():
+                raise KnobError(
+                    f"{name}: {len(live):,} arrays live on {device} "
+                    f"({human(sum(b.requested for b in live))}). Delete them first, or "
+                    "copy them to the CPU; then the device can be rebuilt."
+                )
+        for device, pool in doomed:
+            pool.release_all()
+            del _pools[device]
+            drivers.forget(device)
+
+
+def _check_start_values() -> None:
+    """Settings from the environment that contradict one another must not stop us."""
+    for kind in PREFIXES:
+        try:
+            from_knobs(kind, knobs.get)
+        except KnobError as contradiction:
+            knobs.reset(*knob_names(kind))
+            warnings.warn(
+                f"{contradiction} The pool of {kind} starts with its defaults.",
+                stacklevel=2,
+            )
+
+
+_check_start_values()
+for _kind in PREFIXES:
+    knobs.watch(knob_names(_kind), _retune)
+knobs.watch(BYPASS, _retune)
+knobs.watch(("MINIMX_SIM_GPUS", "MINIMX_SIM_GPU_MEMORY"), _refit_gpus)
+Device.cache_emptier = empty_cache

@@ -1,0 +1,321 @@
+"""The pool: idle blocks of one device, on shelves by size, lent and taken back.
+
+Memory handed back is kept, because asking the device again is slow. A block is never
+cut and never joined with another, so an idle block serves requests of its own rounded
+size only.
+
+Two things make it fit for a dynamic language. A block is given back from `__del__`, on
+whatever thread that runs, possibly in the middle of a call of the pool itself; so `free`
+only drops the block into a letterbox, which the next call empties under the lock. And
+the policy can be exchanged while blocks are out: those have no shelf to return to any
+more and go straight back to the device.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from itertools import count
+from typing import TYPE_CHECKING
+
+from minimx import events
+from minimx.drivers.base import Bytes, DeviceFull, Driver, Region
+from minimx.errors import ArgumentError
+from minimx.storage import report
+from minimx.storage.stats import Stats
+
+if TYPE_CHECKING:
+    from minimx.events import Owner
+    from minimx.storage.policy import Policy
+
+_ids = count(1)  # of all loans of all pools
+
+
+class Block:
+    """A piece of device memory on loan.
+
+    data: `size` bytes as a flat uint8 array. requested: how many of them were asked
+    for. address: where they start on the device. id: the number of this loan, never
+    used again. owner: who asked. After `free` the borrower must forget the block.
+    """
+
+    __slots__ = (
+        "address",
+        "data",
+        "id",
+        "owner",
+        "pool",
+        "region",
+        "requested",
+        "shelf",
+        "size",
+    )
+
+    id: int
+    owner: Owner
+    requested: int
+
+    def __init__(
+        self, pool: Pool, region: Region, size: int, shelf: list[Block] | None
+    ) -> None:
+        self.pool = pool
+        self.region = region
+        self.data: Bytes = region.data
+        self.address = region.address
+        self.size = size
+        self.shelf = shelf  # where it waits when idle; None: back to the device
+
+    def free(self) -> None:
+        """Give the block back. Never waits; safe in `__del__`, on any thread."""
+        pool = self.pool
+        recorder = events.recorder
+        if recorder is not None and self.size:
+            recorder.memory(
+                "free",
+                pool.name,
+                self.id,
+                self.requested,
+                self.size,
+                self.address,
+                self.owner,
+            )
+        pool.letterbox.append(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<block {self.id} of {self.pool.name}: {self.size:,} bytes, {self.owner}>"
+        )
+
+
+class Pool:
+    """Lends blocks of one driver's memory by a policy.
+
+    All methods may be called from any thread. A finaliser may call `Block.free`, but
+    must not ask for memory.
+    """
+
+    __slots__ = (
+        "_lent",
+        "_lock",
+        "_shelves",
+        "driver",
+        "held",
+        "letterbox",
+        "live_requested",
+        "live_rounded",
+        "n_flush",
+        "n_free",
+        "n_hit",
+        "n_malloc",
+        "name",
+        "peak_held",
+        "peak_requested",
+        "peak_rounded",
+        "policy",
+    )
+
+    def __init__(self, driver: Driver, policy: Policy) -> None:
+        self.driver = driver
+        self.policy = policy
+        self.name = str(driver.device)
+        self.letterbox: deque[Block] = deque()
+        self.held = self.peak_held = 0  # bytes taken from the device: lent and idle
+        self.live_requested = self.peak_requested = 0
+        self.live_rounded = self.peak_rounded = 0
+        self.n_malloc = self.n_hit = self.n_free = self.n_flush = 0
+        self._lent: set[Block] = set()
+        self._shelves: dict[int, list[Block]] = {}
+        self._lock = threading.Lock()
+
+    def alloc(self, nbytes: int, owner: Owner | None = None) -> Block:
+        """Lend a block of at least `nbytes`: the idle one last returned, if any fits.
+
+        Zero bytes give an empty block that is not counted. Raises `OutOfMemory`.
+        """
+        if nbytes <= 0:
+            return self._nothing(nbytes)
+        if owner is None:
+            owner = events.owner("")
+        with self._lock:
+            if self.letterbox:
+                self._empty_letterbox()
+            size = self.policy.rounding(nbytes)
+            shelf = self._shelves.get(size)
+            if shelf:
+                event = "hit"
+                block = shelf.pop()
+                self.n_hit += 1
+            else:
+                event = "alloc"
+                block = self._grow(nbytes, size, owner)
+            self._lent.add(block)
+            block.id = number = next(_ids)
+            block.requested = nbytes
+            block.owner = owner
+            self.live_requested += nbytes
+            self.live_rounded += size
+            if self.live_requested > self.peak_requested:
+                self.peak_requested = self.live_requested
+            if self.live_rounded > self.peak_rounded:
+                self.peak_rounded = self.live_rounded
+        recorder = events.recorder
+        if recorder is not None:
+            recorder.memory(
+                event, self.name, number, nbytes, size, block.address, owner
+            )
+        return block
+
+    def adopt(self, policy: Policy) -> None:
+        """Decide by another policy from now on.
+
+        Idle blocks go back to the device now, lent ones when they return.
+        """
+        with self._lock:
+            self._empty_letterbox()
+            self._flush()
+            self._shelves.clear()
+            for block in self._lent:
+                block.shelf = None
+            self.policy = policy
+
+    def release_all(self) -> int:
+        """Give every idle block back to the device; says how many bytes that was."""
+        with self._lock:
+            self._empty_letterbox()
+            return self._flush()
+
+    def stats(self) -> Stats:
+        """The books, after everything in the letterbox was entered."""
+        with self._lock:
+            self._empty_letterbox()
+            free, total = self.driver.free_bytes, self.driver.total_bytes
+            return Stats(
+                device=self.name,
+                pool=self.policy.name,
+                n_live=len(self._lent),
+                live_requested=self.live_requested,
+                live_rounded=self.live_rounded,
+                cached=self.held - self.live_rounded,
+                device_used=total - free,
+                device_total=total,
+                peak_requested=self.peak_requested,
+                peak_rounded=self.peak_rounded,
+                peak_reserved=self.peak_held,
+                n_malloc=self.n_malloc,
+                n_hit=self.n_hit,
+                n_free=self.n_free,
+                n_flush=self.n_flush,
+            )
+
+    def reset_peaks(self) -> None:
+        """Start the peaks again from what is in use now."""
+        with self._lock:
+            self._empty_letterbox()
+            self.peak_requested = self.live_requested
+            self.peak_rounded = self.live_rounded
+            self.peak_held = self.held
+
+    def lent(self) -> list[Block]:
+        """The blocks on loan, oldest first."""
+        with self._lock:
+            self._empty_letterbox()
+            return sorted(self._lent, key=lambda block: block.id)
+
+    def idle(self) -> dict[int, int]:
+        """How many idle blocks there are of each size."""
+        with self._lock:
+            self._empty_letterbox()
+            shelves = sorted(self._shelves.items())
+            return {size: len(shelf) for size, shelf in shelves if shelf}
+
+    def __repr__(self) -> str:
+        return f"Pool({self.name}, {self.policy.name}, {self.held:,} bytes held)"
+
+    # What follows runs under the lock.
+
+    def _grow(self, nbytes: int, size: int, owner: Owner) -> Block:
+        """A block from the device, after making room if need be."""
+        driver = self.driver
+        free = driver.free_bytes
+        if free <= size or free - size < self._reserve():
+            self._flush()
+        try:
+            region = driver.alloc(size)
+        except DeviceFull:
+            # The bytes may be there but in pieces, some of them ours: once more.
+            self._flush()
+            region = self._last_try(nbytes, size, owner)
+        self.n_malloc += 1
+        self.held += size
+        self.peak_held = max(self.peak_held, self.held)
+        shelf = self._shelves.setdefault(size, []) if self.policy.keeps else None
+        return Block(self, region, size, shelf)
+
+    def _reserve(self) -> int:
+        """The bytes to leave to others."""
+        return self.driver.total_bytes * self.policy.reserve // 100
+
+    def _last_try(self, nbytes: int, size: int, owner: Owner) -> Region:
+        try:
+            return self.driver.alloc(size)
+        except DeviceFull:
+            self._tell("oom", nbytes, size, owner)
+            raise report.out_of_memory(
+                self.driver, self.policy, nbytes, size, self._lent
+            ) from None
+
+    def _empty_letterbox(self) -> None:
+        """Shelve what was given back, in the order in which it came."""
+        lent, letterbox = self._lent, self.letterbox
+        while letterbox:
+            block = letterbox.popleft()
+            if block not in lent:  # empty, or given back twice
+                continue
+            lent.remove(block)
+            self.n_free += 1
+            self.live_requested -= block.requested
+            self.live_rounded -= block.size
+            if block.shelf is not None:
+                block.shelf.append(block)
+            else:
+                self._return(block)
+                self._tell("release", block.requested, block.size, block.owner, block)
+
+    def _flush(self) -> int:
+        """Give every idle block back to the device; says how many bytes that was."""
+        released = 0
+        for shelf in self._shelves.values():
+            while shelf:
+                released += self._return(shelf.pop())
+        if released:
+            self.n_flush += 1
+            self._tell("flush", 0, released, events.owner(""))
+        return released
+
+    def _return(self, block: Block) -> int:
+        self.held -= block.size
+        self.driver.free(block.region)
+        return block.size
+
+    def _tell(
+        self,
+        event: str,
+        nbytes: int,
+        size: int,
+        owner: Owner,
+        block: Block | None = None,
+    ) -> None:
+        recorder = events.recorder
+        if recorder is not None:
+            number, address = (block.id, block.address) if block else (0, 0)
+            recorder.memory(event, self.name, number, nbytes, size, address, owner)
+
+    def _nothing(self, nbytes: int) -> Block:
+        """An empty block, for arrays without elements."""
+        if nbytes < 0:
+            raise ArgumentError(f"{self.name}: {nbytes} bytes cannot be lent.")
+        import numpy as np
+
+        block = Block(self, Region(np.empty(0, np.uint8), 0, 0), 0, None)
+        block.id, block.requested, block.owner = 0, 0, events.owner("")
+        return block

@@ -1,0 +1,86 @@
+"""What to say when a device is full: who holds the memory, and what would help."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from minimx.errors import OutOfMemory
+from minimx.storage.policy import PREFIXES
+from minimx.storage.stats import human
+
+if TYPE_CHECKING:
+    from minimx.drivers.base import Driver
+    from minimx.events import Owner
+    from minimx.storage.policy import Policy
+    from minimx.storage.pool import Block
+
+OWNERS_SHOWN = 3
+
+
+def largest_owners(
+    blocks: Iterable[Block], most: int = OWNERS_SHOWN
+) -> list[tuple[Owner, int, int]]:
+    """Who holds most: (owner, requested bytes, blocks), the largest first."""
+    nbytes: Counter[Owner] = Counter()
+    number: Counter[Owner] = Counter()
+    for block in blocks:
+        nbytes[block.owner] += block.requested
+        number[block.owner] += 1
+    return [(owner, total, number[owner]) for owner, total in nbytes.most_common(most)]
+
+
+def out_of_memory(
+    driver: Driver, policy: Policy, nbytes: int, size: int, lent: Iterable[Block]
+) -> OutOfMemory:
+    """The error for a request that failed even after the cache was given back."""
+    blocks = list(lent)
+    block = f" (a block of {human(size)})" if size > nbytes else ""
+    lines = [
+        f"{driver.device}: {human(nbytes)} was asked for{block}, "
+        f"{human(driver.free_bytes)} of {human(driver.total_bytes)} is free, and live "
+        f"arrays hold {human(sum(b.size for b in blocks))}. "
+        "Delete some arrays, or shrink the batch."
+    ]
+    if driver.largest_free < size <= driver.free_bytes:
+        lines.append(
+            f"The free memory lies in pieces; the largest has {human(driver.largest_free)}."
+        )
+    owners = largest_owners(blocks)
+    if owners:
+        lines.append("The largest owners:")
+        lines += [f"  {human(n):>9} {_name(owner, k)}" for owner, n, k in owners]
+    lines.append(_advice(driver, policy, nbytes, size, blocks))
+    return OutOfMemory("\n".join(lines))
+
+
+def _name(owner: Owner, blocks: int) -> str:
+    where = f" in {owner.layer}" if owner.layer else ""
+    many = f"{blocks} blocks" if blocks > 1 else "1 block"
+    return f"{owner.op or 'unknown'}{where} ({owner.category}, {owner.phase}), {many}"
+
+
+def _advice(
+    driver: Driver, policy: Policy, nbytes: int, size: int, blocks: list[Block]
+) -> str:
+    """The knob that would help most, in a sentence."""
+    prefix = PREFIXES.get(driver.device.device_type, "MXNET_CPU")
+    waste = sum(b.size - b.requested for b in blocks) + size - nbytes
+    missing = size - driver.free_bytes
+    if 0 < missing <= waste:
+        if policy.name == "Round":
+            knob = f"{prefix}_MEM_POOL_TYPE=Naive"
+        else:
+            knob = f"{prefix}_MEM_LARGE_ALLOC_ROUND_SIZE=1"
+        return f"Rounding alone takes {human(waste)}: {knob} would waste less."
+    if missing <= 0 and policy.name != "Round":
+        return (
+            f"{prefix}_MEM_POOL_TYPE=Round would cut the memory into fewer different "
+            "sizes, which fit into one another's place more often."
+        )
+    if driver.simulated:
+        return (
+            "A larger simulated GPU: MINIMX_SIM_GPU_MEMORY, while no array lives on it."
+        )
+    return "gpu_memory_info() and minimx.storage.summary() show where the memory is."

@@ -1,0 +1,46 @@
+"""How a request is rounded to a size that can be used again.
+
+A pool hands an idle block to a request of the same rounded size only, so coarse rounding
+means more reuse and more waste inside the blocks. These are MXNet's three rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+# From requested bytes (at least 1) to the bytes of the block.
+Rounding = Callable[[int], int]
+
+
+def to_multiple(nbytes: int, page: int = 4096, large: int = 2 << 20) -> int:
+    """Round up to whole pages; what is above `large` then, to whole slabs of `large`.
+
+    The rule of the Naive pool.
+
+    >>> to_multiple(1), to_multiple(4097), to_multiple(3 << 20)
+    (4096, 8192, 4194304)
+    """
+    size = -(-nbytes // page) * page
+    return size if size <= large else -(-size // large) * large
+
+
+def to_power2(nbytes: int, page: int = 4096, cutoff: int = 24) -> int:
+    """Round up to a power of two; above 2**cutoff, to a multiple of 2**cutoff.
+
+    The rule of the Round pool. `page`, a power of two, is the smallest block.
+
+    >>> to_power2(5000), to_power2((16 << 20) + 1) == 32 << 20
+    (8192, True)
+    """
+    if nbytes > 1 << cutoff:
+        return -(-nbytes // (1 << cutoff)) << cutoff
+    return max(page, 1 << (nbytes - 1).bit_length())
+
+
+def exact(nbytes: int) -> int:
+    """Do not round: without a pool nothing is used again.
+
+    >>> exact(4097)
+    4097
+    """
+    return nbytes
