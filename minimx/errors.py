@@ -1,0 +1,88 @@
+"""Every error that minimx raises, as one family.
+
+An error of ours is a short lesson: what was asked, what is true, what to try.
+
+    MXNetError                  the root, a RuntimeError, as in MXNet
+    ├─ KnobError                an unknown knob name or a value it cannot take (ValueError)
+    ├─ ShapeError               shapes that do not fit together (ValueError)
+    ├─ DTypeError               element types that do not fit together (TypeError)
+    ├─ DeviceError              an unknown device, or arrays on different devices
+    ├─ OutOfMemory              a device has no room for a request (MemoryError)
+    ├─ OperatorError            an operator was called with wrong or missing settings
+    ├─ ArgumentError            a Python argument that cannot be used (ValueError)
+    ├─ GradientError            `backward` was asked for what was never recorded
+    ├─ EngineError              the engine was used after it stopped
+    ├─ DataError                a file is missing, damaged, or not what it claims to be
+    └─ ParameterError           a Gluon parameter is used before it has a value
+       └─ DeferredInitializationError   …because its shape is not known yet
+
+None derives from KeyError, whose `str` puts quotes round the message.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MXNetError(RuntimeError):
+    """The root of every error raised by minimx; MXNet's own name for it."""
+
+
+class KnobError(MXNetError, ValueError):
+    """A knob that does not exist, or a value that it cannot take."""
+
+
+class ShapeError(MXNetError, ValueError):
+    """Shapes that do not fit together."""
+
+
+class DTypeError(MXNetError, TypeError):
+    """Element types that do not fit together."""
+
+
+class DeviceError(MXNetError):
+    """An unknown device, or arrays that live on different devices."""
+
+
+class OutOfMemory(MXNetError, MemoryError):
+    """A device has no room for a request, even after its cache was given back."""
+
+
+class OperatorError(MXNetError, ValueError):
+    """An operator was called with wrong, missing or unknown settings."""
+
+
+class ArgumentError(MXNetError, ValueError):
+    """A Python function or class was called with an argument that it cannot use."""
+
+
+class GradientError(MXNetError):
+    """`backward` or `grad` was asked for something that was never recorded."""
+
+
+class EngineError(MXNetError):
+    """The engine was used in a way that its state does not allow."""
+
+
+class DataError(MXNetError, ValueError):
+    """A file is missing, damaged, or not what it claims to be."""
+
+
+class ParameterError(MXNetError):
+    """A Gluon parameter was used before it has a value."""
+
+
+class DeferredInitializationError(ParameterError):
+    """A Gluon parameter was used before its shape is known."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence naming the closest known name, or an empty string.
+
+    >>> did_you_mean("Threded", ["NaiveEngine", "Threaded"])
+    ' Did you mean Threaded?'
+    """
+    folded = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+    return f" Did you mean {folded[close[0]]}?" if close else ""

@@ -1,0 +1,165 @@
+"""Where rooms below say what they do, without knowing who listens.
+
+`recorder` is the one listener. It is `None` unless somebody records, so every source
+pays one global read and one comparison:
+
+    rec = events.recorder
+    if rec is not None:
+        rec.memory(...)
+
+`attribution` says on whose behalf this thread works now: which layer, in which phase of
+training, and which category of memory new arrays belong to. Layers and training loops
+set it; storage and engine read it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+# The categories of memory, in the order in which every view stacks them.
+CATEGORIES = (
+    "parameter",
+    "gradient",
+    "optimizer state",
+    "activation",
+    "workspace",
+    "data",
+    "communication",
+    "temporary",
+)
+PHASES = ("other", "data", "forward", "backward", "update", "evaluate")
+
+
+class Recorder(Protocol):
+    """What a listener must offer; `minimx.record.Record` is the one we ship.
+
+    Times are nanoseconds of `time.perf_counter_ns`, or of the virtual clock.
+    Every method may be called from any thread and must never block or raise.
+    """
+
+    def new_op(self) -> int:
+        """A fresh, never repeated operation id (from 1)."""
+
+    def op(
+        self,
+        op_id: int,
+        name: str,
+        layer: str,
+        phase: str,
+        device: str,
+        worker: str,
+        t_push: int,
+        t_ready: int,
+        t_start: int,
+        t_end: int,
+        priority: int,
+        forward_op: int,
+        failed: bool,
+    ) -> None:
+        """An operation finished."""
+
+    def dependency(self, src: int, dst: int, kind: str) -> None:
+        """Operation `dst` had to wait for `src`; kind is RAW, WAR or WAW."""
+
+    def memory(
+        self,
+        event: str,
+        device: str,
+        block_id: int,
+        requested: int,
+        rounded: int,
+        address: int,
+        owner: Owner,
+    ) -> None:
+        """A pool event: alloc (from the driver), hit (from the cache), free, flush, oom."""
+
+    def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
+        """A knob was turned."""
+
+    def metric(self, step: int, name: str, value: float) -> None:
+        """A training metric was observed."""
+
+
+recorder: Recorder | None = None
+
+
+class Owner:
+    """Who asked for a block of memory: operator, layer, phase, category."""
+
+    __slots__ = ("category", "layer", "op", "phase")
+
+    def __init__(self, op: str, layer: str, phase: str, category: str) -> None:
+        self.op = op
+        self.layer = layer
+        self.phase = phase
+        self.category = category
+
+    def for_category(self, category: str) -> Owner:
+        """The same asker, asking for memory of another category."""
+        return Owner(self.op, self.layer, self.phase, category)
+
+    def __repr__(self) -> str:
+        where = f" in {self.layer}" if self.layer else ""
+        return f"<{self.category} of {self.op or 'unknown'}{where}, {self.phase}>"
+
+
+class _Attribution(threading.local):
+    """What this thread works for. `running` is the recorded id of the operation that
+    it executes just now, 0 outside one; `forward_op` the one whose gradient it takes."""
+
+    def __init__(self) -> None:
+        self.layer = ""
+        self.phase = "other"
+        self.category = "temporary"
+        self.forward_op = 0
+        self.running = 0
+        self.owners = _owners_for("", "other", "temporary")
+
+
+_owner_tables: dict[tuple[str, str, str], dict[str, Owner]] = {}
+
+
+def _owners_for(layer: str, phase: str, category: str) -> dict[str, Owner]:
+    """The owners already made for a layer, phase and category, by operator."""
+    return _owner_tables.setdefault((layer, phase, category), {})
+
+
+attribution = _Attribution()
+
+
+def owner(op: str) -> Owner:
+    """The owner of what this thread asks for now on behalf of operator `op`."""
+    at = attribution
+    found = at.owners.get(op)
+    if found is None:
+        found = at.owners[op] = Owner(op, at.layer, at.phase, at.category)
+    return found
+
+
+def attribute(layer: str, phase: str, category: str) -> tuple[str, str, str]:
+    """Work for a layer, phase and category from now on; returns what was before."""
+    at = attribution
+    old = (at.layer, at.phase, at.category)
+    at.layer, at.phase, at.category = layer, phase, category
+    at.owners = _owners_for(layer, phase, category)
+    return old
+
+
+@contextmanager
+def attributed(
+    *, layer: str | None = None, phase: str | None = None, category: str | None = None
+) -> Iterator[None]:
+    """Work on behalf of a layer, phase or category inside the `with` block."""
+    at = attribution
+    old = attribute(
+        at.layer if layer is None else layer,
+        at.phase if phase is None else phase,
+        at.category if category is None else category,
+    )
+    try:
+        yield
+    finally:
+        attribute(*old)

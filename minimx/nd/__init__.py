@@ -1,0 +1,70 @@
+"""`mx.nd`: asynchronous arrays and the operators on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minimx.engine import wait_all as waitall
+from minimx.nd import functions, random
+from minimx.nd.array import NDArray
+from minimx.nd.creation import (
+    arange,
+    array,
+    concatenate,
+    empty,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    linspace,
+    moveaxis,
+    ones,
+    zeros,
+)
+from minimx.nd.serialize import load, save
+
+_OWN = [
+    "NDArray",
+    "arange",
+    "array",
+    "concatenate",
+    "empty",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "linspace",
+    "load",
+    "moveaxis",
+    "ones",
+    "random",
+    "save",
+    "waitall",
+    "zeros",
+]
+__all__ = [  # noqa: PLE0604 (the registry's names are strings)
+    *_OWN,
+    *(name for name in functions.FUNCTIONS if not name.startswith("_")),
+]
+
+
+def __getattr__(name: str) -> Any:
+    found = functions.FUNCTIONS.get(name)
+    if found is None:
+        raise functions.missing(name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def to_dlpack_for_read(data: NDArray) -> Any:
+    """A DLPack capsule of an array's memory, once pending writes are done."""
+    return data.to_dlpack_for_read()
+
+
+def to_dlpack_for_write(data: NDArray) -> Any:
+    """A DLPack capsule of an array's memory, once pending reads and writes are done."""
+    return data.to_dlpack_for_write()

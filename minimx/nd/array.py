@@ -1,0 +1,351 @@
+"""NDArray: a shape and an element type over a chunk of memory on one device.
+
+An array is a promise. Operators return at once; the numbers are there when somebody
+waits for them (`asnumpy`, `wait_to_read`, `waitall`). Several arrays may share one
+chunk (`reshape`, slices along the first axis), and writing to one changes the others.
+
+Operators arrive here from two files: `arithmetic.py` (the Python operators) and
+`functions.py` (a method for each of MXNet's, from the registry).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minimx import autograd, engine
+from minimx.device import Device
+from minimx.dtypes import DType, resolve
+from minimx.errors import DTypeError, MXNetError, OperatorError, ShapeError
+from minimx.events import attributed, owner
+from minimx.nd import indexing, transfer
+from minimx.nd.arithmetic import Arithmetic
+from minimx.nd.chunk import Chunk
+from minimx.nd.launch import invoke
+from minimx.ops.registry import Op, lookup
+from minimx.ops.spec import Spec
+from minimx.shapes import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class NDArray(Arithmetic):
+    """An n-dimensional array on a device, computed asynchronously.
+
+    Made by `mx.nd.array`, `zeros`, `ones`, … and by every operator.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_entry",
+        "_fresh_grad",
+        "_grad",
+        "_view",
+        "chunk",
+        "offset",
+        "spec",
+    )
+    # NumPy must hand `numpy_array * ndarray` to us instead of looping over it.
+    __array_priority__ = 1000.0
+
+    def __init__(self, chunk: Chunk, spec: Spec, offset: int = 0) -> None:
+        self.chunk = chunk
+        self.spec = spec
+        self.offset = offset  # bytes from the start of the chunk
+        self._view: Any = None
+        self._entry: autograd.Entry | None = None
+        self._grad: NDArray | None = None
+        self._fresh_grad = False
+
+    # -- what it is -------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Shape:
+        """The length of each axis."""
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The element type, a NumPy scalar type as in MXNet (`numpy.float32`)."""
+        return self.spec.dtype.type
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.spec.size
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.spec.shape)
+
+    @property
+    def context(self) -> Device:
+        """The device that the array lives on."""
+        return self.chunk.device
+
+    ctx = context
+    device = context
+
+    @property
+    def stype(self) -> str:
+        """The storage type; arrays of this class are dense."""
+        return "default"
+
+    @property
+    def T(self) -> NDArray:  # noqa: N802 (MXNet's and NumPy's name)
+        """The array with its axes reversed (a copy)."""
+        return self.transpose() if self.ndim > 1 else self  # type: ignore[no-any-return]
+
+    @property
+    def grad(self) -> NDArray | None:
+        """The gradient buffer made by `attach_grad`, or None."""
+        return self._grad
+
+    def __len__(self) -> int:
+        return self.spec.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.size == 0:
+            return False
+        if self.size == 1:
+            return bool(self.asscalar())
+        raise ValueError(
+            f"An array of {self.size} elements is neither true nor false. "
+            "Reduce it first, for example with .sum(), or compare asnumpy()."
+        )
+
+    def __int__(self) -> int:
+        return int(self.asscalar())
+
+    def __float__(self) -> float:
+        return float(self.asscalar())
+
+    def __index__(self) -> int:
+        if self.spec.dtype.kind not in "iu":
+            raise TypeError("only integer arrays of one element can be an index")
+        return int(self.asscalar())
+
+    def __iter__(self) -> Iterator[NDArray]:
+        for i in range(len(self)):
+            yield self[i]
+
+    def __repr__(self) -> str:
+        shape = "x".join(map(str, self.shape))
+        return (
+            f"\n{self.asnumpy()!s}\n<{type(self).__name__} {shape} @{self.context}>"
+        )
+
+    # -- waiting and reading ----------------------------------------------------------
+
+    def view(self) -> Any:
+        """The memory as a NumPy array, for code that runs inside the engine."""
+        found = self._view
+        if found is None:
+            spec = self.spec
+            found = self._view = np.ndarray(
+                spec.shape, spec.dtype, self.chunk.memory(), self.offset
+            )
+        return found
+
+    def wait_to_read(self) -> None:
+        """Wait until every write to the array is done; raise what went wrong in it."""
+        engine.wait_to_read(self.chunk)
+
+    def wait_to_write(self) -> None:
+        """Wait until every read and write of the array is done."""
+        engine.wait_to_write(self.chunk)
+
+    def asnumpy(self) -> Any:
+        """A copy as a NumPy array, after waiting for the numbers."""
+        return transfer.to_numpy(self)
+
+    def asscalar(self) -> Any:
+        """The only element, as a Python-like scalar."""
+        if self.size != 1:
+            raise ValueError(
+                f"asscalar: the array has {self.size} elements, not one. "
+                "Reduce it first, for example with .mean()."
+            )
+        return self.asnumpy().reshape(-1)[0]
+
+    def item(self) -> Any:
+        """The only element, as a plain Python number."""
+        return self.asscalar().item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists."""
+        return self.asnumpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """A NumPy array; always a copy."""
+        if copy is False:
+            raise ValueError("an NDArray cannot become a NumPy array without a copy")
+        found = self.asnumpy()
+        return found if dtype is None else found.astype(dtype)
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The memory itself (shared, on cpu): `memoryview(x)` from Python 3.12 on."""
+        return memoryview(transfer.shared_view(self))
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        """Share the memory with another framework through DLPack."""
+        return transfer.shared_view(self).__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def to_dlpack_for_read(self) -> Any:
+        """A DLPack capsule of the memory, once pending writes are done."""
+        return self.__dlpack__()
+
+    def to_dlpack_for_write(self) -> Any:
+        """A DLPack capsule of the memory, once pending reads and writes are done."""
+        self.wait_to_write()
+        return self.__dlpack__()
+
+    def __reduce__(self) -> Any:
+        return transfer.rebuild, (type(self), self.asnumpy(), self.context)
+
+    # -- copies -----------------------------------------------------------------------
+
+    def copyto(self, other: NDArray | Device) -> NDArray:
+        """Copy into another array of the same shape, or to a device."""
+        if isinstance(other, Device):
+            target = type(self)(
+                Chunk(other, self.spec.nbytes, owner("copyto")), self.spec
+            )
+        else:
+            target = other
+            if target is self:
+                return target
+        transfer.copy(self, target)
+        return target
+
+    def copy(self) -> NDArray:
+        """A copy on the same device, recorded like any operator."""
+        return invoke(lookup("_copy").of(), [self])  # type: ignore[no-any-return]
+
+    def as_in_context(self, context: Device) -> NDArray:
+        """The array on a device: itself if it is there already, else a copy."""
+        if context is self.context:
+            return self
+        return transfer.moved(self, context)
+
+    as_in_ctx = as_in_context
+    to_device = as_in_context
+
+    def as_nd_ndarray(self) -> NDArray:
+        """The array in the `mx.nd` flavour: itself."""
+        return self
+
+    def astype(self, dtype: Any, copy: bool = True) -> NDArray:
+        """The array with another element type."""
+        wanted = resolve(dtype)
+        if not copy and wanted == self.spec.dtype:
+            return self
+        return invoke(lookup("cast").of(dtype=wanted.name), [self])  # type: ignore[no-any-return]
+
+    def detach(self) -> NDArray:
+        """The same memory, cut off from the tape."""
+        return self._alias()
+
+    # -- gradients --------------------------------------------------------------------
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Give the array a gradient buffer, which `backward` fills.
+
+        grad_req: 'write' (overwrite), 'add' (accumulate) or 'null'.
+        """
+        if stype not in (None, "default"):
+            raise OperatorError(f"attach_grad: stype={stype!r} is not available here.")
+        buffer = None
+        if grad_req != "null":
+            zeros = lookup("_zeros").of(shape=self.shape, dtype=self.spec.dtype.name)
+            with autograd.pause(), attributed(category="gradient"):
+                buffer = invoke(zeros, (), None, self.context, type(self))
+        autograd.mark_variables([self], [buffer], grad_req)
+
+    def backward(
+        self,
+        out_grad: NDArray | None = None,
+        retain_graph: bool = False,
+        train_mode: bool = True,
+    ) -> None:
+        """Fill the gradients of all marked variables that this array depends on."""
+        autograd.backward([self], [out_grad], retain_graph, train_mode)
+
+    # -- indexing ---------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> NDArray:
+        return indexing.get(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        indexing.set(self, key, value)
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> NDArray:
+        """The same memory under another shape; 0, -1, -2, -3, -4 as in MXNet."""
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
+        if not shape:
+            shape = kwargs.pop("shape", ())
+            shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        reverse = kwargs.pop("reverse", False)
+        if kwargs:
+            raise OperatorError(f"reshape has no setting {next(iter(kwargs))!r}")
+        op = lookup("Reshape").of(shape=shape, reverse=reverse)
+        return invoke(op, [self])  # type: ignore[no-any-return]
+
+    # -- for the tape and the interpreters --------------------------------------------
+
+    def _bind(self, op: Op, values: Any) -> Any:
+        """Run an operator on arrays; while recording, through its composed form."""
+        if autograd.state.recording and op.composed is not None:
+            return op.composed(*values)
+        return invoke(op, values)
+
+    def _alias(self) -> Any:
+        """The same memory and no history."""
+        twin = type(self)(self.chunk, self.spec, self.offset)
+        twin._view = self._view
+        return twin
+
+    def _assign(self, value: NDArray) -> None:
+        """Overwrite the numbers, unseen by the tape."""
+        with autograd.pause(train_mode=autograd.state.training):
+            if value.chunk.device is self.chunk.device and value.spec is self.spec:
+                invoke(lookup("_copy").of(), [value._alias()], out=self._alias())
+            else:
+                transfer.copy(value, self)
+
+    def _zeros_like_spec(self, spec: Spec) -> NDArray:
+        op = lookup("_zeros").of(shape=spec.shape, dtype=spec.dtype.name)
+        return invoke(op, (), None, self.context, type(self))  # type: ignore[no-any-return]
+
+    if TYPE_CHECKING:
+        # The methods that functions.py adds from the registry.
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def new(
+    spec: Spec, device: Device, who: str, array_class: type[NDArray] = NDArray
+) -> NDArray:
+    """An array without contents: its memory is taken when something is written."""
+    return array_class(Chunk(device, spec.nbytes, owner(who)), spec)
+
+
+def checked_dtype(dtype: Any) -> DType:
+    """The dtype meant, float32 for None."""
+    return resolve("float32" if dtype is None else dtype)
+
+
+__all__ = [
+    "DTypeError",
+    "MXNetError",
+    "NDArray",
+    "ShapeError",
+    "checked_dtype",
+    "new",
+]

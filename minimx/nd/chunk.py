@@ -1,0 +1,46 @@
+"""A block of memory married to an engine variable.
+
+A chunk *is* an engine `Var`: whoever reads or writes the memory names the chunk. The
+memory is asked from the device's pool when the first operation that touches it runs, not
+when the array is made, so a program that runs ahead of the engine holds no memory for
+it. Arrays and waiting operations hold the chunk; when the last of them lets go, the
+memory goes back to the pool, in program order and without anybody waiting.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from minimx.engine import Var
+from minimx.storage import pool_for
+
+if TYPE_CHECKING:
+    from minimx.device import Device
+    from minimx.events import Owner
+    from minimx.storage.pool import Block
+
+
+class Chunk(Var):
+    """`nbytes` of memory on `device`, taken from its pool at first use."""
+
+    __slots__ = ("block", "device", "nbytes", "owner")
+
+    def __init__(self, device: Device, nbytes: int, owner: Owner) -> None:
+        super().__init__()
+        self.device = device
+        self.nbytes = nbytes
+        self.owner = owner
+        self.block: Block | None = None
+
+    def memory(self) -> Any:
+        """The bytes, a flat uint8 array; allocates them if need be."""
+        block = self.block
+        if block is None:
+            block = self.block = pool_for(self.device).alloc(self.nbytes, self.owner)
+        return block.data
+
+    def __del__(self) -> None:
+        # `block` is missing if __init__ was interrupted.
+        block = getattr(self, "block", None)
+        if block is not None:
+            block.free()

@@ -1,0 +1,206 @@
+"""Making arrays: `array`, `zeros`, `ones`, `full`, `empty`, `arange`, `eye`, …"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minimx.device import Device, current_device
+from minimx.dtypes import resolve
+from minimx.errors import OperatorError
+from minimx.nd.array import NDArray, new
+from minimx.nd.launch import invoke
+from minimx.nd.transfer import adopt, from_numpy_copy
+from minimx.ops.registry import lookup
+from minimx.ops.spec import Spec
+
+ShapeLike = int | Sequence[int]
+
+
+def _device(ctx: Device | None, device: Device | None = None) -> Device:
+    return ctx or device or current_device()
+
+
+def _shape(shape: ShapeLike) -> tuple[int, ...]:
+    found = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if any(n < 0 for n in found):
+        raise OperatorError(f"shape {found}: the length of an axis cannot be negative.")
+    return found
+
+
+def _create(name: str, ctx: Device | None, out: Any, **settings: Any) -> Any:
+    op = lookup(name).of(**settings)
+    return invoke(op, (), out, out.context if out is not None else _device(ctx), NDArray)
+
+
+def array(
+    source_array: Any,
+    ctx: Device | None = None,
+    dtype: Any = None,
+    device: Device | None = None,
+) -> NDArray:
+    """An array with the numbers of anything that NumPy understands.
+
+    dtype: of the result; by default that of an NDArray source, else float32.
+
+    >>> import minimx as mx
+    >>> mx.nd.array([[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
+    where = _device(ctx, device)
+    if isinstance(source_array, NDArray):
+        wanted = source_array.spec.dtype if dtype is None else resolve(dtype)
+        made = source_array.astype(wanted)
+        return made.as_in_context(where) if made.context is not where else made
+    # As in MXNet: whatever a source of another kind holds, the default is float32.
+    dtype = np.float32 if dtype is None else dtype
+    numbers = np.asarray(source_array, dtype=resolve(dtype))
+    return from_numpy_copy(
+        np.ascontiguousarray(numbers).reshape(numbers.shape or (1,)), where, NDArray
+    )
+
+
+def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:
+    """An array on the CPU over the memory of a C-contiguous NumPy array.
+
+    zero_copy: share the memory (the NumPy array becomes read-only), else copy.
+    """
+    if not zero_copy:
+        return array(ndarray, dtype=ndarray.dtype)
+    if not ndarray.flags["C_CONTIGUOUS"]:
+        raise ValueError(
+            "from_numpy: only C-contiguous arrays can be shared. "
+            "Use numpy.ascontiguousarray, or zero_copy=False."
+        )
+    shared = adopt(ndarray, Device("cpu", 0), NDArray)
+    ndarray.flags["WRITEABLE"] = False
+    return shared
+
+
+def from_dlpack(source: Any) -> NDArray:
+    """An array over the memory of another framework's CPU tensor."""
+    if not hasattr(source, "__dlpack__"):
+        source = _Capsule(source)
+    return adopt(
+        np.ascontiguousarray(np.from_dlpack(source)), Device("cpu", 0), NDArray
+    )
+
+
+class _Capsule:
+    """A bare DLPack capsule in the clothes that NumPy asks for."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def empty(
+    shape: ShapeLike, ctx: Device | None = None, dtype: Any = None
+) -> NDArray:
+    """An array whose contents are whatever was in memory."""
+    wanted = resolve("float32" if dtype is None else dtype)
+    return new(Spec.of(_shape(shape), wanted), _device(ctx), "empty")
+
+
+def zeros(
+    shape: ShapeLike,
+    ctx: Device | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """An array of zeros."""
+    ctx = ctx or kwargs.get("device")
+    dtype = resolve("float32" if dtype is None else dtype)
+    return _create("_zeros", ctx, out, shape=_shape(shape), dtype=dtype.name)
+
+
+def ones(
+    shape: ShapeLike,
+    ctx: Device | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """An array of ones."""
+    ctx = ctx or kwargs.get("device")
+    dtype = resolve("float32" if dtype is None else dtype)
+    return _create("_ones", ctx, out, shape=_shape(shape), dtype=dtype.name)
+
+
+def full(
+    shape: ShapeLike,
+    val: float,
+    ctx: Device | None = None,
+    dtype: Any = np.float32,
+    out: Any = None,
+) -> Any:
+    """An array filled with one value."""
+    name = resolve(dtype).name
+    return _create("_full", ctx, out, shape=_shape(shape), value=float(val), dtype=name)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool | None = None,
+    ctx: Device | None = None,
+    dtype: Any = np.float32,
+) -> Any:
+    """Evenly spaced numbers from `start` up to, without, `stop`."""
+    if stop is None:
+        start, stop = 0.0, start
+    name = resolve(dtype).name
+    return _create(
+        "_arange", ctx, None, start=start, stop=stop, step=step, repeat=repeat, dtype=name
+    )
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Device | None = None,
+    dtype: Any = np.float32,
+) -> NDArray:
+    """`num` evenly spaced numbers from `start` to `stop`."""
+    numbers = np.linspace(start, stop, num, endpoint=endpoint, dtype=resolve(dtype))
+    return from_numpy_copy(numbers, _device(ctx), NDArray)
+
+
+def eye(
+    N: int,  # noqa: N803 (MXNet's names)
+    M: int = 0,  # noqa: N803
+    k: int = 0,
+    ctx: Device | None = None,
+    dtype: Any = np.float32,
+) -> Any:
+    """A matrix with ones on the k-th diagonal."""
+    name = resolve(dtype).name
+    return _create("_eye", ctx, None, N=N, M=M, k=k, dtype=name)
+
+
+def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
+    """Move axes to new places; the others keep their order."""
+    ghost = np.broadcast_to(np.empty(()), tuple(range(1, tensor.ndim + 1)))
+    order = [n - 1 for n in np.moveaxis(ghost, source, destination).shape]
+    return tensor.transpose(order)  # type: ignore[no-any-return]
+
+
+def concatenate(
+    arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True
+) -> Any:
+    """Join arrays along an axis."""
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    return invoke(lookup("Concat").of(dim=axis), list(arrays))

@@ -1,0 +1,211 @@
+"""The `mx.nd` functions and the array methods, written from the registry.
+
+    nd.Convolution(data, weight, bias, kernel=(5, 5), num_filter=20)
+
+Arrays come first, by place or by name, then settings, by place or by name; `out=` names
+arrays to write to. A setting called `training` is internal: it says what
+`autograd.is_training()` says at the call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import minimx.ops  # noqa: F401  (fills the registry)
+from minimx import autograd
+from minimx.device import Device, current_device
+from minimx.errors import OperatorError, did_you_mean
+from minimx.nd.array import NDArray
+from minimx.nd.launch import invoke
+from minimx.ops.registry import ALIASES, REGISTRY, Op
+
+# Words that MXNet's functions accept besides inputs and settings, and that name or place
+# the result: nothing here depends on them.
+_NAMING = ("name", "attr")
+_PLACING = ("ctx", "device")
+
+# Methods of NDArray, which are operators with the array as their first input.
+METHODS = """
+abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmin argsort broadcast_axes
+broadcast_axis broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space
+diag dot erf exp expand_dims expm1 fix flatten flip floor gamma gammaln log log10 log1p
+log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians
+rcbrt reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin
+sinh size_array slice slice_axis slice_like softmax softmin sort split split_v2 sqrt square
+squeeze sum swapaxes take tan tanh tile topk transpose trunc zeros_like
+""".split()
+
+
+def _signature(sheet: type[Op], fields: dict[str, Any]) -> inspect.Signature:
+    kinds = inspect.Parameter
+    parameters = []
+    if sheet.variadic:
+        parameters.append(kinds("data", kinds.VAR_POSITIONAL))
+        kind = kinds.KEYWORD_ONLY
+    else:
+        kind = kinds.POSITIONAL_OR_KEYWORD
+        parameters += [kinds(name, kind, default=None) for name in _input_names(sheet)]
+    for name, field in fields.items():
+        default = None if field.default is dataclasses.MISSING else field.default
+        parameters.append(kinds(name, kind, default=default))
+    parameters.append(kinds("out", kinds.KEYWORD_ONLY, default=None))
+    return inspect.Signature(parameters)
+
+
+def _input_names(sheet: type[Op]) -> tuple[str, ...]:
+    """All inputs an operator may have, whatever its settings."""
+    declared = getattr(sheet, "all_inputs", None) or sheet.inputs
+    if isinstance(declared, property):
+        raise OperatorError(
+            f"{sheet.name}: `inputs` depends on settings; declare `all_inputs` as well."
+        )
+    return tuple(declared)
+
+
+class _Call:
+    """Sorts the arguments of one call into arrays and settings."""
+
+    def __init__(self, sheet: type[Op]) -> None:
+        self.sheet = sheet
+        self.fields = {
+            field.name: field
+            for field in dataclasses.fields(sheet)  # type: ignore[arg-type]
+            if field.name != "training"
+        }
+        self.trains = len(self.fields) < len(dataclasses.fields(sheet))  # type: ignore[arg-type]
+        self.inputs = () if sheet.variadic else _input_names(sheet)
+        self.order = tuple(self.fields)
+
+    def sort(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """(arrays by name or in order, settings)."""
+        if self.sheet.variadic:
+            arrays, settings = self._variadic(args, kwargs)
+        else:
+            arrays, settings = self._fixed(args, kwargs)
+        if self.trains:
+            settings["training"] = autograd.state.training
+        op = self.sheet.of(**settings)
+        return op, (arrays if self.sheet.variadic else self._ordered(op, arrays))
+
+    def _variadic(self, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = tuple(args[0])
+        arrays = list(args)
+        given = kwargs.pop("data", None)
+        if given is not None:
+            arrays += list(given) if isinstance(given, (list, tuple)) else [given]
+        kwargs.pop("num_args", None)
+        settings = list(self.order)
+        while arrays and not isinstance(arrays[-1], NDArray) and settings:
+            kwargs.setdefault(settings.pop(0), arrays.pop())
+        return arrays, kwargs
+
+    def _fixed(self, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        arrays = {}
+        # Only arrays fill input places; the first other thing begins the settings.
+        places = len(self.inputs)
+        count = 0
+        while count < min(places, len(args)) and (
+            isinstance(args[count], NDArray) or args[count] is None
+        ):
+            arrays[self.inputs[count]] = args[count]
+            count += 1
+        if count == 0 and args and places:
+            raise OperatorError(
+                f"{self.sheet.name}: {self.inputs[0]} must be an NDArray, not "
+                f"{type(args[0]).__name__}. Make one with mx.nd.array(...)."
+            )
+        for name, value in zip(self.order, args[count:], strict=False):
+            kwargs.setdefault(name, value)
+        for name in self.inputs:
+            if name in kwargs and name not in arrays:
+                arrays[name] = kwargs.pop(name)
+        return arrays, kwargs
+
+    def _ordered(self, op: Op, arrays: dict[str, Any]) -> list[Any]:
+        ordered = []
+        for name in op.inputs:
+            value = arrays.get(name)
+            if not isinstance(value, NDArray):
+                what = "is missing" if value is None else f"is a {type(value).__name__}"
+                raise OperatorError(
+                    f"{op.name}: the input {name} {what}. It takes "
+                    f"{', '.join(op.inputs)}, each an NDArray."
+                )
+            ordered.append(value)
+        return ordered
+
+
+def make(sheet: type[Op], public: str) -> Callable[..., Any]:
+    """The `mx.nd` function of an operator."""
+    call = _Call(sheet)
+    takes_arrays = sheet.variadic or bool(call.inputs)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        device = None
+        for word in _NAMING:
+            if word not in call.fields:
+                kwargs.pop(word, None)
+        for word in _PLACING:
+            if word not in call.fields:
+                device = kwargs.pop(word, None) or device
+        op, arrays = call.sort(args, kwargs)
+        if arrays:
+            return invoke(op, arrays, out)
+        if takes_arrays:
+            raise OperatorError(f"{op.name} needs at least one array.")
+        where = out.context if out is not None else device or current_device()
+        if not isinstance(where, Device):
+            where = Device(str(where), 0)
+        return invoke(op, (), out, where, NDArray)
+
+    function.__name__ = function.__qualname__ = public
+    function.__doc__ = sheet.__doc__
+    function.__module__ = "minimx.nd"
+    function.__signature__ = _signature(sheet, call.fields)  # type: ignore[attr-defined]
+    return function
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: make(sheet, name) for name, sheet in REGISTRY.items()
+}
+FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in ALIASES.items()}
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = FUNCTIONS[name]
+
+    def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = function.__doc__
+    return method
+
+
+def _transpose(self: NDArray, *axes: Any, **kwargs: Any) -> Any:
+    """The array with its axes in another order: `transpose(1, 0)` or `transpose((1, 0))`."""
+    if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
+        axes = tuple(axes[0])
+    return FUNCTIONS["transpose"](self, axes=axes or kwargs.get("axes") or ())
+
+
+def install_methods() -> None:
+    """Give NDArray a method for each operator in METHODS that is registered."""
+    for name in METHODS:
+        if name in FUNCTIONS and not hasattr(NDArray, name):
+            setattr(NDArray, name, _method(name))
+    NDArray.transpose = _transpose
+
+
+def missing(name: str) -> AttributeError:
+    """The error for an `mx.nd` name that does not exist."""
+    hint = did_you_mean(name, FUNCTIONS)
+    return AttributeError(f"mx.nd has no function {name!r}.{hint}")
+
+
+install_methods()

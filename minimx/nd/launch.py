@@ -1,0 +1,209 @@
+"""The everyday interpreter: run an operator on arrays, now.
+
+`invoke` is the road every call takes: look up the plan for these specs, make the output
+arrays (without memory yet), push one closure to the engine, and tell the tape. Nothing
+here waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from minimx import engine, rng
+from minimx.autograd import record_call, state
+from minimx.errors import DeviceError, OperatorError, ShapeError
+from minimx.events import owner
+from minimx.nd.chunk import Chunk
+from minimx.ops.registry import Kernel, Op, Plan
+from minimx.storage import pool_for
+
+if TYPE_CHECKING:
+    from minimx.device import Device
+    from minimx.nd.array import NDArray
+
+
+def invoke(
+    op: Op,
+    inputs: Sequence[NDArray],
+    out: Any = None,
+    device: Device | None = None,
+    array_class: type[NDArray] | None = None,
+) -> Any:
+    """Apply an operator to arrays.
+
+    inputs: arrays on one device. out: an array (or a list of them) to write to.
+    device, array_class: where and what the outputs are, for operators without inputs.
+    Returns an array, or a list of them for operators with several outputs.
+    """
+    specs = tuple([x.spec for x in inputs])
+    plan = op.plans.get(specs) or op.plan(specs)
+    if inputs:
+        first = inputs[0]
+        device = first.chunk.device
+        for x in inputs:
+            if x.chunk.device is not device:
+                raise _mixed_devices(op, inputs)
+        array_class = type(first)
+        if op.is_view and out is None:
+            return _view(op, inputs, plan)
+    assert device is not None
+    assert array_class is not None
+    if out is None:
+        who = owner(plan.name)
+        outs: Sequence[NDArray] = [
+            array_class(Chunk(device, spec.nbytes, who), spec) for spec in plan.outs
+        ]
+    else:
+        outs = _given_outputs(op, plan, out, device, array_class)
+    op_id = _push(op, plan, inputs, outs, device)
+    if state.recording:
+        record_call(op, inputs, outs, plan, op_id)
+    if op.visible == 1:
+        return outs[0]
+    return list(outs[: op.visible])
+
+
+def _push(
+    op: Op,
+    plan: Plan,
+    inputs: Sequence[NDArray],
+    outs: Sequence[NDArray],
+    device: Device,
+) -> int:
+    """Hand the call to the engine."""
+    kernel = plan.kernel
+    reads: Sequence[Chunk] = [x.chunk for x in inputs]
+    writes: list[Any] = [out.chunk for out in outs]
+    run: Callable[[], None]
+    if plan.workspace or plan.needs_rng or op.mutates:
+        if op.mutates:
+            writes += _mutated(op, reads)
+        run = _with_extras(plan, inputs, outs, device, writes)
+    elif len(outs) == 1:
+        run = _simple(kernel, inputs, outs[0])
+    else:
+
+        def run() -> None:
+            kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
+
+    return engine.current.push(
+        run, device, reads, writes, plan.name, cost=plan.cost
+    )
+
+
+def _simple(
+    kernel: Kernel, inputs: Sequence[NDArray], out: NDArray
+) -> Callable[[], None]:
+    """The closures of the commonest calls, spelt out because they are short."""
+    if len(inputs) == 2:
+        a, b = inputs
+
+        def run() -> None:
+            kernel(a.view(), b.view(), out.view())
+
+    elif len(inputs) == 1:
+        (a,) = inputs
+
+        def run() -> None:
+            kernel(a.view(), out.view())
+
+    else:
+
+        def run() -> None:
+            kernel(*[x.view() for x in inputs], out.view())
+
+    return run
+
+
+def _with_extras(
+    plan: Plan,
+    inputs: Sequence[NDArray],
+    outs: Sequence[NDArray],
+    device: Device,
+    writes: list[Any],
+) -> Callable[[], None]:
+    """A closure for kernels that want scratch memory or random numbers."""
+    kernel, nbytes = plan.kernel, plan.workspace
+    stream = rng.stream(device) if plan.needs_rng else None
+    if stream is not None:
+        if stream.var is None:
+            stream.var = engine.Var()
+        writes.append(stream.var)
+    who = owner(plan.name).for_category("workspace")
+
+    def run() -> None:
+        arrays = [x.view() for x in inputs]
+        arrays += [out.view() for out in outs]
+        scratch = pool_for(device).alloc(nbytes, who) if nbytes else None
+        try:
+            if scratch is not None:
+                arrays.append(scratch.data[:nbytes])
+            if stream is not None:
+                kernel(*arrays, stream.generator)
+            else:
+                kernel(*arrays)
+        finally:
+            if scratch is not None:
+                scratch.free()
+
+    return run
+
+
+def _mutated(op: Op, reads: Sequence[Chunk]) -> list[Chunk]:
+    return [reads[op.inputs.index(name)] for name in op.mutates]
+
+
+def _view(op: Op, inputs: Sequence[NDArray], plan: Plan) -> NDArray:
+    """The input's memory under another shape: no work, no engine."""
+    data = inputs[0]
+    out = type(data)(data.chunk, plan.outs[0], data.offset)
+    if state.recording:
+        record_call(op, inputs, [out], plan, 0)
+    return out
+
+
+def _given_outputs(
+    op: Op, plan: Plan, out: Any, device: Device, array_class: type[NDArray]
+) -> list[NDArray]:
+    """Check the arrays that the caller wants written; hidden outputs get new ones."""
+    given = list(out) if isinstance(out, (list, tuple)) else [out]
+    if len(given) != min(op.visible, len(plan.outs)):
+        raise OperatorError(
+            f"{op.name}: out= has {len(given)} arrays, the operator gives {op.visible}."
+        )
+    for array, spec in zip(given, plan.outs, strict=False):
+        if array.spec is not spec:
+            raise ShapeError(
+                f"{op.name}: out= is {array.spec}, the result is {spec}. "
+                "Give an array of that shape and dtype, or none."
+            )
+        if array.chunk.device is not device:
+            raise DeviceError(
+                f"{op.name}: out= lives on {array.chunk.device}, the inputs on {device}."
+            )
+        if state.recording and array._entry is not None:
+            raise OperatorError(
+                f"{op.name}: out= is part of a recorded computation; writing into it "
+                "would falsify its gradient. Leave out= away inside record()."
+            )
+    who = owner(plan.name)
+    hidden = plan.outs[len(given) :]
+    return given + [
+        array_class(Chunk(device, spec.nbytes, who), spec) for spec in hidden
+    ]
+
+
+def _mixed_devices(op: Op, inputs: Sequence[NDArray]) -> DeviceError:
+    where = ", ".join(
+        f"{name} on {x.chunk.device}"
+        for name, x in zip(
+            op.inputs if not op.variadic else ["data"] * len(inputs),
+            inputs,
+            strict=False,
+        )
+    )
+    return DeviceError(
+        f"{op.name}: the inputs live on different devices ({where}). "
+        "Move them with as_in_context()."
+    )

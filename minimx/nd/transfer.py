@@ -1,0 +1,175 @@
+"""Numbers across borders: between devices, and between us and NumPy.
+
+A copy is an engine operation like any other. Which lane it takes follows MXNet: into a
+GPU on the destination's copy lane, out of one on the source's, between host arrays on
+the normal lane of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minimx import autograd, engine
+from minimx.device import Device
+from minimx.dtypes import resolve
+from minimx.errors import DeviceError, ShapeError
+from minimx.events import owner
+from minimx.nd.chunk import Chunk
+from minimx.ops.registry import Op, Site, Value
+from minimx.ops.spec import Cost, Spec
+
+if TYPE_CHECKING:
+    from minimx.nd.array import NDArray
+
+
+def copy(source: NDArray, target: NDArray) -> None:
+    """Copy the numbers of one array into another, casting if the dtypes differ."""
+    if source.shape != target.shape:
+        raise ShapeError(
+            f"copyto: the source has shape {source.shape}, the target {target.shape}. "
+            "Reshape one of them."
+        )
+    at, prop, name = _route(source.context, target.context)
+
+    def run() -> None:
+        np.copyto(target.view(), source.view(), casting="unsafe")
+
+    cost = Cost(0, source.spec.nbytes + target.spec.nbytes)
+    engine.current.push(
+        run, at, [source.chunk], [target.chunk], name, prop=prop, cost=cost
+    )
+
+
+def _route(source: Device, target: Device) -> tuple[Device, Any, str]:
+    """The device, lane and name of a copy."""
+    from_gpu = source.device_type == "gpu"
+    to_gpu = target.device_type == "gpu"
+    name = f"Copy{'GPU' if from_gpu else 'CPU'}2{'GPU' if to_gpu else 'CPU'}"
+    if from_gpu:
+        return source, engine.COPY_FROM_GPU, name
+    if to_gpu:
+        return target, engine.COPY_TO_GPU, name
+    return source, engine.NORMAL, name
+
+
+class _Move(Op):
+    """The operator that stands on the tape for a copy to another device."""
+
+    name = "_copyto"
+
+    def __init__(self, source: Device) -> None:
+        object.__setattr__(self, "source", source)
+
+    def grad(self, at: Site, dout: Value, *saved: Value) -> Sequence[Value | None]:
+        """The gradient travels back to where the array came from."""
+        return (dout.as_in_context(self.source),)  # type: ignore[attr-defined]
+
+
+def moved(array: NDArray, device: Device) -> NDArray:
+    """A copy on another device, recorded."""
+    out = type(array)(
+        Chunk(device, array.spec.nbytes, owner("_copyto")), array.spec
+    )
+    copy(array, out)
+    if autograd.state.recording and array._entry is not None:
+        node = autograd.Node(
+            _Move(array.context), [array._entry], (array.spec,), (array.spec,), [], 0
+        )
+        out._entry = (node, 0)
+    return out
+
+
+def to_numpy(array: NDArray) -> Any:
+    """A NumPy copy of an array; waits for it."""
+    if array.context.device_type != "gpu":
+        engine.wait_to_read(array.chunk)
+        return array.view().copy()
+    host = np.empty(array.shape, array.spec.dtype)
+
+    def run() -> None:
+        np.copyto(host, array.view())
+
+    arrived = engine.Var()
+    engine.current.push(
+        run,
+        array.context,
+        [array.chunk],
+        [arrived],
+        "CopyGPU2CPU",
+        prop=engine.COPY_FROM_GPU,
+        cost=Cost(0, 2 * array.spec.nbytes),
+    )
+    engine.wait_to_read(arrived)
+    return host
+
+
+def from_numpy_copy(source: Any, device: Device, array_class: type[NDArray]) -> NDArray:
+    """An array on a device with the numbers of a NumPy array (of a known dtype)."""
+    spec = Spec.of(tuple(source.shape), source.dtype)
+    out = array_class(Chunk(device, spec.nbytes, owner("array")), spec)
+    if device.device_type != "gpu":
+        # Nobody else can know the new chunk yet, so nobody has to wait.
+        np.copyto(out.view(), source)
+        return out
+    private = np.array(source)  # the caller may change his array before the copy runs
+
+    def run() -> None:
+        np.copyto(out.view(), private)
+
+    engine.current.push(
+        run,
+        device,
+        (),
+        [out.chunk],
+        "CopyCPU2GPU",
+        prop=engine.COPY_TO_GPU,
+        cost=Cost(0, 2 * spec.nbytes),
+    )
+    return out
+
+
+def shared_view(array: NDArray) -> Any:
+    """The memory of a host array as a NumPy array that keeps the array alive."""
+    if array.context.device_type == "gpu":
+        raise DeviceError(
+            f"the array lives on {array.context}; its memory cannot be shared with the "
+            "host. Copy it first with as_in_context(mx.cpu())."
+        )
+    engine.wait_to_read(array.chunk)
+    return np.asarray(_Exporter(array))
+
+
+class _Exporter:
+    """Offers an array's memory to NumPy; NumPy keeps this object, and so the chunk."""
+
+    def __init__(self, array: NDArray) -> None:
+        self.array = array
+        self.__array_interface__ = array.view().__array_interface__
+
+
+def rebuild(array_class: type[NDArray], numbers: Any, device: Device) -> NDArray:
+    """Unpickle."""
+    return from_numpy_copy(numbers, device, array_class)
+
+
+class _Foreign:
+    """Stands in for a pool block when the memory belongs to somebody else."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def free(self) -> None:
+        """Nothing to give back: dropping the reference is all."""
+
+
+def adopt(source: Any, device: Device, array_class: type[NDArray]) -> NDArray:
+    """An array over the memory of a C-contiguous NumPy array, without copying."""
+    spec = Spec.of(tuple(source.shape), resolve(source.dtype))
+    chunk = Chunk(device, spec.nbytes, owner("from_numpy"))
+    chunk.block = _Foreign(source.reshape(-1).view(np.uint8))  # type: ignore[assignment]
+    return array_class(chunk, spec)

@@ -1,0 +1,274 @@
+"""The dictionary of operators: one data sheet each, many readers.
+
+A sheet is a class. Its fields are the operator's settings; its class lines are facts;
+its methods answer what comes out (`infer`), who computes it (`kernel`), how gradients
+flow back (`grad`) and how much work it is (`cost`). No sheet knows an array class, a
+device, the engine or the tape.
+
+    bind(op, *values)   hands a call to the interpreter its values belong to: eager
+                        arrays run it, symbols write it down
+
+`Op.of(**settings)` gives the one instance with these settings; an instance keeps its
+`Plan` for every combination of input specs it has met.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+import numpy as np
+
+from minimx.errors import MXNetError, OperatorError, did_you_mean
+from minimx.ops.spec import Cost, Spec
+
+Kernel = Callable[..., None]
+# A value is whatever an interpreter computes with: an NDArray, later a Symbol. Both
+# overload arithmetic, so gradient rules may use `*`, `+` and friends on it.
+Value = Any
+
+
+class Plan:
+    """An operator bound to the specs of its inputs: everything a launch needs to know."""
+
+    __slots__ = ("cost", "kernel", "name", "needs_rng", "outs", "workspace")
+
+    def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
+        inferred = op.infer(*specs)
+        self.name = op.name
+        self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
+        self.kernel = op.kernel(*specs)
+        self.workspace = op.workspace(*specs)
+        self.needs_rng = op.needs_rng
+        self.cost = op.cost(*specs)
+
+
+class Site:
+    """Where a gradient rule is applied: the call's specs, and who wants a gradient."""
+
+    __slots__ = ("ins", "outs", "wants")
+
+    def __init__(
+        self, ins: tuple[Spec, ...], outs: tuple[Spec, ...], wants: tuple[bool, ...]
+    ) -> None:
+        self.ins = ins
+        self.outs = outs
+        self.wants = wants
+
+
+class Op:
+    """The base of every data sheet; see the module's docstring."""
+
+    name: ClassVar[str] = ""
+    #: Names of the array inputs, in order. A property where settings decide.
+    inputs: Any = ("data",)
+    #: True if `inputs` names one input that may be given any number of times.
+    variadic: ClassVar[bool] = False
+    #: How many outputs the caller sees; later ones are kept for `grad` only.
+    visible: ClassVar[int] = 1
+    #: Names among `inputs` and "out", "out1", … whose values `grad` needs.
+    saves: Any = ()
+    #: Names of the inputs that the kernel also writes to (running statistics, states).
+    mutates: ClassVar[tuple[str, ...]] = ()
+    #: {output: input}: the answer may be written over the memory of the question.
+    inplace: ClassVar[dict[str, str]] = {}
+    #: The kernel takes a random generator as its last argument.
+    needs_rng: ClassVar[bool] = False
+    #: The output is another view of the input's memory (reshape and its relatives).
+    is_view: ClassVar[bool] = False
+    #: False for operators such as `argmax`, through which no gradient flows.
+    differentiable: ClassVar[bool] = True
+    #: Give the same answer twice for the same inputs (dropout does not).
+    deterministic: ClassVar[bool] = True
+
+    #: `composed(*values)`: the same answer from differentiable operators; used instead
+    #: of the operator itself while recording (fused gradients of pointwise formulas).
+    composed: ClassVar[Any] = None
+
+    plans: dict[tuple[Spec, ...], Plan]
+    _made: ClassVar[dict[Any, Any]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plans", {})
+
+    # -- what a sheet answers ---------------------------------------------------------
+
+    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+        """The specs of the outputs. Raises ShapeError or DTypeError."""
+        raise OperatorError(f"{self.name} has no rule for its outputs")
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A callable `(*ins, *outs[, workspace][, rng])` on NumPy arrays.
+
+        Arrays are C-contiguous and have the shapes of the specs. `workspace` is a flat
+        uint8 array, present if `workspace()` is positive; `rng` a
+        `numpy.random.Generator`, present if `needs_rng`. It may run on any thread and
+        must release the GIL while it works on large arrays.
+        """
+        raise OperatorError(f"{self.name} has no kernel")
+
+    def workspace(self, *specs: Spec) -> int:
+        """How many bytes of scratch memory the kernel asks for."""
+        return 0
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Gradients of the inputs, written with operators.
+
+        `dout` is the gradient of the output, a tuple if `visible` is more than one.
+        `saved` are the values named by `saves`. Skip what `at.wants` does not ask for:
+        return None there.
+        """
+        raise OperatorError(f"{self.name} has no gradient")
+
+    def cost(self, *specs: Spec) -> Cost:
+        """How much work one call is."""
+        inferred = self.infer(*specs)
+        outs = inferred if isinstance(inferred, tuple) else (inferred,)
+        moved = sum(spec.nbytes for spec in (*specs, *outs))
+        return Cost(sum(spec.size for spec in outs), moved)
+
+    # -- what every sheet can do ------------------------------------------------------
+
+    @classmethod
+    def of(cls, **settings: Any) -> Self:
+        """The one instance with these settings, after checking and converting them."""
+        try:
+            key = tuple(settings.items())
+            made = cls._made.get(key)
+        except TypeError:  # a list among the settings
+            key, made = None, None
+        if made is None:
+            made = cls(**cls._convert(settings))
+            same = cls._made.setdefault(made, made)
+            if key is not None:
+                if len(cls._made) >= 4096:  # settings that change with every call
+                    cls._made.clear()
+                cls._made[key] = same
+            made = same
+        return made  # type: ignore[no-any-return]
+
+    @classmethod
+    def _convert(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        converted = {}
+        for name, value in settings.items():
+            if name not in fields:
+                hint = did_you_mean(name, fields)
+                known = ", ".join(fields) or "none"
+                raise OperatorError(
+                    f"{cls.name} has no setting {name!r}; it has: {known}.{hint}"
+                )
+            converted[name] = _to_type(cls.name, name, value, str(fields[name].type))
+        missing = [
+            name
+            for name, field in fields.items()
+            if name not in converted
+            and field.default is dataclasses.MISSING
+            and field.default_factory is dataclasses.MISSING
+        ]
+        if missing:
+            raise OperatorError(
+                f"{cls.name} needs {', '.join(missing)}; give a value for each."
+            )
+        return converted
+
+    def plan(self, specs: tuple[Spec, ...]) -> Plan:
+        """The plan for inputs of these specs, made once."""
+        plan = self.plans.get(specs)
+        if plan is None:
+            if len(self.plans) >= 1024:  # inputs whose shape changes with every call
+                self.plans.clear()
+            plan = self.plans[specs] = Plan(self, specs)
+        return plan
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of this instance, by name."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+        }
+
+
+def _to_type(op: str, name: str, value: Any, wanted: str) -> Any:
+    """Convert a setting as MXNet does: numbers and tuples may come as text."""
+    if isinstance(value, str) and "str" not in wanted and "DType" not in wanted:
+        try:
+            value = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            raise OperatorError(
+                f"{op}: {name}={value!r} is not a value of type {wanted}."
+            ) from None
+    if isinstance(value, list):
+        value = tuple(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None and ("None" in wanted or wanted == "Any"):
+        return None
+    try:
+        if wanted.startswith("bool"):
+            return bool(value)
+        if wanted.startswith("int") and not isinstance(value, tuple):
+            return operator.index(value)
+        if wanted.startswith("float"):
+            return float(value)
+        if wanted.startswith("Shape"):
+            items = value if isinstance(value, tuple) else (value,)
+            return tuple(operator.index(item) for item in items)
+    except (TypeError, ValueError):
+        raise OperatorError(
+            f"{op}: {name}={value!r} is not a value of type {wanted}."
+        ) from None
+    return value
+
+
+REGISTRY: dict[str, type[Op]] = {}
+#: Other names under which an operator is offered: {alias: name}.
+ALIASES: dict[str, str] = {}
+
+OpT = TypeVar("OpT", bound=Op)
+
+
+@dataclass_transform(frozen_default=True)
+def register(name: str, *aliases: str) -> Callable[[type[OpT]], type[OpT]]:
+    """Enter an operator in the dictionary under `name`, and under its aliases."""
+
+    def enter(sheet: type[OpT]) -> type[OpT]:
+        for word in (name, *aliases):
+            if word in REGISTRY or word in ALIASES:
+                other = REGISTRY.get(word) or REGISTRY[ALIASES[word]]
+                raise MXNetError(
+                    f"operator {word!r} is declared twice, in {other.__module__} and "
+                    f"in {sheet.__module__}. Rename one of them."
+                )
+        sheet.name = name
+        sheet._made = {}
+        REGISTRY[name] = dataclasses.dataclass(frozen=True)(sheet)
+        ALIASES.update(dict.fromkeys(aliases, name))
+        return sheet
+
+    return enter
+
+
+def lookup(name: str) -> type[Op]:
+    """The data sheet entered under a name or an alias."""
+    sheet = REGISTRY.get(ALIASES.get(name, name))
+    if sheet is None:
+        hint = did_you_mean(name, [*REGISTRY, *ALIASES])
+        raise OperatorError(f"there is no operator called {name!r}.{hint}")
+    return sheet
+
+
+def bind(op: Op, *values: Value) -> Any:
+    """Apply an operator to values, in whatever world those values belong to."""
+    return values[0]._bind(op, values)
+
+
+def forget_plans() -> None:
+    """Drop every plan: a knob that plans depend on was turned."""
+    for sheet in REGISTRY.values():
+        for made in list(sheet._made.values()):
+            made.plans.clear()

@@ -1,0 +1,69 @@
+"""What is known of an array before it exists (`Spec`), and what a call costs (`Cost`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from minimx.dtypes import DType
+from minimx.shapes import Shape
+
+
+class Spec:
+    """A shape and an element type.
+
+    Specs are interned: `Spec.of` gives the same object for the same shape and dtype, so
+    that plans can be looked up by identity.
+
+    >>> import numpy as np
+    >>> Spec.of((2, 3), np.dtype("float32")).nbytes
+    24
+    """
+
+    __slots__ = ("dtype", "nbytes", "shape", "size")
+
+    _known: dict[tuple[Shape, DType], Spec] = {}
+
+    def __init__(self, shape: Shape, dtype: DType) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.size = prod(shape)
+        self.nbytes = self.size * dtype.itemsize
+
+    @classmethod
+    def of(cls, shape: Shape, dtype: DType) -> Spec:
+        """The one Spec with this shape and dtype."""
+        key = (shape, dtype)
+        found = cls._known.get(key)
+        if found is None:
+            if len(cls._known) >= 1 << 16:  # programs with ever new shapes
+                cls._known.clear()
+            found = cls._known.setdefault(key, cls(shape, dtype))
+        return found
+
+    def with_shape(self, shape: Shape) -> Spec:
+        """The same dtype with another shape."""
+        return Spec.of(shape, self.dtype)
+
+    def with_dtype(self, dtype: DType) -> Spec:
+        """The same shape with another dtype."""
+        return Spec.of(self.shape, dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{list(self.shape)}"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Work of one call: floating-point operations, and bytes read plus written."""
+
+    flops: int
+    bytes_moved: int
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.flops + other.flops, self.bytes_moved + other.bytes_moved)

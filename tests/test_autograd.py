@@ -1,0 +1,278 @@
+import numpy as np
+import pytest
+
+from minimx import autograd, nd
+from minimx.errors import GradientError
+
+
+def variable(numbers, grad_req="write"):
+    x = nd.array(numbers)
+    x.attach_grad(grad_req)
+    return x
+
+
+def test_a_simple_gradient():
+    x = variable([1.0, 2.0, 3.0])
+    with autograd.record():
+        y = x * x + 2 * x
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [4, 6, 8])
+
+
+def test_head_gradients():
+    x = variable([1.0, 2.0])
+    with autograd.record():
+        y = x * 3
+    y.backward(nd.array([10.0, 100.0]))
+    np.testing.assert_allclose(x.grad.asnumpy(), [30, 300])
+    with autograd.record():
+        y = x * 3
+    with pytest.raises(GradientError, match="head gradient"):
+        y.backward(nd.ones((3,)))
+
+
+def test_modes_nest_and_return():
+    assert not autograd.is_recording()
+    with autograd.record():
+        assert autograd.is_recording()
+        assert autograd.is_training()
+        with autograd.pause():
+            assert not autograd.is_recording()
+            assert not autograd.is_training()
+        with autograd.predict_mode():
+            assert autograd.is_recording()
+            assert not autograd.is_training()
+    with autograd.record(train_mode=False):
+        assert not autograd.is_training()
+        with autograd.train_mode():
+            assert autograd.is_training()
+    assert not autograd.is_recording()
+    assert autograd.set_training(True) is False
+    assert autograd.set_training(False) is True
+
+
+def test_modes_return_after_an_exception():
+    with pytest.raises(RuntimeError), autograd.record():
+        raise RuntimeError
+    assert not autograd.is_recording()
+
+
+def test_values_used_twice_add_their_gradients():
+    x = variable([2.0])
+    with autograd.record():
+        y = x * 3
+        z = y * y + y + x
+    z.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [2 * 6 * 3 + 3 + 1])
+
+
+def test_grad_req_add_accumulates_and_null_does_nothing():
+    x = variable([1.0], "add")
+    for _ in range(3):
+        with autograd.record():
+            y = x * 5
+        y.backward()
+    assert x.grad.asscalar() == 15
+    z = variable([1.0], "null")
+    assert z.grad is None
+    with pytest.raises(GradientError, match="grad_req"):
+        variable([1.0], "sum")
+
+
+def test_gradient_buffer_keeps_its_identity():
+    x = variable([1.0])
+    buffer = x.grad
+    with autograd.record():
+        y = x * 5
+    y.backward()
+    assert x.grad is buffer
+    assert buffer.asscalar() == 5
+
+
+def test_walking_twice_needs_retain_graph():
+    x = variable([3.0])
+    with autograd.record():
+        y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    with pytest.raises(GradientError, match="retain_graph"):
+        y.backward()
+    assert x.grad.asscalar() == 6
+
+
+def test_what_was_not_recorded_has_no_gradient():
+    x = variable([1.0])
+    y = x * 2
+    with pytest.raises(GradientError, match="record"):
+        y.backward()
+
+
+def test_detach_and_blockgrad_stop_the_gradient():
+    x = variable([2.0])
+    with autograd.record():
+        y = (x * x).detach() * x + nd.BlockGrad(x * x)
+    y.backward()
+    assert x.grad.asscalar() == 4
+
+
+def test_pause_inside_record_makes_constants():
+    x = variable([2.0])
+    with autograd.record():
+        with autograd.pause():
+            factor = x * 10
+        y = x * factor
+    y.backward()
+    assert x.grad.asscalar() == 20
+
+
+def test_grad_returns_instead_of_storing():
+    x, w = variable([1.0, 2.0]), variable([3.0, 4.0])
+    with autograd.record():
+        y = (x * w).sum()
+    dx, dw = autograd.grad(y, [x, w])
+    np.testing.assert_allclose(dx.asnumpy(), [3, 4])
+    np.testing.assert_allclose(dw.asnumpy(), [1, 2])
+    assert x.grad.asnumpy().sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "second", "third"),
+    [
+        (lambda x: x * x * x, lambda x: 6 * x, lambda x: 6 + 0 * x),
+        (nd.sin, lambda x: -np.sin(x), lambda x: -np.cos(x)),
+        (nd.exp, np.exp, np.exp),
+        (
+            nd.tanh,
+            lambda x: -2 * np.tanh(x) * (1 - np.tanh(x) ** 2),
+            lambda x: (1 - np.tanh(x) ** 2) * (6 * np.tanh(x) ** 2 - 2),
+        ),
+        (lambda x: 1 / x, lambda x: 2 / x**3, lambda x: -6 / x**4),
+    ],
+)
+def test_gradients_of_gradients(function, second, third):
+    at = np.array([0.5, 1.5])
+    x = nd.array(at, dtype="float64")
+    x.attach_grad()
+    with autograd.record():
+        first = autograd.grad(function(x).sum(), x, create_graph=True)
+        twice = autograd.grad(first.sum(), x, create_graph=True)
+        thrice = autograd.grad(twice.sum(), x, create_graph=True, retain_graph=True)
+    np.testing.assert_allclose(twice.asnumpy(), second(at), rtol=1e-9)
+    np.testing.assert_allclose(thrice.asnumpy(), third(at), rtol=1e-9)
+
+
+def test_second_order_through_backward():
+    x = variable([1.0, 2.0])
+    with autograd.record():
+        dx = autograd.grad((x**3).sum(), x, create_graph=True)
+        loss = (dx * dx).sum()
+    loss.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), 36 * np.array([1.0, 8.0]))
+
+
+def test_depth_has_no_limit():
+    x = variable([1.0])
+    with autograd.record():
+        y = x
+        for _ in range(20_000):
+            y = y + 1
+    y.backward()
+    assert x.grad.asscalar() == 1
+    with autograd.record():
+        y = x
+        for _ in range(20_000):
+            y = y * 1
+    del y  # dropping a long tape must not recurse either
+
+
+def test_several_heads():
+    x = variable([2.0])
+    with autograd.record():
+        y, z = x * 3, x * x
+    autograd.backward([y, z])
+    assert x.grad.asscalar() == 7
+
+
+def test_head_that_is_a_variable():
+    x = variable([2.0])
+    with autograd.record():
+        pass
+    x.backward()
+    assert x.grad.asscalar() == 1
+
+
+def test_marking_variables_by_hand():
+    x, dx = nd.array([3.0]), nd.zeros((1,))
+    autograd.mark_variables([x], [dx])
+    with autograd.record():
+        y = x * x
+    y.backward()
+    assert dx.asscalar() == 6
+
+
+class Cube(autograd.Function):
+    def forward(self, x):
+        y = x * x
+        self.save_for_backward(x, y)
+        return y * x, y
+
+    def backward(self, dcube, dsquare):
+        x, y = self.saved_tensors
+        return 3 * y * dcube + 2 * x * dsquare
+
+
+def test_custom_functions():
+    x = variable([2.0, 3.0])
+    with autograd.record():
+        cube, square = Cube()(x * 1)
+        y = cube + square
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [3 * 4 + 4, 3 * 9 + 6])
+
+
+def test_custom_function_with_one_output_unused():
+    x = variable([2.0])
+    with autograd.record():
+        cube, _ = Cube()(x)
+    cube.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [12])
+
+
+def test_custom_function_must_answer_for_every_input():
+    class Wrong(autograd.Function):
+        def forward(self, x, y):
+            return x * y
+
+        def backward(self, dout):
+            return dout
+
+    x, y = variable([1.0]), variable([1.0])
+    with autograd.record():
+        z = Wrong()(x, y)
+    with pytest.raises(GradientError, match="1 gradients for 2 inputs"):
+        z.backward()
+
+
+def test_gradient_crosses_devices():
+    import minimx as mx
+
+    x = variable([1.0, 2.0])
+    with autograd.record():
+        y = (x * 2).as_in_context(mx.gpu(0)) * 3
+    y.backward()
+    assert x.grad.context == mx.cpu(0)
+    np.testing.assert_allclose(x.grad.asnumpy(), [6, 6])
+
+
+def test_tape_frees_activations_while_it_walks():
+    import minimx as mx
+
+    nd.waitall()
+    x = variable(np.ones((256, 256)))
+    before = mx.storage.stats(mx.cpu()).live_requested
+    with autograd.record():
+        y = nd.sin(nd.sin(nd.sin(x)))
+    y.backward()
+    nd.waitall()
+    del y
+    assert mx.storage.stats(mx.cpu()).live_requested == before
