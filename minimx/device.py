@@ -4,8 +4,8 @@ A `Device` is a name and nothing more: a type and a number. It can be made for h
 that is not there; only asking it for memory fails. There is one object per name, so
 devices are compared and hashed by identity, which keeps them cheap as dictionary keys.
 
-MXNet 1 says `Context` and `current_context`, MXNet 2 `Device` and `current_device`; both
-names stand here for the same thing.
+MXNet 1 says `Context` and `current_context`, MXNet 2 `Device` and `current_device`;
+here both names stand for the same thing.
 """
 
 from __future__ import annotations

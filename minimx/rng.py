@@ -84,9 +84,9 @@ def stream(device: Device) -> Stream:
 def set_seed(value: Any, device: Device | str = "all") -> list[Stream]:
     """Choose the seed of one device, or of all; returns the streams to reseed.
 
-    Streams that do not exist yet will start from it. Those that do are returned, for the
-    caller to reseed in its own order: see `Stream.reseed`. Raises `ArgumentError` for
-    a seed that is not a whole number from 0.
+    Streams that do not exist yet will start from it. Those that do are returned, for
+    the caller to reseed in its own order: see `Stream.reseed`. Raises `ArgumentError`
+    for a seed that is not a whole number from 0.
     """
     global _everywhere
     value = _checked(value)

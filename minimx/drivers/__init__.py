@@ -54,9 +54,7 @@ def opened() -> list[Driver]:
 def forget(device: Device) -> None:
     """Give up a device's driver; the next use opens it anew. Nothing may be lent."""
     with _lock:
-        driver = _drivers.pop(device, None)
-        if driver is not None:
-            driver.close()
+        _drivers.pop(device, None)
 
 
 def _open(device: Device) -> Driver:

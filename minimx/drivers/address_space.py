@@ -1,10 +1,10 @@
 """Which ranges of a memory are taken and which are free: first fit, with coalescing.
 
 The space is a line of bytes, cut into grains. The free ranges ("holes") stand in a list
-sorted by address. A request takes the front of the first hole that is long enough; what
-is given back melts together with free neighbours. Nothing is ever moved, so after a
-while the free bytes may lie in pieces too small to use: that is fragmentation, and it is
-real here.
+sorted by address. A request takes the front of the first hole that is long enough;
+what is given back melts together with free neighbours. Nothing is ever moved, so after
+a while the free bytes may lie in pieces too small to use: that is fragmentation, and it
+is real here.
 
 This is a policy: numbers in, numbers out. The simulated GPU puts memory under it, the
 counting driver does not.
@@ -53,7 +53,7 @@ class AddressSpace:
         return max(-(-nbytes // self.grain), 1) * self.grain
 
     def take(self, nbytes: int) -> int | None:
-        """The start of a range of at least `nbytes`, or None if no hole is long enough."""
+        """The start of a range of at least `nbytes`; None if no hole is long enough."""
         length = self.rounded(nbytes)
         for i, (start, hole) in enumerate(self.holes):
             if hole >= length:

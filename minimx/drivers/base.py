@@ -35,8 +35,8 @@ class Costs:
     """What work costs on a device, for the virtual clock.
 
     launch_ns: nanoseconds before an operation starts. flops: floating-point operations
-    per second. memory_bandwidth: bytes per second between its processors and its memory.
-    host_bandwidth: bytes per second between it and the host.
+    per second. memory_bandwidth: bytes per second between its processors and its
+    memory. host_bandwidth: bytes per second between it and the host.
     """
 
     launch_ns: int
@@ -45,8 +45,9 @@ class Costs:
     host_bandwidth: float
 
     def run_ns(self, flops: float, bytes_moved: float) -> int:
-        """How long an operation takes: the launch, then whatever is slower, arithmetic
-        or memory traffic (the roofline model).
+        """How long an operation takes, by the roofline model.
+
+        First comes the launch, then the slower of arithmetic and memory traffic.
 
         >>> Costs(1000, 1e9, 1e9, 1e9).run_ns(flops=500, bytes_moved=200)
         1500
@@ -108,9 +109,6 @@ class Driver(ABC):
     @abstractmethod
     def free(self, region: Region) -> None:
         """Take back a region that `alloc` lent."""
-
-    def close(self) -> None:
-        """Give up the device; nothing lent may be in use."""
 
 
 def aligned_bytes(nbytes: int) -> Bytes:

@@ -1,8 +1,8 @@
 """A device that only counts: addresses and sizes, no memory behind them.
 
-It hands out addresses exactly as the simulated GPU does. Replay runs the real pools over
-it, so that "what would another pool have done?" takes milliseconds, and tests use it to
-see every decision.
+It hands out addresses exactly as the simulated GPU does. Replay runs the real pools
+over it, so that "what would another pool have done?" takes milliseconds, and tests use
+it to see every decision.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The memory of the host: plain, pinned, and shared between processes.
 
 Pinned memory is memory that the operating system promises not to move, which is what a
-real GPU's copy engine needs. Without such a GPU a promise is worth nothing, so here it is
-plain memory behind a pool of its own, as in MXNet's builds without CUDA.
+real GPU's copy engine needs. Without such a GPU the promise is worth nothing, so here
+it is plain memory behind a pool of its own, as in MXNet's builds without CUDA.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A make-believe GPU: a limited arena of host memory with an allocator of its own.
 
-It has what makes a GPU's memory interesting: it is small, it is separate (arrays must be
-copied to it), and its address space fragments. Its kernels are the CPU kernels, so its
-speed says nothing; on the virtual clock it costs what it declares.
+It has what makes a GPU's memory interesting: it is small, it is separate (arrays must
+be copied to it), and its address space fragments. Its kernels are the CPU kernels, so
+its speed says nothing; on the virtual clock it costs what it declares.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class SimulatedGPU(AddressedDriver):
         c = self.costs
         return (
             f"<{self.device}: simulated GPU, {self.total_bytes / 2**20:,g} MiB in "
-            f"grains of {GRAIN} bytes; on the virtual clock {c.launch_ns / 1e3:g} µs per "
+            f"grains of {GRAIN} bytes; on the virtual clock {c.launch_ns / 1e3:g} µs a "
             f"launch, {c.flops / 1e12:g} TFLOP/s, {c.memory_bandwidth / 1e9:g} GB/s to "
-            f"its memory, {c.host_bandwidth / 1e9:g} GB/s to the host; on the wall clock "
-            "as fast as the CPU that plays it>"
+            f"its memory, {c.host_bandwidth / 1e9:g} GB/s to the host; on the wall "
+            "clock as fast as the CPU that plays it>"
         )

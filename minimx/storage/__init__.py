@@ -82,7 +82,7 @@ def empty_cache(device: Device) -> int:
 
 
 def device_memory_info(device: Device) -> tuple[int, int]:
-    """(free, total) bytes as the device's driver sees them; idle blocks count as used."""
+    """(free, total) bytes as the driver sees them; idle blocks count as used."""
     found = pool_for(device).stats()
     return found.device_total - found.device_used, found.device_total
 
@@ -101,7 +101,7 @@ def _open(device: Device) -> Pool:
 
 
 def _retune(name: str, new: Any, old: Any) -> None:
-    """A pool's knob was turned: check the new settings together, then decide by them."""
+    """A pool's knob was turned: check all settings together, then decide by them."""
     policies = {kind: from_knobs(kind, knobs.get) for kind in _kinds(name)}
     for pool in pools():
         kind = pool.driver.device.device_type

@@ -3,6 +3,8 @@
 A policy is a value. The three that MXNet offers are made by `naive`, `round_power2` and
 `unpooled`, or from knobs by `from_knobs`. A policy of your own is
 `Policy(my_rounding)`, where `my_rounding` turns requested bytes into block bytes.
+
+The same settings give the same object, so "nothing changed" is a test for identity.
 """
 
 from __future__ import annotations
@@ -42,12 +44,14 @@ class Policy:
         return f"Policy({self.name}, reserve {self.reserve} %)"
 
 
+@lru_cache(64)
 def naive(page: int = 4096, large: int = 2 << 20, reserve: int = 5) -> Policy:
     """Round to whole pages, large requests to whole slabs; keep everything."""
     rounding = partial(to_multiple, page=page, large=large)
     return Policy(_remembering(rounding), reserve, name="Naive")
 
 
+@lru_cache(64)
 def round_power2(page: int = 4096, cutoff: int = 24, reserve: int = 5) -> Policy:
     """Round to powers of two, above 2**cutoff to its multiples; keep everything.
 
@@ -57,6 +61,7 @@ def round_power2(page: int = 4096, cutoff: int = 24, reserve: int = 5) -> Policy
     return Policy(_remembering(rounding), reserve, name="Round")
 
 
+@lru_cache(1)
 def unpooled() -> Policy:
     """Ask the device every time, for exactly what was requested."""
     return Policy(exact, reserve=0, keeps=False, name="Unpooled")
@@ -109,7 +114,8 @@ def _check_round(prefix: str, page: int, cutoff: int) -> None:
     _demand(
         page >= 32 and page == below,
         f"{page_knob}: the Round pool wants a power of two of at least 32, such as "
-        f"{max(below, 32)} or {max(2 * below, 64)}. Or choose {prefix}_MEM_POOL_TYPE=Naive.",
+        f"{max(below, 32)} or {max(2 * below, 64)}. "
+        f"Or choose {prefix}_MEM_POOL_TYPE=Naive.",
     )
     _demand(20 <= cutoff <= 34, f"{cutoff_knob}: choose a value from 20 to 34.")
     _demand(
