@@ -5,10 +5,10 @@ cut and never joined with another, so an idle block serves requests of its own r
 size only.
 
 Two things make it fit for a dynamic language. A block is given back from `__del__`, on
-whatever thread that runs, possibly in the middle of a call of the pool itself; so `free`
-only drops the block into a letterbox, which the next call empties under the lock. And
-the policy can be exchanged while blocks are out: those have no shelf to return to any
-more and go straight back to the device.
+whatever thread that runs, possibly in the middle of a call of the pool itself; so
+`free` only drops the block into a letterbox, which the next call empties under the
+lock. And the policy can be exchanged while blocks are out: those have no shelf to
+return to any more and go straight back to the device.
 """
 
 from __future__ import annotations
@@ -82,9 +82,8 @@ class Block:
         pool.letterbox.append(self)
 
     def __repr__(self) -> str:
-        return (
-            f"<block {self.id} of {self.pool.name}: {self.size:,} bytes, {self.owner}>"
-        )
+        where = f"block {self.id} of {self.pool.name}"
+        return f"<{where}: {self.size:,} bytes, {self.owner}>"
 
 
 class Pool:
@@ -170,6 +169,8 @@ class Pool:
 
         Idle blocks go back to the device now, lent ones when they return.
         """
+        if policy is self.policy:
+            return
         with self._lock:
             self._empty_letterbox()
             self._flush()
