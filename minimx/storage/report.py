@@ -44,9 +44,8 @@ def out_of_memory(
         "Delete some arrays, or shrink the batch."
     ]
     if driver.largest_free < size <= driver.free_bytes:
-        lines.append(
-            f"The free memory lies in pieces; the largest has {human(driver.largest_free)}."
-        )
+        piece = human(driver.largest_free)
+        lines.append(f"The free memory lies in pieces; the largest has {piece}.")
     owners = largest_owners(blocks)
     if owners:
         lines.append("The largest owners:")
@@ -81,6 +80,7 @@ def _advice(
         )
     if driver.simulated:
         return (
-            "A larger simulated GPU: MINIMX_SIM_GPU_MEMORY, while no array lives on it."
+            "MINIMX_SIM_GPU_MEMORY makes a larger simulated GPU, while no array lives "
+            "on this one."
         )
     return "gpu_memory_info() and minimx.storage.summary() show where the memory is."

@@ -1,7 +1,7 @@
 """How a request is rounded to a size that can be used again.
 
-A pool hands an idle block to a request of the same rounded size only, so coarse rounding
-means more reuse and more waste inside the blocks. These are MXNet's three rules.
+A pool hands an idle block to a request of the same rounded size only, so coarse
+rounding means more reuse and more waste inside the blocks. These are MXNet's rules.
 """
 
 from __future__ import annotations

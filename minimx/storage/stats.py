@@ -69,6 +69,7 @@ class Stats:
             f"{self.device} {self.pool}: {self.n_live:,} blocks live, "
             f"{human(self.live_requested)} requested in {human(self.live_rounded)}, "
             f"{human(self.cached)} idle; {self.n_malloc:,} from the device, "
-            f"{self.n_hit:,} used again ({self.hit_rate:.0%}), {self.n_flush:,} flushes; "
-            f"peak {human(self.peak_requested)}, reserved {human(self.peak_reserved)}"
+            f"{self.n_hit:,} used again ({self.hit_rate:.0%}), {self.n_flush:,} "
+            f"flushes; peak {human(self.peak_requested)}, reserved "
+            f"{human(self.peak_reserved)}"
         )
