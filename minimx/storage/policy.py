@@ -45,18 +45,50 @@ class Policy:
 
 
 @lru_cache(64)
-def naive(page: int = 4096, large: int = 2 << 20, reserve: int = 5) -> Policy:
-    """Round to whole pages, large requests to whole slabs; keep everything."""
+def naive(
+    page: int = 4096, large: int = 2 << 20, reserve: int = 5, prefix: str = "MXNET_GPU"
+) -> Policy:
+    """Round to whole pages, large requests to whole slabs; keep everything.
+
+    Raises `KnobError`, naming the knobs that begin with `prefix`, for pages under 32
+    bytes or slabs under 1.
+    """
+    _demand(
+        page >= 32, f"{prefix}_MEM_POOL_PAGE_SIZE={page}: choose at least 32 bytes."
+    )
+    _demand(
+        large > 0,
+        f"{prefix}_MEM_LARGE_ALLOC_ROUND_SIZE={large}: choose at least 1, which turns "
+        "the second rounding off.",
+    )
     rounding = partial(to_multiple, page=page, large=large)
     return Policy(_remembering(rounding), reserve, name="Naive")
 
 
 @lru_cache(64)
-def round_power2(page: int = 4096, cutoff: int = 24, reserve: int = 5) -> Policy:
+def round_power2(
+    page: int = 4096, cutoff: int = 24, reserve: int = 5, prefix: str = "MXNET_GPU"
+) -> Policy:
     """Round to powers of two, above 2**cutoff to its multiples; keep everything.
 
-    Raises `KnobError` if `page` is no power of two or `cutoff` does not fit it.
+    Raises `KnobError`, naming the knobs that begin with `prefix`, if `page` is no power
+    of two, or `cutoff` is not from 20 to 34, or 2**cutoff is less than a page.
     """
+    page_knob = f"{prefix}_MEM_POOL_PAGE_SIZE={page}"
+    cutoff_knob = f"{prefix}_MEM_POOL_ROUND_LINEAR_CUTOFF={cutoff}"
+    below = 1 << (page.bit_length() - 1) if page > 0 else 0
+    _demand(
+        page >= 32 and page == below,
+        f"{page_knob}: the Round pool wants a power of two of at least 32, such as "
+        f"{max(below, 32)} or {max(2 * below, 64)}. "
+        f"Or choose {prefix}_MEM_POOL_TYPE=Naive.",
+    )
+    _demand(20 <= cutoff <= 34, f"{cutoff_knob}: choose a value from 20 to 34.")
+    _demand(
+        1 << cutoff >= page,
+        f"{cutoff_knob}: 2**{cutoff} is smaller than one page ({page_knob}). Choose a "
+        f"cutoff of at least {page.bit_length() - 1}, or smaller pages.",
+    )
     rounding = partial(to_power2, page=page, cutoff=cutoff)
     return Policy(_remembering(rounding), reserve, name="Round")
 
@@ -76,18 +108,15 @@ def from_knobs(device_type: str, get: Callable[[str], Any]) -> Policy:
     if prefix is None or get(BYPASS):
         return unpooled()
     kind = get(f"{prefix}_MEM_POOL_TYPE")
-    page = get(f"{prefix}_MEM_POOL_PAGE_SIZE")
-    reserve = get(f"{prefix}_MEM_POOL_RESERVE")
     if kind == "Unpooled":
         return unpooled()
+    page = get(f"{prefix}_MEM_POOL_PAGE_SIZE")
+    reserve = get(f"{prefix}_MEM_POOL_RESERVE")
     if kind == "Naive":
         large = get(f"{prefix}_MEM_LARGE_ALLOC_ROUND_SIZE")
-        _demand(page >= 32, f"{prefix}_MEM_POOL_PAGE_SIZE={page}: at least 32 bytes.")
-        _demand(large > 0, f"{prefix}_MEM_LARGE_ALLOC_ROUND_SIZE={large}: at least 1.")
-        return naive(page, large, reserve)
+        return naive(page, large, reserve, prefix)
     cutoff = get(f"{prefix}_MEM_POOL_ROUND_LINEAR_CUTOFF")
-    _check_round(prefix, page, cutoff)
-    return round_power2(page, cutoff, reserve)
+    return round_power2(page, cutoff, reserve, prefix)
 
 
 def knob_names(device_type: str) -> tuple[str, ...]:
@@ -103,25 +132,6 @@ def knob_names(device_type: str) -> tuple[str, ...]:
         f"{prefix}_MEM_POOL_RESERVE",
         f"{prefix}_MEM_LARGE_ALLOC_ROUND_SIZE",
         f"{prefix}_MEM_POOL_ROUND_LINEAR_CUTOFF",
-    )
-
-
-def _check_round(prefix: str, page: int, cutoff: int) -> None:
-    """Refuse what MXNet refuses for its Round pool."""
-    page_knob = f"{prefix}_MEM_POOL_PAGE_SIZE={page}"
-    cutoff_knob = f"{prefix}_MEM_POOL_ROUND_LINEAR_CUTOFF={cutoff}"
-    below = 1 << (page.bit_length() - 1) if page > 0 else 0
-    _demand(
-        page >= 32 and page == below,
-        f"{page_knob}: the Round pool wants a power of two of at least 32, such as "
-        f"{max(below, 32)} or {max(2 * below, 64)}. "
-        f"Or choose {prefix}_MEM_POOL_TYPE=Naive.",
-    )
-    _demand(20 <= cutoff <= 34, f"{cutoff_knob}: choose a value from 20 to 34.")
-    _demand(
-        1 << cutoff >= page,
-        f"{cutoff_knob}: 2**{cutoff} is smaller than one page ({page_knob}). Choose a "
-        f"cutoff of at least {page.bit_length() - 1}, or smaller pages.",
     )
 
 
