@@ -2,8 +2,8 @@
 
 Every call recorded is a `Node`: the operator, where its inputs came from, and the few
 values its gradient rule asked to keep. Nodes are numbered in the order of recording, so
-an input's node always has a smaller number than its user's, and walking from the largest
-number down is a topological order. Nothing here recurses, so depth has no limit.
+an input's node always has a smaller number than its user's, and walking from the
+largest number down is a topological order. Nothing recurses, so depth has no limit.
 
 The tape knows operators, not arrays: a gradient rule is written with operators, and
 `bind` hands them to whatever world the values belong to. Recording *during* the walk
@@ -182,13 +182,8 @@ def record_call(
     entries = [value._entry for value in inputs]
     if entries.count(None) == len(entries) or not op.differentiable:
         return
-    saved = [
-        _pick(name, op, inputs, outs)
-        for name in op.saves
-    ]
-    node = Node(
-        op, entries, tuple(v.spec for v in inputs), plan.outs, saved, op_id
-    )
+    saved = [_pick(name, op, inputs, outs) for name in op.saves]
+    node = Node(op, entries, tuple(v.spec for v in inputs), plan.outs, saved, op_id)
     for index in range(op.visible):
         outs[index]._entry = (node, index)
 
@@ -386,8 +381,7 @@ def _walk(
             if not retain:
                 node.inputs = None
                 node.saved = []
-        leaves = pending.leaves()
-    return leaves
+        return pending.leaves()
 
 
 def _step(
@@ -506,7 +500,7 @@ class Function:
         if state.recording:
             entries = [value._entry for value in inputs]
             if any(entry is not None for entry in entries):
-                # An output may be an input handed through: it needs an entry of its own.
+                # An output may be an input handed through: it needs its own entry.
                 outs = [out._alias() for out in outs]
                 op = _FunctionOp(self, len(outs))
                 ins = tuple(value.spec for value in inputs)

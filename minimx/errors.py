@@ -3,7 +3,7 @@
 An error of ours is a short lesson: what was asked, what is true, what to try.
 
     MXNetError                  the root, a RuntimeError, as in MXNet
-    ├─ KnobError                an unknown knob name or a value it cannot take (ValueError)
+    ├─ KnobError                an unknown knob, or a value it cannot take (ValueError)
     ├─ ShapeError               shapes that do not fit together (ValueError)
     ├─ DTypeError               element types that do not fit together (TypeError)
     ├─ DeviceError              an unknown device, or arrays on different devices

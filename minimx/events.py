@@ -74,7 +74,7 @@ class Recorder(Protocol):
         address: int,
         owner: Owner,
     ) -> None:
-        """A pool event: alloc (from the driver), hit (from the cache), free, flush, oom."""
+        """A pool event: alloc (from the driver), hit (the cache), free, oom, flush."""
 
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
         """A knob was turned."""
@@ -107,8 +107,11 @@ class Owner:
 
 
 class _Attribution(threading.local):
-    """What this thread works for. `running` is the recorded id of the operation that
-    it executes just now, 0 outside one; `forward_op` the one whose gradient it takes."""
+    """What this thread works for.
+
+    `running` is the recorded id of the operation that it executes just now, 0 outside
+    one; `forward_op` that of the operation whose gradient it takes.
+    """
 
     def __init__(self) -> None:
         self.layer = ""

@@ -23,7 +23,7 @@ from minimx.nd.creation import (
 )
 from minimx.nd.serialize import load, save
 
-_OWN = [
+__all__ = [
     "NDArray",
     "arange",
     "array",
@@ -42,10 +42,7 @@ _OWN = [
     "waitall",
     "zeros",
 ]
-__all__ = [  # noqa: PLE0604 (the registry's names are strings)
-    *_OWN,
-    *(name for name in functions.FUNCTIONS if not name.startswith("_")),
-]
+__all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
 
 
 def __getattr__(name: str) -> Any:

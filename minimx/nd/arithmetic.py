@@ -1,4 +1,4 @@
-"""What Python's operators mean on arrays: `a + b`, `2 - a`, `a > b`, `a += b`, …"""
+"""What Python's operators mean on arrays: `a + b`, `2 - a`, `a > b`, `a += b`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Operator:
         self.reflected = lookup(reflected)
 
     def __call__(self, left: Any, right: Any) -> Any:
-        """left ∘ right, with `left` an array."""
+        """Apply to (left, right), with `left` an array."""
         if isinstance(right, Arithmetic):
             return invoke(self.array_op, (left, right))
         if isinstance(right, (int, float, np.generic)):
@@ -36,13 +36,13 @@ class _Operator:
         return self._other(left, right, swap=False)
 
     def swapped(self, left: Any, right: Any) -> Any:
-        """right ∘ left, with `left` an array."""
+        """Apply to (right, left), with `left` an array."""
         if isinstance(right, (int, float, np.generic)):
             return invoke(self.reflected.of(scalar=float(right)), (left,))
         return self._other(left, right, swap=True)
 
     def inplace(self, left: Any, right: Any) -> Any:
-        """left ∘= right, written over `left`."""
+        """Apply to (left, right) and write the result over `left`."""
         _refuse_on_tape(left)
         if isinstance(right, Arithmetic):
             return invoke(self.array_op, (left, right), out=left)
@@ -75,8 +75,8 @@ def _as_array(like: NDArray, value: Any) -> Any:
 def _refuse_on_tape(array: NDArray) -> None:
     if autograd.state.recording and array._entry is not None:
         raise autograd.GradientError(
-            "an array that is part of a recorded computation cannot be changed in place "
-            "(+=, -=, x[:] = …) inside record(); its gradient would be wrong. "
+            "an array that is part of a recorded computation cannot be changed in "
+            "place (+=, -=, x[:] = …) inside record(); its gradient would be wrong. "
             "Write x = x + … instead."
         )
 
@@ -90,15 +90,19 @@ _pow = _Operator("broadcast_power", "_power_scalar", "_rpower_scalar")
 _eq = _Operator("broadcast_equal", "_equal_scalar", "_equal_scalar")
 _ne = _Operator("broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar")
 _gt = _Operator("broadcast_greater", "_greater_scalar", "_lesser_scalar")
-_ge = _Operator("broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar")
+_ge = _Operator(
+    "broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"
+)
 _lt = _Operator("broadcast_lesser", "_lesser_scalar", "_greater_scalar")
-_le = _Operator("broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar")
+_le = _Operator(
+    "broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"
+)
 _negative: Op = lookup("negative").of()
 _abs: Op = lookup("abs").of()
 
 
 class Arithmetic:
-    """The Python operators of an array. Comparisons give 0 and 1 in the array's dtype."""
+    """The Python operators of an array; comparisons give 0 and 1 in its dtype."""
 
     __slots__ = ()
 

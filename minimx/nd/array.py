@@ -134,9 +134,7 @@ class NDArray(Arithmetic):
 
     def __repr__(self) -> str:
         shape = "x".join(map(str, self.shape))
-        return (
-            f"\n{self.asnumpy()!s}\n<{type(self).__name__} {shape} @{self.context}>"
-        )
+        return f"\n{self.asnumpy()!s}\n<{type(self).__name__} {shape} @{self.context}>"
 
     # -- waiting and reading ----------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Making arrays: `array`, `zeros`, `ones`, `full`, `empty`, `arange`, `eye`, …"""
+"""Making arrays: `array`, `zeros`, `ones`, `full`, `empty`, `arange`, `eye`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def _shape(shape: ShapeLike) -> tuple[int, ...]:
 
 def _create(name: str, ctx: Device | None, out: Any, **settings: Any) -> Any:
     op = lookup(name).of(**settings)
-    return invoke(op, (), out, out.context if out is not None else _device(ctx), NDArray)
+    return invoke(
+        op, (), out, out.context if out is not None else _device(ctx), NDArray
+    )
 
 
 def array(
@@ -101,9 +103,7 @@ class _Capsule:
         return (1, 0)
 
 
-def empty(
-    shape: ShapeLike, ctx: Device | None = None, dtype: Any = None
-) -> NDArray:
+def empty(shape: ShapeLike, ctx: Device | None = None, dtype: Any = None) -> NDArray:
     """An array whose contents are whatever was in memory."""
     wanted = resolve("float32" if dtype is None else dtype)
     return new(Spec.of(_shape(shape), wanted), _device(ctx), "empty")
@@ -161,7 +161,14 @@ def arange(
         start, stop = 0.0, start
     name = resolve(dtype).name
     return _create(
-        "_arange", ctx, None, start=start, stop=stop, step=step, repeat=repeat, dtype=name
+        "_arange",
+        ctx,
+        None,
+        start=start,
+        stop=stop,
+        step=step,
+        repeat=repeat,
+        dtype=name,
     )
 
 

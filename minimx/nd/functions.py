@@ -22,21 +22,28 @@ from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
 from minimx.ops.registry import ALIASES, REGISTRY, Op
 
-# Words that MXNet's functions accept besides inputs and settings, and that name or place
+# Words that MXNet's functions accept besides inputs and settings; they name or place
 # the result: nothing here depends on them.
 _NAMING = ("name", "attr")
 _PLACING = ("ctx", "device")
 
 # Methods of NDArray, which are operators with the array as their first input.
-METHODS = """
-abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmin argsort broadcast_axes
-broadcast_axis broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space
-diag dot erf exp expand_dims expm1 fix flatten flip floor gamma gammaln log log10 log1p
-log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod radians
-rcbrt reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin
-sinh size_array slice slice_axis slice_like softmax softmin sort split split_v2 sqrt square
-squeeze sum swapaxes take tan tanh tile topk transpose trunc zeros_like
-""".split()
+# fmt: off
+METHODS = (
+    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax",
+    "argmin", "argsort", "broadcast_axes", "broadcast_axis", "broadcast_like",
+    "broadcast_to", "cbrt", "ceil", "clip", "cos", "cosh", "degrees",
+    "depth_to_space", "diag", "dot", "erf", "exp", "expand_dims", "expm1", "fix",
+    "flatten", "flip", "floor", "gamma", "gammaln", "log", "log10", "log1p", "log2",
+    "log_softmax", "max", "mean", "min", "nanprod", "nansum", "norm", "one_hot",
+    "ones_like", "pad", "pick", "prod", "radians", "rcbrt", "reciprocal", "relu",
+    "repeat", "reshape_like", "rint", "round", "rsqrt", "shape_array", "sigmoid",
+    "sign", "sin", "sinh", "size_array", "slice", "slice_axis", "slice_like",
+    "softmax", "softmin", "sort", "split", "split_v2", "sqrt", "square", "squeeze",
+    "sum", "swapaxes", "take", "tan", "tanh", "tile", "topk", "transpose", "trunc",
+    "zeros_like",
+)
+# fmt: on
 
 
 def _signature(sheet: type[Op], fields: dict[str, Any]) -> inspect.Signature:
@@ -188,7 +195,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def _transpose(self: NDArray, *axes: Any, **kwargs: Any) -> Any:
-    """The array with its axes in another order: `transpose(1, 0)` or `transpose((1, 0))`."""
+    """The array with its axes in another order: `transpose(1, 0)`."""
     if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
         axes = tuple(axes[0])
     return FUNCTIONS["transpose"](self, axes=axes or kwargs.get("axes") or ())

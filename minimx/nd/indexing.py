@@ -104,8 +104,8 @@ def _check_fits(picked: tuple[int, ...], given: tuple[int, ...]) -> None:
         fits = False
     if not fits:
         raise ShapeError(
-            f"x[key] = value: the key picks shape {picked}, the value has shape {given}, "
-            "which cannot be stretched to it."
+            f"x[key] = value: the key picks shape {picked}, the value has shape "
+            f"{given}, which cannot be stretched to it."
         )
 
 
@@ -256,7 +256,8 @@ def _resolved(key: tuple[Any, ...]) -> tuple[Any, ...]:
     from minimx.nd.array import NDArray
 
     return tuple(
-        index_numbers(item.view()) if isinstance(item, NDArray) else item for item in key
+        index_numbers(item.view()) if isinstance(item, NDArray) else item
+        for item in key
     )
 
 

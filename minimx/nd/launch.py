@@ -87,9 +87,7 @@ def _push(
         def run() -> None:
             kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
 
-    return engine.current.push(
-        run, device, reads, writes, plan.name, cost=plan.cost
-    )
+    return engine.current.push(run, device, reads, writes, plan.name, cost=plan.cost)
 
 
 def _simple(
@@ -180,7 +178,7 @@ def _given_outputs(
             )
         if array.chunk.device is not device:
             raise DeviceError(
-                f"{op.name}: out= lives on {array.chunk.device}, the inputs on {device}."
+                f"{op.name}: out= is on {array.chunk.device}, the inputs on {device}."
             )
         if state.recording and array._entry is not None:
             raise OperatorError(

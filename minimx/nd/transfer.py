@@ -70,9 +70,7 @@ class _Move(Op):
 
 def moved(array: NDArray, device: Device) -> NDArray:
     """A copy on another device, recorded."""
-    out = type(array)(
-        Chunk(device, array.spec.nbytes, owner("_copyto")), array.spec
-    )
+    out = type(array)(Chunk(device, array.spec.nbytes, owner("_copyto")), array.spec)
     copy(array, out)
     if autograd.state.recording and array._entry is not None:
         node = autograd.Node(

@@ -32,7 +32,7 @@ Value = Any
 
 
 class Plan:
-    """An operator bound to the specs of its inputs: everything a launch needs to know."""
+    """An operator bound to the specs of its inputs: all that a launch must know."""
 
     __slots__ = ("cost", "kernel", "name", "needs_rng", "outs", "workspace")
 

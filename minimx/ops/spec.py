@@ -1,4 +1,4 @@
-"""What is known of an array before it exists (`Spec`), and what a call costs (`Cost`)."""
+"""What is known of an array before it exists, and what a call costs."""
 
 from __future__ import annotations
 

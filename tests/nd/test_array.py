@@ -53,7 +53,7 @@ def test_arithmetic_agrees_with_numpy():
         (x > y, (a > b).astype(float)),
         (x == 3, (a == 3).astype(float)),
         (x != y, (a != b).astype(float)),
-        (3 <= x, (a >= 3).astype(float)),
+        (x >= 3, (a >= 3).astype(float)),
         (np.float32(2) * x, 2 * a),
         (b.astype("f") * x, a * b),
         (x + [1, 2], a + [1, 2]),

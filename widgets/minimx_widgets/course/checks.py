@@ -37,7 +37,8 @@ class Feedback:
     def _repr_html_(self) -> str:
         colour = "--jp-success-color1" if self.passed else "--jp-warn-color1"
         text = html.escape(repr(self)).replace("\n", "<br>&nbsp;&nbsp;")
-        return f'<div style="border-left:4px solid var({colour});padding:0.3em 0.8em">{text}</div>'
+        style = f"border-left:4px solid var({colour});padding:0.3em 0.8em"
+        return f'<div style="{style}">{text}</div>'
 
 
 def check(function: Callable[..., Feedback]) -> Callable[..., Feedback]:
