@@ -63,8 +63,7 @@ class Environment:
         ]
 
     def contradictions(self, name: str) -> list[str]:
-        """Aliases of a knob that stand in the environment beside its own name and
-        hold another text."""
+        """Aliases of a knob that stand beside its own name and hold another text."""
         text = self._environ.get(name)
         return [
             alias

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from minimx.errors import KnobError, did_you_mean
@@ -268,15 +268,15 @@ def _read_size(knob: Knob, text: str) -> int:
     if match is None:
         raise knob.refuse(text, "a size such as 268435456, 256MiB or 1GiB is expected.")
     number, prefix, binary = match.groups()
-    base = 1024 if binary or not prefix else 1000
-    return int(float(number) * base ** _POWERS[prefix.upper()])
+    unit = (1024 if binary else 1000) ** _POWERS[prefix.upper()]
+    return int(float(number) * unit) if "." in number else int(number) * unit
 
 
 def _read_intlist(knob: Knob, text: str) -> tuple[int, ...]:
     return tuple(_read_int(knob, item) for item in text.split(",") if item.strip())
 
 
-_READERS = {
+_READERS: Mapping[str, Callable[[Knob, str], Value]] = {
     "bool": _read_bool,
     "int": _read_int,
     "float": _read_float,

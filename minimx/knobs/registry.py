@@ -22,7 +22,7 @@ from minimx.errors import KnobError, MXNetError, did_you_mean
 from minimx.knobs import show
 from minimx.knobs.environ import Environment
 from minimx.knobs.knob import Knob, KnobWarning, PlannedKnobWarning, Value
-from minimx.knobs.presets import PRESETS
+from minimx.knobs.presets import PRESETS, Preset
 
 # Told (name, new value, old value), in the thread that turned the knob.
 Watcher = Callable[[str, Any, Any], None]
@@ -74,6 +74,8 @@ class Knobs:
             return self._values[self.resolve(name)]
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # what copy, pickle and IPython ask of any object
+            raise AttributeError(name)
         try:
             return self.get(name)
         except KnobError as unknown:
@@ -170,10 +172,15 @@ class Knobs:
             targets = [self.resolve(name) for name in names] or list(self._chosen)
             self._change(dict.fromkeys(targets))
 
+    @property
+    def presets(self) -> Mapping[str, Preset]:
+        """The named presets, each with its values, its meaning and its document."""
+        return PRESETS
+
     def preset(self, name: str) -> dict[str, Any]:
         """Turn the knobs of a named preset together; returns what it sets.
 
-        Raises `KnobError` for an unknown preset. `minimx.knobs.PRESETS` describes them.
+        Raises `KnobError` for an unknown preset. `knobs.presets` describes them.
         """
         if name not in PRESETS:
             near = did_you_mean(name, PRESETS)
@@ -332,7 +339,7 @@ class Knobs:
             which = ", ".join(f"{knob.name} ({knob.planned_in})" for knob in planned)
             _warn(
                 PlannedKnobWarning,
-                f"set, but without effect until the part in brackets is built: {which}.",
+                f"set, but without effect until the part in brackets exists: {which}.",
             )
 
 

@@ -118,7 +118,11 @@ class Card:
         for label, text in self.rows():
             head = f"  {label:<22}"
             lines += textwrap.wrap(
-                text, 88, initial_indent=head, subsequent_indent=" " * len(head)
+                text,
+                88,
+                initial_indent=head,
+                subsequent_indent=" " * len(head),
+                break_on_hyphens=False,
             )
         lines += ["", *textwrap.wrap(self.knob.meaning, 86)]
         return "\n".join(lines)

@@ -1,5 +1,4 @@
-"""Knobs of memory planning: which results of a graph share a buffer, and which are
-computed again instead of kept."""
+"""Knobs of memory planning: what shares a buffer, and what is computed again."""
 
 from __future__ import annotations
 
