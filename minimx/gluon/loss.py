@@ -1,0 +1,393 @@
+"""Losses: how wrong a prediction is, one number for each sample of the batch.
+
+Every loss is called as `loss(prediction, label, sample_weight)` and gives an array of
+shape (batch,). `weight` scales the whole loss; `sample_weight` scales single elements
+and must broadcast to the loss before it is averaged. `batch_axis` says which axis counts
+the samples; all others are averaged.
+"""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+from minimx.errors import ArgumentError
+from minimx.gluon.block import HybridBlock
+
+
+def _weighted(F: Any, loss: Any, weight: Any, sample_weight: Any) -> Any:  # noqa: N803
+    if sample_weight is not None:
+        loss = F.broadcast_mul(loss, sample_weight)
+    return loss if weight is None else loss * weight
+
+
+def _softplus(F: Any, x: Any) -> Any:  # noqa: N803
+    """log(1 + exp(x))."""
+    return F.Activation(x, act_type="softrelu")
+
+
+class Loss(HybridBlock):
+    """The base: keeps `weight` and `batch_axis`.
+
+    weight: a number that the loss is multiplied by, or None.
+    """
+
+    def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if weight is not None and not isinstance(weight, (int, float)):
+            raise ArgumentError(
+                f"{type(self).__name__}: weight={weight!r} must be a number. Weights of "
+                "single samples are given in the call, as sample_weight."
+            )
+        self._weight = weight
+        self._batch_axis = batch_axis
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
+
+    def _mean(self, F: Any, loss: Any, sample_weight: Any) -> Any:  # noqa: N803
+        """Weigh, and average each sample."""
+        loss = _weighted(F, loss, self._weight, sample_weight)
+        return F.mean(loss, axis=self._batch_axis, exclude=True)
+
+
+class L2Loss(Loss):
+    """½ · weight · (prediction - label)²."""
+
+    def __init__(
+        self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        loss = F.square(F.reshape_like(label, pred) - pred)
+        half = 0.5 if self._weight is None else self._weight / 2
+        loss = _weighted(F, loss, half, sample_weight)
+        return F.mean(loss, axis=self._batch_axis, exclude=True)
+
+
+class L1Loss(Loss):
+    """|prediction - label|."""
+
+    def __init__(
+        self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        loss = F.abs(F.reshape_like(label, pred) - pred)
+        return self._mean(F, loss, sample_weight)
+
+
+class HuberLoss(Loss):
+    """|d| - rho/2 where the difference |d| is larger than rho, else d² / (2 rho)."""
+
+    def __init__(
+        self,
+        rho: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._rho = rho
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        rho = self._rho
+        off = F.abs(F.reshape_like(label, pred) - pred)
+        loss = F.where(off > rho, off - 0.5 * rho, (0.5 / rho) * F.square(off))
+        return self._mean(F, loss, sample_weight)
+
+
+class SigmoidBinaryCrossEntropyLoss(Loss):
+    """Cross entropy of yes/no decisions; label holds probabilities of "yes".
+
+    from_sigmoid: pred is a probability already; otherwise a score, and the two steps are
+        taken as one, which is exact for large scores too.
+    pos_weight (in the call): weighs the "yes" labels; broadcasts to pred.
+    """
+
+    def __init__(
+        self,
+        from_sigmoid: bool = False,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_sigmoid = from_sigmoid
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Any,
+        label: Any,
+        sample_weight: Any = None,
+        pos_weight: Any = None,
+    ) -> Any:
+        """(batch,)."""
+        label = F.reshape_like(label, pred)
+        on_scores = self._on_probabilities if self._from_sigmoid else self._on_scores
+        return self._mean(F, on_scores(F, pred, label, pos_weight), sample_weight)
+
+    @staticmethod
+    def _on_scores(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:  # noqa: N803
+        tail = _softplus(F, -F.abs(pred))
+        if pos_weight is None:
+            return F.relu(pred) - pred * label + tail
+        extra = 1 + F.broadcast_mul(pos_weight - 1, label)
+        return pred - pred * label + extra * (tail + F.relu(-pred))
+
+    @staticmethod
+    def _on_probabilities(
+        F: Any,  # noqa: N803
+        pred: Any,
+        label: Any,
+        pos_weight: Any,
+    ) -> Any:
+        eps = 1e-12
+        yes = F.log(pred + eps) * label
+        if pos_weight is not None:
+            yes = F.broadcast_mul(yes, pos_weight)
+        return -(yes + F.log(1.0 - pred + eps) * (1.0 - label))
+
+
+class SoftmaxCrossEntropyLoss(Loss):
+    """Cross entropy of a choice among classes.
+
+    axis: where the classes are. sparse_label: label holds the number of the class
+    (batch, …); otherwise a probability for each class, of the shape of pred.
+    from_logits: pred holds log-probabilities already; otherwise scores.
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        sparse_label: bool = True,
+        from_logits: bool = False,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._axis = axis
+        self._sparse_label = sparse_label
+        self._from_logits = from_logits
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        if not self._from_logits:
+            pred = F.log_softmax(pred, axis=self._axis)
+        if self._sparse_label:
+            loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
+        else:
+            label = F.reshape_like(label, pred)
+            loss = -F.sum(pred * label, axis=self._axis, keepdims=True)
+        return self._mean(F, loss, sample_weight)
+
+
+class KLDivLoss(Loss):
+    """Kullback-Leibler divergence: label · (log label - pred).
+
+    from_logits: pred holds log-probabilities (the default); otherwise scores.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = True,
+        axis: int = -1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits = from_logits
+        self._axis = axis
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        if not self._from_logits:
+            pred = F.log_softmax(pred, axis=self._axis)
+        loss = label * (F.log(label + 1e-12) - pred)
+        return self._mean(F, loss, sample_weight)
+
+
+class HingeLoss(Loss):
+    """max(0, margin - prediction · label), for labels -1 and 1."""
+
+    def __init__(
+        self,
+        margin: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def _hinge(self, F: Any, pred: Any, label: Any) -> Any:  # noqa: N803
+        return F.relu(self._margin - pred * F.reshape_like(label, pred))
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        return self._mean(F, self._hinge(F, pred, label), sample_weight)
+
+
+class SquaredHingeLoss(HingeLoss):
+    """max(0, margin - prediction · label)², for labels -1 and 1."""
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        return self._mean(F, F.square(self._hinge(F, pred, label)), sample_weight)
+
+
+class LogisticLoss(Loss):
+    """log(1 + exp(-prediction · label)).
+
+    label_format: `signed` for labels -1 and 1, `binary` for 0 and 1.
+    """
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        label_format: str = "signed",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        if label_format not in ("signed", "binary"):
+            raise ArgumentError(
+                f"LogisticLoss: label_format={label_format!r}: choose 'signed' (-1 and "
+                "1) or 'binary' (0 and 1)."
+            )
+        self._label_format = label_format
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        label = F.reshape_like(label, pred)
+        if self._label_format == "signed":
+            label = (label + 1.0) / 2.0
+        loss = F.relu(pred) - pred * label + _softplus(F, -F.abs(pred))
+        return self._mean(F, loss, sample_weight)
+
+
+class TripletLoss(Loss):
+    """max(0, |positive - pred|² - |negative - pred|² + margin)."""
+
+    def __init__(
+        self,
+        margin: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Any,
+        positive: Any,
+        negative: Any,
+        sample_weight: Any = None,
+    ) -> Any:
+        """(batch,)."""
+        near = F.square(F.reshape_like(positive, pred) - pred)
+        far = F.square(F.reshape_like(negative, pred) - pred)
+        gap = F.sum(near - far, axis=self._batch_axis, exclude=True)
+        return _weighted(F, F.relu(gap + self._margin), self._weight, sample_weight)
+
+
+class PoissonNLLLoss(Loss):
+    """Negative log-likelihood of counts; one number for the whole batch.
+
+    from_logits: pred is the logarithm of the expected count. compute_full: add the term
+    that does not depend on pred, by Stirling's formula.
+    """
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        from_logits: bool = True,
+        batch_axis: int = 0,
+        compute_full: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits = from_logits
+        self._compute_full = compute_full
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Any,
+        target: Any,
+        sample_weight: Any = None,
+        epsilon: float = 1e-8,
+    ) -> Any:
+        """(1,)."""
+        target = F.reshape_like(target, pred)
+        if self._from_logits:
+            loss = F.exp(pred) - target * pred
+        else:
+            loss = pred - target * F.log(pred + epsilon)
+        if self._compute_full:
+            size = target * F.log(target + epsilon) - target
+            size = size + 0.5 * F.log(2 * (target + epsilon) * pi)
+            loss = loss + size * (target > 1)
+        return F.mean(_weighted(F, loss, self._weight, sample_weight))
+
+
+class CosineEmbeddingLoss(Loss):
+    """1 - cos for pairs labelled 1, max(0, cos - margin) for pairs labelled -1."""
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        margin: float = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        input1: Any,
+        input2: Any,
+        label: Any,
+        sample_weight: Any = None,
+    ) -> Any:
+        """(batch,)."""
+        input1 = F.reshape_like(input1, input2)
+        inner = F.sum(input1 * input2, axis=-1)
+        squares = F.sum(F.square(input1), axis=-1) * F.sum(F.square(input2), axis=-1)
+        cosine = inner / F.sqrt(F.maximum(squares, 1e-24))
+        label = F.reshape_like(label, cosine)
+        loss = F.where(label == 1, 1.0 - cosine, F.relu(cosine - self._margin))
+        return self._mean(F, loss, sample_weight)
+
+
+SoftmaxCELoss = SoftmaxCrossEntropyLoss
+SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss

@@ -1,0 +1,311 @@
+"""Layers without geometry: containers, Dense, Dropout, Embedding, Flatten, Lambda."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+import minimx.nd as nd
+from minimx.errors import ArgumentError
+from minimx.gluon.block import Block, HybridBlock
+from minimx.gluon.nn.activations import Activation
+from minimx.gluon.utils import indent
+from minimx.nd.array import NDArray
+
+
+class _Stack(Block):
+    """What Sequential and HybridSequential share: blocks in a row."""
+
+    def add(self, *blocks: Any) -> None:
+        """Append blocks."""
+        for block in blocks:
+            self.register_child(block)
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Hand x through the blocks, one after the other.
+
+        A block that returns several values hands them all to the next.
+        """
+        for block in self._children.values():
+            x = block(x, *args)
+            args = ()
+            if isinstance(x, (tuple, list)):
+                x, args = x[0], tuple(x[1:])
+        return [x, *args] if args else x
+
+    def __repr__(self) -> str:
+        parts = "\n".join(
+            f"  ({name}): {indent(repr(block))}"
+            for name, block in self._children.items()
+        )
+        return f"{type(self).__name__}(\n{parts}\n)"
+
+    def __getitem__(self, key: int | slice) -> Any:
+        """The block at a place, or a stack of those in a slice (sharing parameters)."""
+        blocks = list(self._children.values())
+        if not isinstance(key, slice):
+            return blocks[key]
+        part = type(self)(prefix=self._prefix)
+        part.add(*blocks[key])
+        return part
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._children.values())
+
+
+class Sequential(_Stack):
+    """Blocks in a row: what comes out of one goes into the next."""
+
+
+class HybridSequential(_Stack, HybridBlock):
+    """Hybrid blocks in a row; can become one graph."""
+
+
+class Dense(HybridBlock):
+    """out = activation(x · weightᵀ + bias), a fully connected layer.
+
+    units: features that come out. in_units: features that come in, 0 to learn them.
+    flatten: x (N, d1, d2, …) counts as (N, d1·d2·…); otherwise only the last axis is
+        transformed, and the others stay.
+    weight (units, in_units), bias (units,).
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: str | None = None,
+        use_bias: bool = True,
+        flatten: bool = True,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_units: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._units = units
+        self._in_units = in_units
+        self._flatten = flatten
+        with self.name_scope():
+            self.weight = self.params.get(
+                "weight",
+                shape=(units, in_units),
+                init=weight_initializer,
+                dtype=dtype,
+                allow_deferred_init=True,
+            )
+            self.bias = None
+            if use_bias:
+                self.bias = self.params.get(
+                    "bias",
+                    shape=(units,),
+                    init=bias_initializer,
+                    dtype=dtype,
+                    allow_deferred_init=True,
+                )
+            self.act = None
+            if activation is not None:
+                self.act = Activation(activation, prefix=activation + "_")
+
+    def infer_shape(self, *args: NDArray) -> None:
+        """The features of the first batch are the features of every batch."""
+        shape = args[0].shape
+        features = prod(shape[1:]) if self._flatten else shape[-1]
+        self.weight.shape = (self._units, features)
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        """(N, units), or (…, units) without `flatten`."""
+        out = F.FullyConnected(
+            x,
+            weight,
+            bias,
+            num_hidden=self._units,
+            no_bias=bias is None,
+            flatten=self._flatten,
+        )
+        return out if self.act is None else self.act(out)
+
+    def __repr__(self) -> str:
+        units, features = self.weight.shape
+        act = self.act or "linear"
+        return f"{type(self).__name__}({features or None} -> {units}, {act})"
+
+
+class Dropout(HybridBlock):
+    """In training mode, set a share `rate` of the elements to 0, and scale up the rest.
+
+    axes: axes along which one decision is shared.
+    """
+
+    def __init__(
+        self, rate: float, axes: int | tuple[int, ...] = (), **kwargs: Any
+    ) -> None:
+        if not 0 <= rate < 1:
+            raise ArgumentError(
+                f"Dropout: rate={rate} is the share of elements to drop; "
+                "give 0 or more, and less than 1."
+            )
+        super().__init__(**kwargs)
+        self._rate = rate
+        self._axes = axes
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Same shape as x."""
+        return F.Dropout(x, p=self._rate, axes=self._axes) if self._rate > 0 else x
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
+
+
+class Embedding(HybridBlock):
+    """A table of vectors, one for each number from 0 to input_dim - 1.
+
+    x (…) of numbers, out (…, output_dim), weight (input_dim, output_dim).
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        sparse_grad: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if sparse_grad:
+            raise ArgumentError(
+                "Embedding: sparse_grad=True is not available, gradients are dense "
+                "here. Leave it at False; the results are the same."
+            )
+        self._input_dim = input_dim
+        self._output_dim = output_dim
+        self._dtype = dtype
+        with self.name_scope():
+            self.weight = self.params.get(
+                "weight",
+                shape=(input_dim, output_dim),
+                init=weight_initializer,
+                dtype=dtype,
+                allow_deferred_init=True,
+            )
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+        """The vectors of the numbers in x."""
+        return F.Embedding(
+            x,
+            weight,
+            input_dim=self._input_dim,
+            output_dim=self._output_dim,
+            dtype=self._dtype,
+        )
+
+    def __repr__(self) -> str:
+        sizes = f"{self._input_dim} -> {self._output_dim}"
+        return f"{type(self).__name__}({sizes}, {self._dtype})"
+
+
+class Flatten(HybridBlock):
+    """(N, d1, d2, …) becomes (N, d1·d2·…)."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The same numbers as a matrix, one row for each sample."""
+        return F.Flatten(x)
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class Identity(HybridBlock):
+    """Out comes what goes in."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Return x itself."""
+        return x
+
+
+class Lambda(Block):
+    """A function as a block.
+
+    function: the name of a function in `mx.nd`, or a callable `(*inputs)`.
+    """
+
+    def __init__(self, function: Any, prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        self._func_impl: Callable[..., Any]
+        if isinstance(function, str):
+            self._func_impl = getattr(nd, function)
+            self._func_name = function
+        else:
+            self._func_impl = _checked_callable("Lambda", function)
+            self._func_name = getattr(function, "__name__", repr(function))
+
+    def forward(self, *args: Any) -> Any:
+        """Whatever the function gives."""
+        return self._func_impl(*args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._func_name})"
+
+
+class HybridLambda(HybridBlock):
+    """A function as a hybrid block.
+
+    function: the name of an operator, or a callable `(F, *inputs)`.
+    """
+
+    def __init__(self, function: Any, prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        self._func: Callable[..., Any]
+        if isinstance(function, str):
+            getattr(nd, function)  # a wrong name should fail here, not in training
+            self._func = lambda F, *args: getattr(F, function)(*args)  # noqa: N803
+            self._func_name = function
+        else:
+            self._func = _checked_callable("HybridLambda", function)
+            self._func_name = getattr(function, "__name__", repr(function))
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Whatever the function gives."""
+        return self._func(F, x, *args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._func_name})"
+
+
+class Concatenate(Sequential):
+    """Hand the input to every block, and join what comes out along an axis."""
+
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """The outputs of all blocks, side by side."""
+        outs = [block(x, *args) for block in self._children.values()]
+        return nd.concat(*outs, dim=self.axis)
+
+
+class HybridConcatenate(HybridSequential):
+    """`Concatenate` of hybrid blocks."""
+
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """The outputs of all blocks, side by side."""
+        outs = [block(x, *args) for block in self._children.values()]
+        return nd.concat(*outs, dim=self.axis)
+
+
+def _checked_callable(name: str, function: Any) -> Callable[..., Any]:
+    if not callable(function):
+        raise ArgumentError(
+            f"{name} takes a function or the name of one, not {function!r}."
+        )
+    return function  # type: ignore[no-any-return]

@@ -1,0 +1,143 @@
+"""Normalisation layers: shift and scale numbers to mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimx.dtypes import FLOAT16, resolve
+from minimx.gluon.block import HybridBlock
+from minimx.nd.array import NDArray
+from minimx.shapes import normalize_axis
+
+
+class BatchNorm(HybridBlock):
+    """Normalise each channel over the batch, then scale by gamma and shift by beta.
+
+    In training mode the statistics are those of the batch, and running averages are
+    kept: running = momentum * running + (1 - momentum) * batch. In prediction mode, or
+    with `use_global_stats`, the running averages are used.
+
+    axis: the axis of channels. center, scale: whether beta and gamma are learnt.
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._axis = axis
+        self._kwargs = {
+            "axis": axis,
+            "eps": epsilon,
+            "momentum": momentum,
+            "fix_gamma": not scale,
+            "use_global_stats": use_global_stats,
+        }
+        with self.name_scope():
+            self.gamma = self._vector("gamma", gamma_initializer, in_channels, scale)
+            self.beta = self._vector("beta", beta_initializer, in_channels, center)
+            self.running_mean = self._vector(
+                "running_mean", running_mean_initializer, in_channels, False
+            )
+            self.running_var = self._vector(
+                "running_var", running_variance_initializer, in_channels, False
+            )
+
+    def _vector(self, name: str, init: Any, channels: int, learnt: bool) -> Any:
+        return self.params.get(
+            name,
+            grad_req="write" if learnt else "null",
+            shape=(channels,),
+            init=init,
+            allow_deferred_init=True,
+            differentiable=learnt,
+        )
+
+    def infer_shape(self, *args: NDArray) -> None:
+        """One entry for each channel of the first batch."""
+        shape = args[0].shape
+        channels = shape[normalize_axis("BatchNorm", self._axis, len(shape))]
+        for parameter in self._reg_params.values():
+            parameter.shape = (channels,)
+
+    def cast(self, dtype: Any) -> None:
+        """Convert; statistics in float16 would be too coarse and stay float32."""
+        super().cast(np.float32 if resolve(dtype) == FLOAT16 else dtype)
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        """Same shape as x."""
+        return F.BatchNorm(x, gamma, beta, running_mean, running_var, **self._kwargs)
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
+        channels = self.gamma.shape[0] or None
+        return f"{type(self).__name__}({settings}, in_channels={channels})"
+
+
+class LayerNorm(HybridBlock):
+    """Normalise each sample along one axis, then scale by gamma and shift by beta."""
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._axis = axis
+        self._epsilon = epsilon
+        self._center = center
+        self._scale = scale
+        with self.name_scope():
+            self.gamma = self.params.get(
+                "gamma",
+                grad_req="write" if scale else "null",
+                shape=(in_channels,),
+                init=gamma_initializer,
+                allow_deferred_init=True,
+            )
+            self.beta = self.params.get(
+                "beta",
+                grad_req="write" if center else "null",
+                shape=(in_channels,),
+                init=beta_initializer,
+                allow_deferred_init=True,
+            )
+
+    def infer_shape(self, *args: NDArray) -> None:
+        """One entry for each place along the axis."""
+        shape = args[0].shape
+        length = shape[normalize_axis("LayerNorm", self._axis, len(shape))]
+        self.gamma.shape = self.beta.shape = (length,)
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        """Same shape as data."""
+        return F.LayerNorm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(eps={self._epsilon}, axis={self._axis}, "
+            f"center={self._center}, scale={self._scale}, "
+            f"in_channels={self.gamma.shape[0]})"
+        )

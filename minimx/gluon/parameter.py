@@ -1,0 +1,460 @@
+"""Parameter: an array that a network learns, on one device or copied to several.
+
+A parameter may exist before its shape is known: `Dense(10)` learns how many features
+come in when the first batch passes. Until then its initialization is *deferred*: what
+to fill it with and where to put it is remembered, and made true as soon as the layer
+sets `shape`.
+
+    unknown --initialize()--> deferred --shape known--> ready
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import minimx.nd as nd
+from minimx import autograd, events, initializer
+from minimx.device import Context, cpu, current_context
+from minimx.dtypes import resolve
+from minimx.errors import (
+    DeferredInitializationError,
+    OperatorError,
+    ParameterError,
+    ShapeError,
+    did_you_mean,
+)
+from minimx.nd.array import NDArray
+from minimx.shapes import Shape
+
+GRAD_REQS = ("write", "add", "null")
+Contexts = Context | Sequence[Context] | None
+
+
+def shape_is_known(shape: Shape | None) -> bool:
+    """Whether every axis has a length; 0 and -1 stand for "not known yet"."""
+    return shape is not None and all(length > 0 for length in shape)
+
+
+def as_contexts(ctx: Contexts) -> list[Context]:
+    """A list of devices, from one, several, or None (the current one)."""
+    if ctx is None:
+        return [current_context()]
+    contexts = [ctx] if isinstance(ctx, Context) else list(ctx)
+    if len(set(contexts)) != len(contexts):
+        raise ParameterError(f"the list of devices names one twice: {contexts}.")
+    return contexts
+
+
+class _Deferred:
+    """What to do as soon as the shape is known."""
+
+    __slots__ = ("contexts", "default_init", "init")
+
+    def __init__(self, init: Any, contexts: list[Context], default_init: Any) -> None:
+        self.init = init
+        self.contexts = contexts
+        self.default_init = default_init
+
+
+class Parameter:
+    """An array that a network learns.
+
+    name: its full name, such as `dense0_weight`.
+    grad_req: what backward does to the gradient: `write`, `add`, or `null` (none kept).
+    shape: 0 where a length is to be learnt from the data.
+    lr_mult, wd_mult: factors on the optimizer's learning rate and weight decay.
+    init: an initializer (or its name) that beats the one given to `initialize`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grad_req: str = "write",
+        shape: int | Sequence[int] | None = None,
+        dtype: Any = np.float32,
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init: Any = None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
+    ) -> None:
+        if stype != "default" or grad_stype != "default":
+            raise OperatorError(
+                f"Parameter {name!r}: stype={stype!r}, grad_stype={grad_stype!r}: "
+                "parameters and gradients are dense here; leave both at 'default'."
+            )
+        self.name = name
+        self.layer = ""  # the path of the layer it belongs to, for memory views
+        self._data: dict[Context, NDArray] | None = None
+        self._grad: dict[Context, NDArray] | None = None
+        self._deferred: _Deferred | None = None
+        self._differentiable = differentiable
+        self._allow_deferred_init = allow_deferred_init
+        self._grad_req = "null"
+        self._shape = (shape,) if isinstance(shape, int) else shape and tuple(shape)
+        resolve(dtype)  # refuse what is no dtype now; keep the spelling, as MXNet does
+        self._dtype = dtype
+        self.lr_mult = lr_mult
+        self.wd_mult = wd_mult
+        self.init = init
+        self.grad_req = grad_req
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        return f"{kind} {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    # -- what it is -------------------------------------------------------------------
+
+    @property
+    def grad_req(self) -> str:
+        """What backward does to the gradient: `write`, `add` or `null`."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req not in GRAD_REQS:
+            raise ParameterError(
+                f"{self.name}: grad_req={req!r}: choose one of {', '.join(GRAD_REQS)}."
+                + did_you_mean(str(req), GRAD_REQS)
+            )
+        if not self._differentiable:
+            req = "null"
+        if req == self._grad_req:
+            return
+        self._grad_req = req
+        if self._data is not None:
+            self._data = {ctx: data.detach() for ctx, data in self._data.items()}
+            self._init_grad()
+
+    @property
+    def dtype(self) -> Any:
+        """The element type, spelt as it was given."""
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        self.cast(dtype)
+
+    @property
+    def shape(self) -> Any:
+        """The length of each axis; 0 where it is not known yet. None: nothing known."""
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: Sequence[int]) -> None:
+        new = tuple(shape)
+        old = self._shape
+        if old is not None and (
+            len(old) != len(new)
+            or any(
+                have > 0 and have != want for have, want in zip(old, new, strict=True)
+            )
+        ):
+            raise ShapeError(
+                f"{self.name} has the shape {old}, where 0 and -1 are still open; "
+                f"{new} does not fit that. Give data of the right shape, or rebuild "
+                "the layer."
+            )
+        self._shape = new
+
+    @property
+    def stype(self) -> str:
+        """The storage type; parameters are dense."""
+        return "default"
+
+    # -- making it --------------------------------------------------------------------
+
+    def initialize(
+        self,
+        init: Any = None,
+        ctx: Contexts = None,
+        default_init: Any = None,
+        force_reinit: bool = False,
+        device: Contexts = None,
+    ) -> None:
+        """Fill the parameter, or remember to do so once its shape is known.
+
+        init: beats `self.init`, which beats `default_init` (Uniform(0.07)).
+        ctx: a device or several; the current one by default. `device` is its 2.0 name.
+        force_reinit: throw away values that are there already.
+        """
+        if self._data is not None and not force_reinit:
+            warnings.warn(
+                f"{self.name} has values already and keeps them; "
+                "give force_reinit=True to draw new ones.",
+                stacklevel=2,
+            )
+            return
+        self._data = self._grad = None
+        default = initializer.Uniform() if default_init is None else default_init
+        if init is None:
+            init = default if self.init is None else self.init
+        contexts = as_contexts(ctx if device is None else device)
+        if not shape_is_known(self._shape) and not self._allow_deferred_init:
+            raise ParameterError(
+                f"{self.name} cannot be filled: its shape {self.shape} is incomplete. "
+                "Give the missing lengths (in_units, in_channels, …), or make it "
+                "with allow_deferred_init=True."
+            )
+        self._deferred = _Deferred(init, contexts, default)
+        if shape_is_known(self._shape):
+            self._finish_deferred()
+
+    def _finish_deferred(self) -> None:
+        """Make the arrays that `initialize` asked for; the shape is known now."""
+        deferred = self._deferred
+        if deferred is None:
+            return
+        if not shape_is_known(self._shape):
+            raise DeferredInitializationError(
+                f"{self.name} still has the incomplete shape {self.shape} after its "
+                "layer has seen data. Set every length in the layer's infer_shape()."
+            )
+        self._deferred = None
+        with autograd.pause(), self._on_behalf("parameter"):
+            data = nd.empty(self.shape, ctx=cpu(), dtype=self.dtype)
+            fill = initializer.create(deferred.default_init)
+            own = initializer.create(deferred.init)
+            fill(initializer.InitDesc(self.name, {"__init__": own}), data)
+        self._place(data, deferred.contexts, copy=False)
+
+    def _on_behalf(self, category: str) -> Any:
+        """New arrays belong to this parameter's layer, as parameter or gradient."""
+        layer = self.layer or events.attribution.layer or self.name
+        return events.attributed(layer=layer, category=category)
+
+    def _place(self, data: NDArray, contexts: list[Context], copy: bool = True) -> None:
+        """Put a copy of `data` on each device (`data` itself, where it may be)."""
+        with autograd.pause(), self._on_behalf("parameter"):
+            self._data = {
+                ctx: data if not copy and ctx is data.context else data.copyto(ctx)
+                for ctx in contexts
+            }
+        self._init_grad()
+
+    def _init_grad(self) -> None:
+        """Give every copy a gradient of zeros, or none if `grad_req` is null."""
+        assert self._data is not None
+        if self._grad_req == "null":
+            self._grad = None
+            return
+        with autograd.pause(), self._on_behalf("gradient"):
+            self._grad = {
+                ctx: nd.zeros(self.shape, ctx=ctx, dtype=self.dtype)
+                for ctx in self._data
+            }
+        self._mark()
+
+    def _mark(self) -> None:
+        assert self._data is not None
+        assert self._grad is not None
+        autograd.mark_variables(
+            list(self._data.values()), list(self._grad.values()), self._grad_req
+        )
+
+    def _check_load(self, data: NDArray, ctx: Contexts, cast_dtype: bool) -> None:
+        """Refuse values from a file that do not fit."""
+        if self._shape is not None and (
+            len(self._shape) != len(data.shape)
+            or any(
+                have > 0 and have != want
+                for have, want in zip(self._shape, data.shape, strict=True)
+            )
+        ):
+            raise ShapeError(
+                f"{self.name} has the shape {self.shape}, the stored values have "
+                f"{data.shape}. Was the file saved from another network?"
+            )
+        if not cast_dtype and resolve(self.dtype) != resolve(data.dtype):
+            raise ParameterError(
+                f"{self.name} is {resolve(self.dtype)}, the stored values are "
+                f"{resolve(data.dtype)}. Give cast_dtype=True to convert them."
+            )
+        have = self._contexts()
+        if ctx is not None and have and set(as_contexts(ctx)) != set(have):
+            raise ParameterError(
+                f"{self.name} lives on {have}, so values cannot be loaded to "
+                f"{as_contexts(ctx)}. Call reset_ctx first, or leave ctx away."
+            )
+
+    def _load(
+        self, data: NDArray, ctx: Contexts, cast_dtype: bool, dtype_source: str
+    ) -> None:
+        """Take values that `_check_load` let pass."""
+        self._shape = data.shape
+        if cast_dtype and dtype_source == "saved":
+            self.cast(data.dtype)
+        elif cast_dtype:
+            data = data.astype(self.dtype, copy=False)
+        if self._data is None:
+            wanted = [cpu()] if ctx is None else as_contexts(ctx)
+            self._place(data, self._contexts() or wanted)
+            self._deferred = None
+        else:
+            self.set_data(data)
+
+    # -- using it ---------------------------------------------------------------------
+
+    def data(self, ctx: Context | None = None) -> NDArray:
+        """The array on a device; by default the only one, or the current device's."""
+        data = self._data
+        if data is not None:
+            if ctx is None and len(data) == 1:
+                return next(iter(data.values()))
+            found = data.get(current_context() if ctx is None else ctx)
+            if found is not None:
+                return found
+        raise self._missing(ctx)
+
+    def list_data(self) -> list[NDArray]:
+        """The arrays on all devices, in the order given to `initialize`."""
+        if self._data is None:
+            raise self._missing(None)
+        return list(self._data.values())
+
+    def grad(self, ctx: Context | None = None) -> NDArray:
+        """The gradient on a device, filled by the last backward."""
+        self.data(ctx)
+        if self._grad is None:
+            raise self._no_gradient()
+        if ctx is None and len(self._grad) == 1:
+            return next(iter(self._grad.values()))
+        return self._grad[current_context() if ctx is None else ctx]
+
+    def list_grad(self) -> list[NDArray]:
+        """The gradients on all devices, in the order of `list_data`."""
+        self.list_data()
+        if self._grad is None:
+            raise self._no_gradient()
+        return list(self._grad.values())
+
+    def _contexts(self) -> list[Context]:
+        if self._data is not None:
+            return list(self._data)
+        return self._deferred.contexts if self._deferred is not None else []
+
+    def list_ctx(self) -> list[Context]:
+        """The devices that it lives on, or will live on once its shape is known."""
+        found = self._contexts()
+        if not found:
+            raise self._missing(None)
+        return found
+
+    list_device = list_ctx
+
+    def set_data(self, data: NDArray) -> None:
+        """Overwrite the values on all devices; their shape completes an open one."""
+        if not isinstance(data, NDArray):
+            data = nd.array(data, dtype=self.dtype)
+        self.shape = data.shape
+        if self._data is None:
+            if self._deferred is None:
+                raise self._missing(None)
+            contexts, self._deferred = self._deferred.contexts, None
+            self._place(data.astype(self.dtype, copy=False), contexts)
+            return
+        with autograd.pause():
+            for array in self._data.values():
+                array[:] = data.as_in_context(array.context)
+
+    def zero_grad(self) -> None:
+        """Fill the gradients on all devices with 0; nothing to do if there are none."""
+        for gradient in (self._grad or {}).values():
+            gradient[:] = 0
+
+    def cast(self, dtype: Any) -> None:
+        """Convert values and gradients to another element type."""
+        resolve(dtype)
+        self._dtype = dtype
+        if self._data is None:
+            return
+        with autograd.pause():
+            with self._on_behalf("parameter"):
+                self._data = {c: x.astype(dtype) for c, x in self._data.items()}
+            if self._grad is None:
+                return
+            with self._on_behalf("gradient"):
+                self._grad = {c: x.astype(dtype) for c, x in self._grad.items()}
+        self._mark()
+
+    def reset_ctx(self, ctx: Contexts) -> None:
+        """Move to other devices; values on several are averaged first."""
+        contexts = as_contexts(ctx)
+        if self._data is not None:
+            self._place(self._reduce(), contexts)
+        elif self._deferred is not None:
+            self._deferred.contexts = contexts
+        else:
+            raise self._missing(None)
+
+    reset_device = reset_ctx
+
+    def _reduce(self) -> NDArray:
+        """The values on the CPU, averaged over devices."""
+        copies = [array.as_in_context(cpu()) for array in self.list_data()]
+        with autograd.pause():
+            if len(copies) == 1:
+                return copies[0]
+            return nd.add_n(*copies) / len(copies)  # type: ignore[no-any-return]
+
+    # -- what can go wrong ------------------------------------------------------------
+
+    def _missing(self, ctx: Context | None) -> ParameterError:
+        """The error for a parameter that has no values (there)."""
+        if self._data is not None:
+            return ParameterError(
+                f"{self.name} has no values on {ctx or current_context()}, only on "
+                f"{list(self._data)}. Move your data there, or call reset_ctx."
+            )
+        if self._deferred is not None:
+            return DeferredInitializationError(
+                f"{self.name} has no values yet: its shape {self.shape} becomes known "
+                "when the first batch passes the network. Pass one, or give in_units, "
+                "in_channels, … to the layer."
+            )
+        return ParameterError(
+            f"{self.name} has no values: call initialize() on the network first. "
+            "(collect_params() finds the parameters of nested layers, params does not.)"
+        )
+
+    def _no_gradient(self) -> ParameterError:
+        return ParameterError(
+            f"{self.name} keeps no gradient, because its grad_req is 'null'. "
+            "Set grad_req to 'write' or 'add' first."
+        )
+
+
+class Constant(Parameter):
+    """An array that belongs to a network but is not learnt."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        if not isinstance(value, NDArray):
+            value = nd.array(value)
+        self.value = value
+        super().__init__(
+            name,
+            grad_req="null",
+            shape=value.shape,
+            dtype=value.dtype,
+            init=initializer.Constant(value),
+        )
+
+    @property
+    def grad_req(self) -> str:
+        """A constant has no gradient."""
+        return "null"
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req != "null":
+            warnings.warn(
+                f"{self.name} is a Constant and keeps grad_req='null'; {req!r} was "
+                "ignored.",
+                stacklevel=2,
+            )

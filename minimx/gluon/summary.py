@@ -1,0 +1,86 @@
+"""`net.summary(x)`: a table of what comes out of every block."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from minimx import autograd
+from minimx.nd.array import NDArray
+
+if TYPE_CHECKING:
+    from minimx.gluon.block import Block
+    from minimx.gluon.parameter import Parameter
+
+WIDTH = 80
+_ROW = "{:>20}  {:>42} {:>15}"
+
+
+class _Counts:
+    """Parameters met on the way: all of them, and each once."""
+
+    def __init__(self) -> None:
+        self.total = self.trainable = self.shared = 0
+        self.seen: set[int] = set()
+
+    def add(self, parameter: Parameter) -> int:
+        """Count a parameter; returns its number of elements."""
+        size = prod(parameter.shape)
+        self.total += size
+        if parameter.grad_req != "null":
+            self.trainable += size
+        if id(parameter) in self.seen:
+            self.shared += size
+        self.seen.add(id(parameter))
+        return size
+
+
+def summarize(block: Block, *inputs: Any) -> str:
+    """The table for one forward of `inputs` in prediction mode."""
+    counts = _Counts()
+    rows = [("Input", shapes_of(inputs[0] if len(inputs) == 1 else inputs), 0)]
+    handles: list[Any] = []
+
+    def note(layer: Block, _: Any, outputs: Any) -> None:
+        size = sum(counts.add(p) for p in layer._reg_params.values())
+        rows.append((f"{type(layer).__name__}-{len(rows)}", shapes_of(outputs), size))
+
+    def attach(layer: Block) -> None:
+        # A container without parameters only repeats what its last part gave.
+        if layer is block or layer._reg_params or not layer._children:
+            handles.append(layer.register_forward_hook(note))
+
+    block.apply(attach)
+    try:
+        with autograd.pause():
+            block(*inputs)
+    finally:
+        for handle in handles:
+            handle.detach()
+    return _table(rows, counts)
+
+
+def _table(rows: list[tuple[str, str, int]], counts: _Counts) -> str:
+    lines = [
+        "-" * WIDTH,
+        _ROW.format("Layer (type)", "Output Shape", "Param #"),
+        "=" * WIDTH,
+        *(_ROW.format(*row) for row in rows),
+        "=" * WIDTH,
+        f"Parameters used on the way: {counts.total}",
+        f"   Trainable: {counts.trainable}",
+        f"   Not trainable: {counts.total - counts.trainable}",
+        f"Of these, used by several layers: {counts.shared}",
+        f"Different parameters: {counts.total - counts.shared}",
+        "-" * WIDTH,
+    ]
+    return "\n".join(lines)
+
+
+def shapes_of(value: Any) -> str:
+    """The shapes in nested arrays, as text."""
+    if isinstance(value, NDArray):
+        return str(value.shape)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(shapes_of(item) for item in value) + "]"
+    return type(value).__name__

@@ -1,0 +1,230 @@
+"""Files of arrays: MXNet's `.params` format, byte for byte.
+
+    u64 0x112 | u64 0 | u64 n | array * n | u64 n or 0 | (u64 length, utf-8 name) * n
+
+    array (V2):  u32 0xF993FAC9 | i32 storage type | shape | i32 device type, i32 id |
+                 i32 dtype code | the numbers, row by row
+    shape:       i32 ndim | i64 * ndim
+
+Everything is little endian. `save` writes V2; `load` also reads the older V0 and V1 and
+the newer V3. A file is checked while it is read: no claim in it is believed before the
+bytes that back it have been seen, so a damaged or hostile file gives a DataError and
+never a huge allocation.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minimx.device import cpu
+from minimx.dtypes import CODES, DType
+from minimx.errors import ArgumentError, DataError
+from minimx.nd.array import NDArray
+from minimx.nd.creation import array as make_array
+from minimx.shapes import Shape
+
+FILE_MAGIC = 0x112
+V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+MAX_NDIM = 32
+_CODE_OF = {dtype: code for code, dtype in CODES.items()}
+_STORAGE_TYPES = {1: "row_sparse", 2: "csr"}
+_UNSUPPORTED_CODES = {
+    8: "int16",
+    9: "uint16",
+    10: "uint32",
+    11: "uint64",
+    12: "bfloat16",
+}
+
+Arrays = list[NDArray] | dict[str, NDArray]
+
+
+def save(fname: str | os.PathLike[str], data: Any) -> None:
+    """Write arrays to a file.
+
+    data: one array, a list of arrays, or a dict of arrays by name.
+    """
+    content = dumps(data)
+    try:
+        with open(fname, "wb") as file:
+            file.write(content)
+    except OSError as reason:
+        raise DataError(f"nd.save: cannot write {str(fname)!r}: {reason}.") from reason
+
+
+def load(fname: str | os.PathLike[str]) -> Arrays:
+    """Read the arrays of a file: a dict if it stores names, else a list."""
+    try:
+        with open(fname, "rb") as file:
+            content = file.read()
+    except OSError as reason:
+        raise DataError(
+            f"nd.load: cannot read {str(fname)!r}: {reason.strerror or reason}."
+        ) from reason
+    return loads(content, repr(str(fname)))
+
+
+def load_frombuffer(buf: bytes | bytearray | memoryview) -> Arrays:
+    """Read arrays from the bytes of a file."""
+    return loads(bytes(buf), "the buffer")
+
+
+def dumps(data: Any) -> bytes:
+    """The bytes that `save` writes."""
+    names: list[str] = []
+    arrays: Sequence[Any]
+    if isinstance(data, NDArray):
+        arrays = [data]
+    elif isinstance(data, dict):
+        names, arrays = list(data), list(data.values())
+    elif isinstance(data, (list, tuple)):
+        arrays = data
+    else:
+        arrays = [data]
+    for item in arrays:
+        if not isinstance(item, NDArray):
+            raise ArgumentError(
+                f"nd.save stores NDArrays, not {type(item).__name__}. Give an array, a "
+                "list of arrays, or a dict of arrays by name."
+            )
+    parts = [struct.pack("<QQQ", FILE_MAGIC, 0, len(arrays))]
+    parts += [_pack_array(item) for item in arrays]
+    parts.append(struct.pack("<Q", len(names)))
+    for name in names:
+        encoded = str(name).encode()
+        parts += [struct.pack("<Q", len(encoded)), encoded]
+    return b"".join(parts)
+
+
+def _pack_array(item: NDArray) -> bytes:
+    numbers = np.ascontiguousarray(item.asnumpy())
+    shape = numbers.shape
+    head = struct.pack(f"<Iii{len(shape)}q", V2, 0, len(shape), *shape)
+    where = struct.pack("<iii", 1, 0, _CODE_OF[numbers.dtype])
+    return head + where + numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
+
+
+def loads(content: bytes, source: str = "the buffer") -> Arrays:
+    """Arrays from the bytes of a file; `source` names it in errors."""
+    reader = _Reader(content, source)
+    magic, _, count = reader.take("<QQQ")
+    if magic != FILE_MAGIC:
+        raise DataError(
+            f"{source} is not a file of arrays: it starts with {magic:#x} instead of "
+            f"{FILE_MAGIC:#x}. Was it written by nd.save or save_parameters?"
+        )
+    # The least that an array can take up (a V0 shape without axes) is four bytes.
+    reader.expect(4 * count, f"{count} arrays")
+    arrays = [_read_array(reader) for _ in range(count)]
+    (named,) = reader.take("<Q")
+    if named not in (0, count):
+        reader.fail(f"it has {count} arrays but {named} names")
+    reader.expect(8 * named, f"{named} names")
+    names = [reader.text() for _ in range(named)]
+    if reader.left:
+        reader.fail(f"{reader.left} bytes follow its end")
+    if len(set(names)) != len(names):
+        reader.fail("it stores two arrays under one name")
+    return dict(zip(names, arrays, strict=True)) if names else arrays
+
+
+class _Reader:
+    """Bytes, and how far we have come; every step is checked."""
+
+    def __init__(self, content: bytes, source: str) -> None:
+        self._content = memoryview(content)
+        self._at = 0
+        self._source = source
+
+    @property
+    def left(self) -> int:
+        """How many bytes have not been read yet."""
+        return len(self._content) - self._at
+
+    def fail(self, why: str) -> Any:
+        """Refuse the file."""
+        raise DataError(
+            f"{self._source} is damaged at byte {self._at}: {why}. "
+            "Get or save the file again."
+        )
+
+    def expect(self, nbytes: int, what: str) -> None:
+        """Check that so many bytes are still to come."""
+        if nbytes > self.left:
+            self.fail(f"{what} need {nbytes} bytes, {self.left} are left")
+
+    def take(self, layout: str) -> tuple[Any, ...]:
+        """The next few numbers."""
+        return struct.unpack(layout, self.raw(struct.calcsize(layout), "numbers"))
+
+    def raw(self, nbytes: int, what: str) -> memoryview:
+        """The next few bytes."""
+        self.expect(nbytes, what)
+        self._at += nbytes
+        return self._content[self._at - nbytes : self._at]
+
+    def text(self) -> str:
+        """The next name."""
+        (length,) = self.take("<Q")
+        encoded = bytes(self.raw(length, "a name"))
+        try:
+            return encoded.decode()
+        except UnicodeDecodeError:
+            return str(self.fail(f"the name {encoded[:40]!r} is not UTF-8 text"))
+
+
+def _read_array(reader: _Reader) -> NDArray:
+    (magic,) = reader.take("<I")
+    if magic in (V2, V3):
+        (storage,) = reader.take("<i")
+        if storage in _STORAGE_TYPES:
+            reader.fail(
+                f"it holds a {_STORAGE_TYPES[storage]} array, and only dense ones can "
+                "be read so far"
+            )
+        if storage != 0:
+            reader.fail(f"{storage} is not a storage type")
+        shape = _read_shape(reader, "q")
+    elif magic == V1:
+        shape = _read_shape(reader, "q")
+    else:  # V0 has no magic: its first number is the number of axes
+        shape = _read_shape(reader, "I", magic)
+    if shape is None or (not shape and magic != V3):
+        return reader.fail("it holds an array without a shape")  # type: ignore[no-any-return]
+    _, _, code = reader.take("<iii")
+    dtype = _dtype_of(reader, code)
+    nbytes = prod(shape) * dtype.itemsize
+    raw = reader.raw(nbytes, f"an array of shape {shape}, {dtype.name},")
+    # A byte other than 0 and 1 is no bool to NumPy; compare instead of trusting it.
+    stored = np.dtype(np.uint8) if dtype.kind == "b" else dtype.newbyteorder("<")
+    numbers = np.frombuffer(raw, stored).astype(dtype)
+    # `nd` has no arrays without axes: a single number is an array of one.
+    return make_array(numbers.reshape(shape or (1,)), ctx=cpu(), dtype=dtype)
+
+
+def _read_shape(reader: _Reader, kind: str, ndim: int | None = None) -> Shape | None:
+    """The lengths of the axes; None for V3's unknown shape."""
+    if ndim is None:
+        (ndim,) = reader.take("<i")
+    assert ndim is not None
+    if ndim == -1:
+        return None
+    if not 0 <= ndim <= MAX_NDIM:
+        reader.fail(f"{ndim} is no number of axes (0 to {MAX_NDIM})")
+    shape: Shape = reader.take(f"<{ndim}{kind}")
+    if any(length < 0 for length in shape):
+        reader.fail(f"the shape {shape} has a negative length")
+    return shape
+
+
+def _dtype_of(reader: _Reader, code: int) -> DType:
+    if code not in CODES:
+        name = _UNSUPPORTED_CODES.get(code, "unknown")
+        reader.fail(f"its element type {code} ({name}) is not one of minimx's")
+    return CODES[code]
