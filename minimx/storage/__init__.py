@@ -131,9 +131,9 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
                 gc.collect()  # what hangs in reference cycles does not count
             if live := pool.lent():
                 raise KnobError(
-                    f"{name}: {len(live):,} arrays live on {device} "
-                    f"({human(sum(b.requested for b in live))}). Delete them first, or "
-                    "copy them to the CPU; then the device can be rebuilt."
+                    f"{name}: arrays live on {device} ({len(live):,}, together "
+                    f"{human(sum(b.requested for b in live))}). Copy them to the CPU or "
+                    "delete them first; then the device can be rebuilt."
                 )
         for device, pool in doomed:
             pool.release_all()

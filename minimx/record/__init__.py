@@ -1,0 +1,17 @@
+"""Records: what the runtime did, when, for whom, under which knobs."""
+
+from minimx.record.curves import Curve, memory_curve
+from minimx.record.record import Batch, Conditions, Cursor, Record
+from minimx.record.tables import MEMORY_EVENTS, TABLES, dtype_of
+
+__all__ = [
+    "MEMORY_EVENTS",
+    "TABLES",
+    "Batch",
+    "Conditions",
+    "Cursor",
+    "Curve",
+    "Record",
+    "dtype_of",
+    "memory_curve",
+]

@@ -1,0 +1,271 @@
+"""Records as files: one `.npz` with a JSON manifest inside.
+
+The file is an ordinary NumPy archive: `manifest` is UTF-8 text in a uint8 array, every
+table a structured array. It holds no pickles, and nothing about the machine but its
+number of cores.
+
+A file from elsewhere may be damaged or made to hurt. So nothing in it is believed: the
+manifest is checked field by field, a table is read only if the size that it declares is
+the size that the manifest, the archive and a fixed limit allow, and every value of a
+table is checked before anybody uses it. All complaints are `DataError`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from minimx.errors import DataError
+from minimx.record.tables import MEMORY_EVENTS, TABLES, TEXT, WHOLE, Array, dtype_of
+
+FORMAT = "minimx-record"
+VERSION = 1
+MOST_BYTES = 1 << 30  # of everything in a file, unpacked
+MOST_MANIFEST_BYTES = 64 << 20
+MOST_HEADER_BYTES = 10_000  # of one table
+
+_READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a record file says, checked."""
+
+    tables: dict[str, Array]
+    strings: list[str]
+    dropped: dict[str, int]
+    conditions: dict[str, Any]
+
+
+def save(
+    path: Path,
+    tables: Mapping[str, Array],
+    strings: Sequence[str],
+    dropped: Mapping[str, int],
+    conditions: Mapping[str, Any],
+) -> Path:
+    """Write a record; the file appears whole or not at all. Returns its path.
+
+    Raises `DataError` if its folder does not exist.
+    """
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "rows": {name: len(table) for name, table in tables.items()},
+        "dropped": dict(dropped),
+        "conditions": dict(conditions),
+        "strings": list(strings),
+    }
+    text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: the folder {path.parent} does not exist.")
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, array in {"manifest": text, **tables}.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    npy.write_array(member, array, allow_pickle=False)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def load(path: Path) -> Contents:
+    """Read and check a record. Raises `DataError`."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _Reader(path, archive).contents()
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file.") from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        OSError,
+        RuntimeError,  # an encrypted member
+        RecursionError,
+        MemoryError,  # what Python's parser says to a header of many brackets
+        ValueError,
+    ) as trouble:
+        if isinstance(trouble, DataError):
+            raise
+        raise DataError(
+            f"{path} cannot be read as a minimx record ({trouble}). It is damaged, or "
+            "something else. Record.save writes such files."
+        ) from trouble
+
+
+class _Reader:
+    """Reads one archive; keeps account of what is still allowed."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self.path = path
+        self.archive = archive
+        self.allowance = MOST_BYTES
+
+    def contents(self) -> Contents:
+        raw = self._array("manifest", np.dtype(np.uint8), None, MOST_MANIFEST_BYTES)
+        manifest = self._checked_manifest(json.loads(raw.tobytes().decode()))
+        strings = manifest["strings"]
+        tables = {}
+        for name in TABLES:
+            table = self._array(name, dtype_of(name), manifest["rows"][name])
+            self._check_values(name, table, len(strings))
+            tables[name] = table
+        self._check_sense(tables, strings)
+        return Contents(tables, strings, manifest["dropped"], manifest["conditions"])
+
+    # Arrays
+
+    def _array(
+        self, name: str, dtype: np.dtype[Any], rows: int | None, most: int = MOST_BYTES
+    ) -> Array:
+        """One member, if it is a flat array of this dtype and this many rows."""
+        try:
+            member = self.archive.getinfo(f"{name}.npy")
+        except KeyError:
+            raise self._wrong(f"the table {name!r} is missing") from None
+        most = min(most, self.allowance)
+        self._demand(
+            member.compress_type in _READABLE and member.file_size <= most,
+            f"{name!r} is packed in an unknown way, or claims {member.file_size:,} "
+            f"bytes where at most {most:,} are allowed",
+        )
+        with self.archive.open(member) as stream:
+            content = stream.read(member.file_size + 1)
+        self.allowance -= len(content)
+        file = BytesIO(content)
+        shape, fortran, found = self._header(file)
+        body = len(content) - file.tell()
+        count = body // dtype.itemsize if rows is None else rows
+        self._demand(
+            found == dtype and not fortran and shape == (count,),
+            f"{name!r} holds {found} of shape {shape}, not {count:,} rows of {dtype}",
+        )
+        self._demand(
+            body == count * dtype.itemsize,
+            f"{name!r} declares {count:,} rows and brings {body:,} bytes",
+        )
+        return np.frombuffer(content, dtype, count, file.tell())
+
+    def _header(self, file: BytesIO) -> tuple[Any, bool, np.dtype[Any]]:
+        version = npy.read_magic(file)
+        readers = {
+            (1, 0): npy.read_array_header_1_0,
+            (2, 0): npy.read_array_header_2_0,
+        }
+        self._demand(version in readers, f"array format {version} is unknown")
+        shape, fortran, dtype = readers[version](file, MOST_HEADER_BYTES)
+        return shape, fortran, dtype
+
+    # Values
+
+    def _check_values(self, name: str, table: Array, strings: int) -> None:
+        """Texts must exist; whole numbers are counts, ids and times, never negative."""
+        for column, kind in TABLES[name].items():
+            values = table[column]
+            if not len(values):
+                continue
+            if kind == TEXT:
+                fine = values.min() >= 0 and values.max() < strings
+            elif kind == WHOLE:
+                fine = column == "priority" or values.min() >= 0
+            else:
+                fine = (
+                    kind != "bool" or np.ascontiguousarray(values).view("u1").max() < 2
+                )
+            self._demand(fine, f"{name}.{column} holds values that cannot be")
+
+    def _check_sense(self, tables: Mapping[str, Array], strings: list[str]) -> None:
+        """What ends must have begun, and events must be ours."""
+        ops, mem = tables["ops"], tables["mem"]
+        self._demand(
+            bool((ops["t_start"] <= ops["t_end"]).all()),
+            "an operation ends before it starts",
+        )
+        events = {strings[number] for number in np.unique(mem["event"]).tolist()}
+        strange = events.difference(MEMORY_EVENTS)
+        self._demand(not strange, f"unknown memory events {sorted(strange)[:3]}")
+
+    # The manifest
+
+    def _checked_manifest(self, found: Any) -> dict[str, Any]:
+        self._demand(isinstance(found, dict), "the manifest is not an object")
+        self._demand(found.get("format") == FORMAT, "it is another kind of file")
+        self._demand(
+            found.get("version") == VERSION,
+            f"it has version {found.get('version')!r}, this minimx reads {VERSION}",
+        )
+        strings = found.get("strings")
+        self._demand(
+            isinstance(strings, list) and all(isinstance(s, str) for s in strings),
+            "the string table is not a list of texts",
+        )
+        for part in ("rows", "dropped"):
+            self._check_counts(part, found.get(part), exactly=tuple(TABLES))
+        self._check_conditions(found.get("conditions"))
+        return dict(found)
+
+    def _check_counts(
+        self, part: str, counts: Any, exactly: tuple[str, ...] | None = None
+    ) -> None:
+        fine = isinstance(counts, dict) and all(map(_is_count, counts.values()))
+        fine = fine and (exactly is None or set(counts) == set(exactly))
+        self._demand(fine, f"{part!r} in the manifest is no table of counts")
+
+    def _check_conditions(self, found: Any) -> None:
+        counts = ("seed", "cores", "t_start", "t_stop")
+        names = {"knobs", "clock", "devices", *counts}
+        self._demand(
+            isinstance(found, dict) and set(found) == names,
+            f"the conditions are not {', '.join(sorted(names))}",
+        )
+        fine = all(_is_count(found[name]) for name in counts)
+        self._demand(fine, f"one of {', '.join(counts)} is not a whole number")
+        self._demand(found["clock"] in ("wall", "virtual"), "the clock is unknown")
+        self._check_counts("devices", found["devices"])
+        knobs = found["knobs"]
+        self._demand(
+            isinstance(knobs, dict) and all(map(_is_knob_value, knobs.values())),
+            "the knobs hold values that no knob can take",
+        )
+        found["knobs"] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in knobs.items()
+        }
+
+    # Complaints
+
+    def _demand(self, fine: object, else_say: str) -> None:
+        if not fine:
+            raise self._wrong(else_say)
+
+    def _wrong(self, what: str) -> DataError:
+        return DataError(
+            f"{self.path} is not a sound minimx record: {what}. Take another copy, or "
+            "record again."
+        )
+
+
+def _is_count(value: Any) -> bool:
+    return (
+        isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+    )
+
+
+def _is_knob_value(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(item, int | str) for item in value)
+    return isinstance(value, bool | int | float | str)

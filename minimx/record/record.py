@@ -1,0 +1,403 @@
+"""A record: what the runtime did, remembered in columns.
+
+    with Record() as record:
+        ...                              # train
+    record.ops()["t_end"]                # NumPy columns
+    record.save("run.npz")
+
+While it runs, a record is the one listener of `events`. The methods that the runtime
+calls append a tuple and return: no lock, no look at a string, so that they may be
+called from any thread and cost little. Everything else is done when somebody reads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from minimx import events, rng, storage
+from minimx.errors import MXNetError
+from minimx.events import Owner
+from minimx.knobs import knobs
+from minimx.record import archive
+from minimx.record.curves import Curve, memory_curve
+from minimx.record.ring import Ring
+from minimx.record.tables import TABLES, Array, Strings, to_array
+
+# Knobs whose values tell where somebody's files are; not for a file that is passed on.
+PRIVATE_KNOBS = ("path", "url")
+
+Cursor = tuple[int, ...]  # a position in every table, and in the string table
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The rows that are new since a cursor.
+
+    tables: table name -> structured array. strings: the new texts, whose numbers
+    follow on those that were known. cursor: where to go on. lost: table name -> rows
+    that were dropped before they were read.
+    """
+
+    tables: Mapping[str, Array]
+    strings: tuple[str, ...]
+    cursor: Cursor
+    lost: Mapping[str, int]
+
+    def __getitem__(self, table: str) -> Array:
+        return self.tables[table]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.tables.values()))
+
+
+@dataclass
+class Conditions:
+    """Under what a record was made.
+
+    knobs: all values at the start, but for paths. seed: that of the random numbers.
+    clock: "wall" or "virtual". cores: of this machine. devices: the memory of each
+    device in bytes. t_start, t_stop: nanoseconds; 0 while unknown.
+    """
+
+    knobs: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    clock: str = "wall"
+    cores: int = 0
+    devices: dict[str, int] = field(default_factory=dict)
+    t_start: int = 0
+    t_stop: int = 0
+
+
+class Record:
+    """What happened between `start` and `stop`, the newest `capacity` rows per table.
+
+    It can be read at any time, also while it runs. The columns of each table stand in
+    `minimx.record.tables`. A record runs once.
+    """
+
+    def __init__(self, capacity: int | None = None) -> None:
+        self.capacity = capacity or int(knobs.get("MINIMX_RECORD_CAPACITY"))
+        self.conditions = Conditions()
+        self.clock: Callable[[], int] = time.perf_counter_ns
+        self._rings = {name: Ring(self.capacity) for name in TABLES}
+        self._saved: dict[str, Array] = {}  # what a file brought
+        self._saved_dropped: dict[str, int] = {}
+        self._strings = Strings()
+        self._reading = threading.RLock()
+        self._op_ids = count(1)
+        self._unwatch: Callable[[], None] | None = None
+        self._add_op = self._rings["ops"].add
+        self._add_dependency = self._rings["deps"].add
+        self._add_memory = self._rings["mem"].add
+
+    # Starting and stopping
+
+    @property
+    def running(self) -> bool:
+        """Whether this record listens now."""
+        return events.recorder is self
+
+    def start(self) -> Record:
+        """Listen from now on. What lives already is noted first.
+
+        Raises `MXNetError` if another record runs or this one has run.
+        """
+        if events.recorder is not None or self.conditions.t_start:
+            busy = "this record has run" if self.conditions.t_start else "another runs"
+            raise MXNetError(
+                f"Record.start: {busy}. One record runs at a time, and once: stop the "
+                "other one, or make a new Record()."
+            )
+        self.conditions = Conditions(
+            knobs=_public_knobs(),
+            seed=rng.current_seed(),
+            clock=str(knobs.get("MINIMX_CLOCK")),
+            cores=os.cpu_count() or 0,
+            t_start=self.clock(),
+        )
+        self._unwatch = knobs.watch("*", self._knob_turned)
+        events.recorder = self
+        self._note_what_lives()
+        return self
+
+    def stop(self) -> Record:
+        """Listen no more. Stopping twice does no harm."""
+        if self.running:
+            events.recorder = None
+            self.conditions.t_stop = self.clock()
+            self._note_devices()
+        if self._unwatch is not None:
+            self._unwatch()
+            self._unwatch = None
+        return self
+
+    def __enter__(self) -> Record:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    # What the runtime calls
+
+    def new_op(self) -> int:
+        """A fresh operation id, from 1."""
+        return next(self._op_ids)
+
+    def op(
+        self,
+        op_id: int,
+        name: str,
+        layer: str,
+        phase: str,
+        device: str,
+        worker: str,
+        t_push: int,
+        t_ready: int,
+        t_start: int,
+        t_end: int,
+        priority: int,
+        forward_op: int,
+        failed: bool,
+    ) -> None:
+        """An operation finished."""
+        self._add_op(
+            (
+                op_id,
+                name,
+                layer,
+                phase,
+                device,
+                worker,
+                t_push,
+                t_ready,
+                t_start,
+                t_end,
+                priority,
+                forward_op,
+                failed,
+            )
+        )
+
+    def dependency(self, src: int, dst: int, kind: str) -> None:
+        """Operation `dst` had to wait for `src`; kind is RAW, WAR or WAW."""
+        self._add_dependency((src, dst, kind))
+
+    def memory(
+        self,
+        event: str,
+        device: str,
+        block_id: int,
+        requested: int,
+        rounded: int,
+        address: int,
+        owner: Owner,
+    ) -> None:
+        """A pool event of `tables.MEMORY_EVENTS`, linked to the running operation."""
+        self._add_memory(
+            (
+                self.clock(),
+                events.attribution.running,
+                event,
+                device,
+                block_id,
+                requested,
+                rounded,
+                address,
+                owner.op,
+                owner.layer,
+                owner.phase,
+                owner.category,
+            )
+        )
+
+    def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
+        """A knob was turned."""
+        self._rings["knobs"].add((self.clock(), name, str(old), str(new), scope))
+
+    def communication(
+        self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
+    ) -> None:
+        """Bytes went from one device or process to another between two moments."""
+        self._rings["comm"].add((t0, t1, key, src, dst, nbytes, phase))
+
+    def metric(self, step: int, name: str, value: float) -> None:
+        """A training metric was observed."""
+        self._rings["metrics"].add((self.clock(), step, name, float(value)))
+
+    # Reading
+
+    def ops(self) -> Array:
+        """The operations that finished, in that order."""
+        return self.table("ops")
+
+    def deps(self) -> Array:
+        """Which operation waited for which."""
+        return self.table("deps")
+
+    def mem(self) -> Array:
+        """What happened to memory."""
+        return self.table("mem")
+
+    def knobs(self) -> Array:
+        """The knobs that were turned."""
+        return self.table("knobs")
+
+    def comm(self) -> Array:
+        """What was sent from where to where."""
+        return self.table("comm")
+
+    def metrics(self) -> Array:
+        """The observed metrics."""
+        return self.table("metrics")
+
+    def table(self, name: str) -> Array:
+        """A table by name, as one structured array."""
+        return self._read(name, 0)[1]
+
+    @property
+    def strings(self) -> list[str]:
+        """The string table: text columns of tables read so far hold indices into it."""
+        return self._strings.texts
+
+    def texts(self, numbers: Any) -> list[str]:
+        """The texts of a text column.
+
+        >>> record = Record()
+        >>> record.metric(1, "loss", 0.5)
+        >>> record.texts(record.metrics()["name"])
+        ['loss']
+        """
+        return [self._strings.texts[i] for i in np.asarray(numbers).tolist()]
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many rows of each table had to go because the ring was full."""
+        return {
+            name: ring.dropped + self._saved_dropped.get(name, 0)
+            for name, ring in self._rings.items()
+        }
+
+    def since(self, cursor: Cursor | None = None) -> Batch:
+        """The rows that came after a cursor, for views that follow a running record.
+
+        Without a cursor: all that are kept. The batch brings the next cursor.
+        """
+        *positions, known = cursor or (0,) * (len(TABLES) + 1)
+        tables, lost, reached = {}, {}, []
+        with self._reading:
+            for name, position in zip(TABLES, positions, strict=True):
+                first, tables[name] = self._read(name, position)
+                lost[name] = max(first - position, 0)
+                reached.append(first + len(tables[name]))
+            strings = tuple(self._strings.texts[known:])
+        after = (*reached, known + len(strings))
+        return Batch(tables, strings, after, {k: n for k, n in lost.items() if n})
+
+    def memory_curve(
+        self,
+        device: object = None,
+        quantity: str = "requested",
+        by: str = "category",
+    ) -> Curve:
+        """What was in use over time; see `minimx.record.curves.memory_curve`."""
+        place = None if device is None else str(device)
+        with self._reading:
+            mem, complete = self.mem(), not self.dropped["mem"]
+            return memory_curve(mem, self._strings, place, quantity, by, complete)
+
+    def __repr__(self) -> str:
+        peak = storage.human(self.memory_curve().peak)
+        return (
+            f"Record({self._rows('ops'):,} ops, {self._rows('mem'):,} memory events, "
+            f"peak {peak}, {sum(self.dropped.values()):,} dropped)"
+        )
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything to one `.npz` file; returns its path."""
+        self._note_devices()
+        with self._reading:
+            tables = {name: self.table(name) for name in TABLES}
+            return archive.save(
+                Path(path), tables, self.strings, self.dropped, vars(self.conditions)
+            )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Record:
+        """Read a file that `save` wrote. Raises `DataError` for anything else."""
+        found = archive.load(Path(path))
+        record = cls()
+        record.conditions = Conditions(**found.conditions)
+        record._saved = found.tables
+        record._saved_dropped = found.dropped
+        record._strings = Strings(found.strings)
+        return record
+
+    # The inside
+
+    def _read(self, name: str, position: int) -> tuple[int, Array]:
+        """The rows of a table from a position on, and the position of the first."""
+        saved = self._saved.get(name)
+        if saved is not None:
+            first = min(position, len(saved))
+            return first, saved[first:]
+        first, rows = self._rings[name].since(position)
+        with self._reading:
+            return first, to_array(name, rows, self._strings)
+
+    def _rows(self, name: str) -> int:
+        saved = self._saved.get(name)
+        return len(self._rings[name]) if saved is None else len(saved)
+
+    def _knob_turned(self, name: str, new: Any, old: Any) -> None:
+        declared = knobs.declared[name]
+        if declared.type in PRIVATE_KNOBS:
+            old = new = f"({declared.type})"
+        self.knob(name, old, new, declared.scope)
+
+    def _note_what_lives(self) -> None:
+        """Start the memory table with what was lent and kept before."""
+        for pool in storage.pools():
+            cached = pool.stats().cached
+            for block in pool.lent():
+                self.memory(
+                    "live",
+                    pool.name,
+                    block.id,
+                    block.requested,
+                    block.size,
+                    block.address,
+                    block.owner,
+                )
+            if cached:
+                self.memory("cached", pool.name, 0, 0, cached, 0, events.owner(""))
+
+    def _note_devices(self) -> None:
+        if not self._saved:
+            sizes = {pool.name: pool.driver.total_bytes for pool in storage.pools()}
+            self.conditions.devices.update(sizes)
+
+
+def _public_knobs() -> dict[str, Any]:
+    """The values of all knobs that say nothing about where this program runs."""
+    return {
+        name: value
+        for name, value in knobs.snapshot().items()
+        if knobs.declared[name].type not in PRIVATE_KNOBS
+    }

@@ -1,0 +1,126 @@
+"""The tables of a record: their columns, and rows of Python values turned into arrays.
+
+Text stands in a table as its number in one string table that all tables share, so a
+column is a plain array, quick to search, to send and to save.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Row = tuple[Any, ...]
+
+WHOLE, TEXT, TRUTH, REAL = "int64", "int32", "bool", "float64"
+
+# What happened to memory, in the words of `mem.event`.
+MEMORY_EVENTS = (
+    "live",  # was on loan when the record started
+    "cached",  # idle bytes that the pool held when the record started
+    "alloc",  # lent, fresh from the device
+    "hit",  # lent, an idle block used again
+    "free",  # given back by its borrower
+    "release",  # given back, and from the pool straight on to the device
+    "flush",  # all idle bytes went back to the device
+    "oom",  # refused
+)
+
+# Column -> kind. Times (t, t0, t1, t_*) are nanoseconds; other quantities of memory and
+# communication are bytes. `op` is the id of the operation that ran, 0 outside one.
+TABLES: dict[str, dict[str, str]] = {
+    "ops": {
+        "op": WHOLE,
+        "name": TEXT,
+        "layer": TEXT,
+        "phase": TEXT,
+        "device": TEXT,
+        "worker": TEXT,
+        "t_push": WHOLE,
+        "t_ready": WHOLE,
+        "t_start": WHOLE,
+        "t_end": WHOLE,
+        "priority": WHOLE,
+        "forward_op": WHOLE,
+        "failed": TRUTH,
+    },
+    "deps": {"src": WHOLE, "dst": WHOLE, "kind": TEXT},
+    "mem": {
+        "t": WHOLE,
+        "op": WHOLE,
+        "event": TEXT,
+        "device": TEXT,
+        "block": WHOLE,
+        "requested": WHOLE,
+        "rounded": WHOLE,
+        "address": WHOLE,
+        "name": TEXT,
+        "layer": TEXT,
+        "phase": TEXT,
+        "category": TEXT,
+    },
+    "knobs": {"t": WHOLE, "name": TEXT, "old": TEXT, "new": TEXT, "scope": TEXT},
+    "comm": {
+        "t0": WHOLE,
+        "t1": WHOLE,
+        "key": TEXT,
+        "src": TEXT,
+        "dst": TEXT,
+        "nbytes": WHOLE,
+        "phase": TEXT,
+    },
+    "metrics": {"t": WHOLE, "step": WHOLE, "name": TEXT, "value": REAL},
+}
+
+
+def dtype_of(table: str) -> np.dtype[Any]:
+    """The dtype of a table's rows; text columns hold numbers of the string table.
+
+    >>> dtype_of("deps").names
+    ('src', 'dst', 'kind')
+    """
+    return np.dtype(list(TABLES[table].items()))
+
+
+class Strings:
+    """The texts of a record, each with its number, in order of first appearance.
+
+    Not thread-safe: the record holds its lock while it numbers texts.
+    """
+
+    __slots__ = ("_numbers", "texts")
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self.texts = list(texts)
+        self._numbers = {text: i for i, text in enumerate(self.texts)}
+
+    def number(self, text: str) -> int:
+        """The number of a text, new or known."""
+        known = self._numbers.get(text)
+        if known is None:
+            known = self._numbers[text] = len(self.texts)
+            self.texts.append(text)
+        return known
+
+    def find(self, text: str) -> int:
+        """The number of a text, -1 if no row has it."""
+        return self._numbers.get(text, -1)
+
+    def numbers(self, texts: Sequence[str]) -> list[int]:
+        """The numbers of many texts."""
+        for text in dict.fromkeys(texts):
+            self.number(text)
+        return list(map(self._numbers.__getitem__, texts))
+
+
+def to_array(table: str, rows: Sequence[Row], strings: Strings) -> Array:
+    """Rows of Python values as one structured array; new texts get their numbers."""
+    array = np.empty(len(rows), dtype_of(table))
+    if rows:
+        columns = zip(*rows, strict=True)
+        for (name, kind), column in zip(TABLES[table].items(), columns, strict=True):
+            array[name] = strings.numbers(column) if kind == TEXT else column
+    return array
