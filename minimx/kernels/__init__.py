@@ -1,0 +1,34 @@
+"""Loops over numbers: the same names in the same files for every backend.
+
+    find("reduce.sum", "cpu")     a kernel by file and name, compiled on first use
+    pointwise.kernel(...)         loops made from a formula, see `pointwise`
+    warm_up()                     compile everything now, for later programs
+
+Nobody imports numba before the first kernel is needed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from minimx.errors import OperatorError
+
+
+@cache
+def find(name: str, backend: str = "cpu") -> Any:
+    """The kernel `file.function` of a backend; its file is imported on first use.
+
+    >>> find("random.uniform").__name__
+    'uniform'
+    """
+    file, _, function = name.partition(".")
+    try:
+        module = import_module(f"minimx.kernels.{backend}.{file}")
+        return getattr(module, function)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise OperatorError(
+            f"there is no kernel {name!r} for {backend}: {error}. "
+            f"Kernels live in minimx/kernels/{backend}/<file>.py."
+        ) from None

@@ -1,0 +1,169 @@
+"""How many threads a kernel may use, and how numba is made to use them.
+
+Three facts decide this room. Two Python threads may be inside parallel kernels at once
+(the engine's workers are), which only OpenMP and TBB survive; a thread that spins while
+it waits for work steals the processor from one that has work; and after `fork` OpenMP
+must not be touched.
+
+    @jit()                  compiled, cached on disk, releases the GIL
+    @jit(parallel=True)     the same, and `prange` loops run on `count()` threads
+
+`OMP_NUM_THREADS` is live: the next kernel sees a new number.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar
+
+from minimx.knobs import knobs
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# The OpenMP runtime reads this once, when it is loaded. A waiting thread sleeps.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+_LAYERS = ["omp", "tbb", "workqueue"]
+
+
+class _State:
+    """What holds for the whole process."""
+
+    def __init__(self) -> None:
+        self.generation = 0  # counts the changes of the number of threads
+        self.forked = False
+        self.guard: AbstractContextManager[Any] = nullcontext()
+
+
+_state = _State()
+_thread = threading.local()
+
+
+# -- how many -------------------------------------------------------------------------
+
+
+def count() -> int:
+    """The number of threads a kernel may use: OMP_NUM_THREADS, 1 after a fork."""
+    return 1 if _state.forked else int(knobs.get("OMP_NUM_THREADS"))
+
+
+def parts(size: int) -> int:
+    """Into how many parts work on `size` elements is cut: 1 means serially."""
+    return count() if size >= knobs.get("MXNET_CPU_PARALLEL_SIZE") else 1
+
+
+def _adopt() -> None:
+    """Tell numba this thread's number, if it changed since this thread last asked."""
+    if getattr(_thread, "generation", -1) != _state.generation:
+        import numba
+
+        numba.set_num_threads(min(count(), numba.config.NUMBA_NUM_THREADS))
+        _thread.generation = _state.generation
+
+
+def _changed(name: str, new: Any, old: Any) -> None:
+    _state.generation += 1
+
+
+def _after_fork() -> None:
+    _state.forked = True
+    _state.generation += 1
+
+
+knobs.watch("OMP_NUM_THREADS", _changed)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+# -- numba ------------------------------------------------------------------------------
+
+
+@cache
+def pin() -> str:
+    """Choose numba's threading layer, once; its name. OpenMP where it loads."""
+    import numba
+
+    limit = numba.config.NUMBA_NUM_THREADS  # numba never uses more than at first use
+    numba.config.NUMBA_NUM_THREADS = max(limit, count())
+    numba.config.THREADING_LAYER_PRIORITY = _LAYERS
+    numba.get_num_threads()  # starts the layer
+    if numba.threading_layer() == "workqueue":
+        _state.guard = threading.Lock()
+    return str(numba.threading_layer())
+
+
+def cache_dir() -> Path:
+    """The folder of generated and compiled kernels: the knob MINIMX_CACHE."""
+    return Path(knobs.get("MINIMX_CACHE")).expanduser()
+
+
+_decorating = threading.Lock()
+
+
+def compiled(decorate: Callable[[], Any]) -> Any:
+    """Run a numba decorator so that its `cache=True` keeps code in `cache_dir()`."""
+    import numba
+
+    with _decorating:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(cache_dir())
+        try:
+            return decorate()
+        finally:
+            numba.config.CACHE_DIR = before
+
+
+class Parallel:
+    """A kernel with `prange` loops: `count()` threads, or one that needs no others."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        import numba
+
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.py_func = function
+        self.parallel = compiled(lambda: numba.njit(parallel=True, **options)(function))
+        alone = _renamed(function, "alone")  # numba's cache goes by the name
+        self.serial = compiled(lambda: numba.njit(**options)(alone))
+
+    def __call__(self, *args: Any) -> Any:
+        """Run on as many threads as this process may use now."""
+        if count() == 1:
+            return self.serial(*args)
+        _adopt()
+        with _state.guard:
+            return self.parallel(*args)
+
+
+def jit(*, parallel: bool = False, **options: Any) -> Callable[[F], F]:
+    """Compile a kernel: cached on disk, division as in NumPy, without the GIL."""
+    options = {"nogil": True, "cache": True, "error_model": "numpy", **options}
+
+    def decorate(function: F) -> F:
+        import numba
+
+        if parallel:
+            return Parallel(function, options)  # type: ignore[return-value]
+        return compiled(lambda: numba.njit(**options)(function))  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def _renamed(function: Callable[..., Any], suffix: str) -> Callable[..., Any]:
+    assert isinstance(function, FunctionType)
+    twin = FunctionType(
+        function.__code__,
+        function.__globals__,
+        f"{function.__name__}_{suffix}",
+        function.__defaults__,
+        function.__closure__,
+    )
+    twin.__module__ = function.__module__
+    twin.__qualname__ = f"{function.__qualname__}_{suffix}"
+    return twin

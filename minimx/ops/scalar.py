@@ -1,0 +1,65 @@
+"""The table of operators with one array and one number, which is a setting.
+
+They share their kernels with the operators of two arrays: a number is an array that
+stands still. The number takes the element type of the array.
+"""
+
+from __future__ import annotations
+
+from minimx.ops.pointwise import unary
+
+_SCALAR = {"scalar": "float"}
+
+# name, formula, gradient
+_ARITHMETIC = (
+    ("_plus_scalar", "x + scalar", "dy"),
+    ("_minus_scalar", "x - scalar", "dy"),
+    ("_rminus_scalar", "scalar - x", "-dy"),
+    ("_mul_scalar", "x * scalar", "dy * scalar"),
+    ("_div_scalar", "div(x, scalar)", "dy / scalar"),
+    ("_rdiv_scalar", "div(scalar, x)", "-dy * y / x"),
+    ("_mod_scalar", "mod(x, scalar)", "dy"),
+    ("_rmod_scalar", "mod(scalar, x)", "-dy * floor(scalar / x)"),
+    ("_power_scalar", "power(x, scalar)", "dy * scalar * power(x, scalar - 1)"),
+    ("_rpower_scalar", "power(scalar, x)", "dy * y * log(scalar)"),
+    ("_maximum_scalar", "maximum(x, scalar)", "where(x >= scalar, dy, 0)"),
+    ("_minimum_scalar", "minimum(x, scalar)", "where(x <= scalar, dy, 0)"),
+    ("_hypot_scalar", "hypot(x, scalar)", "dy * x / y"),
+    (
+        "smooth_l1",
+        "where(abs(x) * scalar * scalar < 1, 0.5 * (x * scalar) * (x * scalar), "
+        "abs(x) - 0.5 / (scalar * scalar))",
+        "dy * maximum(-1, minimum(1, x * scalar * scalar))",
+    ),
+)
+_COMPARISONS = (
+    ("_equal_scalar", "x == scalar"),
+    ("_not_equal_scalar", "x != scalar"),
+    ("_greater_scalar", "x > scalar"),
+    ("_greater_equal_scalar", "x >= scalar"),
+    ("_lesser_scalar", "x < scalar"),
+    ("_lesser_equal_scalar", "x <= scalar"),
+    ("_logical_and_scalar", "x and scalar"),
+    ("_logical_or_scalar", "x or scalar"),
+    ("_logical_xor_scalar", "(x != 0) != (scalar != 0)"),
+)
+_DOCS = {
+    "smooth_l1": "The absolute value with a parabola of width 1 / scalar**2 at the tip."
+}
+
+for _name, _text, _grad in _ARITHMETIC:
+    unary(
+        _name,
+        _text,
+        doc=_DOCS.get(_name, "Arithmetic of an array and a number."),
+        grad=_grad,
+        settings=_SCALAR,
+        facts={"scalar": 1.0} if _name == "smooth_l1" else None,
+    )
+for _name, _text in _COMPARISONS:
+    unary(
+        _name,
+        _text,
+        doc="Compare an array with a number: 1 where it is true, 0 elsewhere.",
+        settings=_SCALAR,
+    )
