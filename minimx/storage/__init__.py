@@ -130,10 +130,11 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
             if pool.lent():
                 gc.collect()  # what hangs in reference cycles does not count
             if live := pool.lent():
+                size = human(sum(block.requested for block in live))
                 raise KnobError(
-                    f"{name}: arrays live on {device} ({len(live):,}, together "
-                    f"{human(sum(b.requested for b in live))}). Copy them to the CPU or "
-                    "delete them first; then the device can be rebuilt."
+                    f"{name}: arrays live on {device} ({len(live):,}, together {size}). "
+                    "Copy them to the CPU or delete them first; then the device can be "
+                    "rebuilt."
                 )
         for device, pool in doomed:
             pool.release_all()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from minimx import events
 from minimx.drivers.base import Bytes, DeviceFull, Driver, Region
@@ -25,10 +25,16 @@ from minimx.storage import report
 from minimx.storage.stats import Stats
 
 if TYPE_CHECKING:
-    from minimx.events import Owner
+    from minimx.events import Owner, Recorder
     from minimx.storage.policy import Policy
 
 _ids = count(1)  # of all loans of all pools
+
+
+class Bus(Protocol):
+    """Where a pool looks for its listener: the module `events`, or a replay's own."""
+
+    recorder: Recorder | None
 
 
 class Block:
@@ -68,7 +74,7 @@ class Block:
     def free(self) -> None:
         """Give the block back. Never waits; safe in `__del__`, on any thread."""
         pool = self.pool
-        recorder = events.recorder
+        recorder = pool.bus.recorder
         if recorder is not None and self.size:
             recorder.memory(
                 "free",
@@ -97,6 +103,7 @@ class Pool:
         "_lent",
         "_lock",
         "_shelves",
+        "bus",
         "driver",
         "held",
         "letterbox",
@@ -113,7 +120,8 @@ class Pool:
         "policy",
     )
 
-    def __init__(self, driver: Driver, policy: Policy) -> None:
+    def __init__(self, driver: Driver, policy: Policy, bus: Bus = events) -> None:
+        self.bus = bus
         self.driver = driver
         self.policy = policy
         self.name = str(driver.device)
@@ -157,7 +165,7 @@ class Pool:
                 self.peak_requested = self.live_requested
             if self.live_rounded > self.peak_rounded:
                 self.peak_rounded = self.live_rounded
-        recorder = events.recorder
+        recorder = self.bus.recorder
         if recorder is not None:
             recorder.memory(
                 event, self.name, number, nbytes, size, block.address, owner
@@ -306,7 +314,7 @@ class Pool:
         owner: Owner,
         block: Block | None = None,
     ) -> None:
-        recorder = events.recorder
+        recorder = self.bus.recorder
         if recorder is not None:
             number, address = (block.id, block.address) if block else (0, 0)
             recorder.memory(event, self.name, number, nbytes, size, address, owner)
