@@ -81,7 +81,7 @@ class Knob:
         if self.default_words:
             return self.default_words
         if self.follows:
-            return f"that of {self.follows}"
+            return f"as {self.follows}"
         return self.format(self.default) or "(empty)"
 
     @property

@@ -42,8 +42,14 @@ def text_table(knobs: Iterable[Knob], values: Mapping[str, Value]) -> str:
         default = value_text(knob, knob.default)
         mark = "*" if value != default and not knob.follows else ""
         rows.append((mark, knob.name, value, knob.default_text, acts(knob)))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return "\n".join(_padded(row, widths) for row in rows)
+    cells = [[row[0], row[1], *map(_short, row[2:])] for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(4)]
+    return "\n".join(_padded(row, widths) for row in cells)
+
+
+def _short(cell: str) -> str:
+    """As much of a long address or path as a column shows."""
+    return cell if len(cell) <= 32 else cell[:31] + "…"
 
 
 def _padded(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from minimx.knobs.declarations import (
     bulking,
     convolution,
@@ -16,8 +18,22 @@ from minimx.knobs.declarations import (
     planner,
     profiler,
 )
+from minimx.knobs.knob import Knob
 
-GROUPS = (
+
+class Group(Protocol):
+    """What a file of declarations offers."""
+
+    @property
+    def GROUP(self) -> str:
+        """The name of the group."""
+
+    @property
+    def KNOBS(self) -> tuple[Knob, ...]:
+        """Its knobs."""
+
+
+GROUPS: tuple[Group, ...] = (
     engine,
     memory,
     bulking,
@@ -32,4 +48,4 @@ GROUPS = (
     ours,
 )
 
-DECLARATIONS = tuple(knob for group in GROUPS for knob in group.KNOBS)
+DECLARATIONS: tuple[Knob, ...] = tuple(knob for group in GROUPS for knob in group.KNOBS)

@@ -156,25 +156,6 @@ KNOBS = (
         observable="The chosen algorithm after the winner was disabled.",
     ),
     declare(
-        name="MXNET_ENFORCE_DETERMINISM",
-        sources=(
-            "env-vars-1.x.md:247",
-            "env-vars-2.0.md:402",
-        ),
-        type="bool",
-        default=False,
-        status="live",
-        planned_in="",
-        meaning=(
-            "Use only algorithms that give the same bits every time. Kernels that add "
-            "in an order which depends on the number of threads or on timing are "
-            "replaced by ones with a fixed order, and an operator that has no such "
-            "kernel refuses to run. MXNet asks it only for cuDNN convolutions and for "
-            "max pooling; it does not touch random seeds there or here."
-        ),
-        observable="The bits of a large sum for different numbers of threads.",
-    ),
-    declare(
         name="MXNET_CUDA_LIB_CHECKING",
         sources=(
             "env-vars-1.x.md:220",

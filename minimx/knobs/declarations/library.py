@@ -29,12 +29,12 @@ KNOBS = (
         ),
         type="path",
         default=mxnet_home(),
-        default_words="~/.mxnet (%APPDATA%\\mxnet on Windows)",
+        default_words="~/.mxnet",
         status="live",
         meaning=(
             "The folder in which datasets and trained models are looked up and kept. "
             "Data files that you have already, such as MNIST or CIFAR, are found in "
-            "its folder `datasets`."
+            "its folder `datasets`. On Windows the default is mxnet in %APPDATA%."
         ),
         observable="The path in which a dataset looks for its files.",
     ),

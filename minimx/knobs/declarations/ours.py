@@ -84,12 +84,12 @@ KNOBS = (
         name="MINIMX_CACHE",
         type="path",
         default=cache_folder(),
-        default_words="the cache folder of the system, ~/.cache/minimx on Linux",
+        default_words="minimx in the user's cache",
         scope="restart",
         meaning=(
             "The folder for compiled kernels. The first use of a kernel compiles it, "
             "which takes about a second; later programs load it from here. It can be "
-            "deleted at any time."
+            "deleted at any time. On Linux the default is ~/.cache/minimx."
         ),
         observable="Files in the folder after a kernel was compiled.",
     ),

@@ -1,0 +1,10 @@
+"""`python -m minimx` is the command `minimx`."""
+
+from __future__ import annotations
+
+import sys
+
+from minimx.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""The command `minimx`: look at the knobs, check the machine, open the course.
+
+    minimx knobs [NAME] [--group G] [--live | --planned] [--changed]
+    minimx doctor
+    minimx lab [DIR]
+    minimx compile
+
+Each command lives in a file of its own and is imported when it is asked for. Exit code
+0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from minimx.version import MXNET_VERSION, __version__
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be written after `minimx`."""
+    top = argparse.ArgumentParser(
+        prog="minimx",
+        description="A deep-learning framework to look inside of while it runs.",
+        epilog="`minimx COMMAND --help` says more about a command.",
+    )
+    top.add_argument(
+        "--version",
+        action="version",
+        version=f"minimx {__version__} (speaks MXNet {MXNET_VERSION})",
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    knobs = commands.add_parser("knobs", help="list the knobs, or explain one")
+    knobs.add_argument("name", nargs="?", metavar="NAME", help="explain this knob")
+    knobs.add_argument("--group", metavar="G", help="only knobs of this group")
+    which = knobs.add_mutually_exclusive_group()
+    which.add_argument("--live", action="store_true", help="only knobs that act today")
+    which.add_argument("--planned", action="store_true", help="only those that will")
+    knobs.add_argument(
+        "--changed", action="store_true", help="only knobs away from their default"
+    )
+
+    commands.add_parser("doctor", help="say what this machine offers, and what to do")
+
+    lab = commands.add_parser(
+        "lab",
+        help="open the course in JupyterLab",
+        epilog="Whatever else is given goes on to JupyterLab.",
+    )
+    lab.add_argument(
+        "folder",
+        nargs="?",
+        metavar="DIR",
+        help="work on copies in this folder; what is there already is left alone",
+    )
+    lab.add_argument("--no-browser", action="store_true", help="only print the address")
+
+    commands.add_parser("compile", help="compile all kernels now, for later programs")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    top = parser()
+    options, rest = top.parse_known_args(arguments)
+    if rest and options.command != "lab":
+        top.error(f"unrecognized arguments: {' '.join(rest)}")
+    if options.command == "knobs":
+        from minimx.cli.knobs import run
+
+        return run(options)
+    if options.command == "doctor":
+        from minimx.cli.doctor import run as examine
+
+        return examine(sys.stdout)
+    if options.command == "lab":
+        from minimx.cli.lab import run as open_lab
+
+        return open_lab(options.folder, options.no_browser, rest)
+    from minimx.cli.compile import run as warm_up
+
+    return warm_up(sys.stdout)
