@@ -62,7 +62,10 @@ class Recorder(Protocol):
         """An operation finished."""
 
     def dependency(self, src: int, dst: int, kind: str) -> None:
-        """Operation `dst` had to wait for `src`; kind is RAW, WAR or WAW."""
+        """Operation `dst` comes after `src`; kind is RAW, WAR or WAW.
+
+        Or BULK: `dst` was a part of `src`, several operations handed over as one.
+        """
 
     def memory(
         self,
@@ -74,7 +77,7 @@ class Recorder(Protocol):
         address: int,
         owner: Owner,
     ) -> None:
-        """A pool event: alloc (from the driver), hit (the cache), free, oom, flush."""
+        """A pool event, in one of the words of `minimx.record.MEMORY_EVENTS`."""
 
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
         """A knob was turned."""

@@ -62,7 +62,14 @@ def _open(device: Device) -> Driver:
         count = num_gpus()
         if device.device_id >= count:
             raise DeviceError(_no_such_gpu(device, count))
-        return SimulatedGPU(device, int(knobs.get("MINIMX_SIM_GPU_MEMORY")))
+        size = int(knobs.get("MINIMX_SIM_GPU_MEMORY"))
+        try:
+            return SimulatedGPU(device, size)
+        except DeviceFull:
+            raise DeviceError(
+                f"{device}: this machine cannot reserve the {size:,} bytes that "
+                "MINIMX_SIM_GPU_MEMORY asks for. Choose less."
+            ) from None
     if device.device_type == "cpu_shared":
         return SharedDriver(device)
     return HostDriver(device)

@@ -107,20 +107,11 @@ def _serve(record: Record, place: str, pool: Pool, listener: Record) -> list[int
     lent: dict[int, Block] = {}
     refused = []
     moment = listener.clock = _Moment()
-    columns = (
-        mem[name].tolist() for name in ("t", "op", "event", "block", "requested")
-    )
+    names = ("t", "op", "event", "block", "requested")
+    columns = (mem[name].tolist() for name in names)
     requests = zip(rows.tolist(), *columns, _owners(mem, texts), strict=True)
-    for (
-        row,
-        moment.now,
-        attribution.running,
-        event,
-        block,
-        requested,
-        owner,
-    ) in requests:
-        kind = texts[event]
+    for row, t, op, event, block, requested, owner in requests:
+        moment.now, attribution.running, kind = t, op, texts[event]
         if kind == "free":
             if block in lent:
                 lent.pop(block).free()

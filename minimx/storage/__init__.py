@@ -11,6 +11,7 @@ once: idle blocks go back to the device, blocks on loan do so when they return.
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import warnings
 from typing import Any
@@ -126,16 +127,8 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
             for device, pool in _pools.items()
             if device.device_type == "gpu" and device.device_id >= kept
         ]
-        for device, pool in doomed:
-            if pool.lent():
-                gc.collect()  # what hangs in reference cycles does not count
-            if live := pool.lent():
-                size = human(sum(block.requested for block in live))
-                raise KnobError(
-                    f"{name}: arrays live on {device} ({len(live):,}, together {size}). "
-                    "Copy them to the CPU or delete them first; then the device can be "
-                    "rebuilt."
-                )
+        for _, pool in doomed:
+            _demand_empty(pool, name)
         for device, pool in doomed:
             pool.release_all()
             del _pools[device]
@@ -155,9 +148,43 @@ def _check_start_values() -> None:
             )
 
 
+def _demand_empty(pool: Pool, knob: str) -> None:
+    """Raise `KnobError` if arrays live in a pool."""
+    if pool.lent():
+        gc.collect()  # what hangs in reference cycles does not count
+    if live := pool.lent():
+        size = human(sum(block.requested for block in live))
+        raise KnobError(
+            f"{knob}: arrays live on {pool.name} ({len(live):,}, {size} together). Copy "
+            "them to the CPU or delete them; then the device can be rebuilt."
+        )
+
+
+def _before_fork() -> None:
+    """Wait until every thread has finished what it does to the books.
+
+    A child then finds them whole, and no lock in the hands of a thread that it lacks.
+    """
+    _opening.acquire()
+    for pool in pools():
+        pool.lock.acquire()
+
+
+def _after_fork() -> None:
+    for pool in pools():
+        pool.lock.release()
+    _opening.release()
+
+
 _check_start_values()
 for _kind in PREFIXES:
     knobs.watch(knob_names(_kind), _retune)
 knobs.watch(BYPASS, _retune)
 knobs.watch(("MINIMX_SIM_GPUS", "MINIMX_SIM_GPU_MEMORY"), _refit_gpus)
 Device.cache_emptier = empty_cache
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork,
+        after_in_child=_after_fork,
+    )

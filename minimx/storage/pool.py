@@ -101,7 +101,6 @@ class Pool:
 
     __slots__ = (
         "_lent",
-        "_lock",
         "_shelves",
         "bus",
         "driver",
@@ -109,6 +108,7 @@ class Pool:
         "letterbox",
         "live_requested",
         "live_rounded",
+        "lock",
         "n_flush",
         "n_free",
         "n_hit",
@@ -132,7 +132,7 @@ class Pool:
         self.n_malloc = self.n_hit = self.n_free = self.n_flush = 0
         self._lent: set[Block] = set()
         self._shelves: dict[int, list[Block]] = {}
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
 
     def alloc(self, nbytes: int, owner: Owner | None = None) -> Block:
         """Lend a block of at least `nbytes`: the idle one last returned, if any fits.
@@ -143,7 +143,7 @@ class Pool:
             return self._nothing(nbytes)
         if owner is None:
             owner = events.owner("")
-        with self._lock:
+        with self.lock:
             if self.letterbox:
                 self._empty_letterbox()
             size = self.policy.rounding(nbytes)
@@ -179,7 +179,7 @@ class Pool:
         """
         if policy is self.policy:
             return
-        with self._lock:
+        with self.lock:
             self._empty_letterbox()
             self._flush()
             self._shelves.clear()
@@ -189,13 +189,13 @@ class Pool:
 
     def release_all(self) -> int:
         """Give every idle block back to the device; says how many bytes that was."""
-        with self._lock:
+        with self.lock:
             self._empty_letterbox()
             return self._flush()
 
     def stats(self) -> Stats:
         """The books, after everything in the letterbox was entered."""
-        with self._lock:
+        with self.lock:
             self._empty_letterbox()
             free, total = self.driver.free_bytes, self.driver.total_bytes
             return Stats(
@@ -218,7 +218,7 @@ class Pool:
 
     def reset_peaks(self) -> None:
         """Start the peaks again from what is in use now."""
-        with self._lock:
+        with self.lock:
             self._empty_letterbox()
             self.peak_requested = self.live_requested
             self.peak_rounded = self.live_rounded
@@ -226,13 +226,13 @@ class Pool:
 
     def lent(self) -> list[Block]:
         """The blocks on loan, oldest first."""
-        with self._lock:
+        with self.lock:
             self._empty_letterbox()
             return sorted(self._lent, key=lambda block: block.id)
 
     def idle(self) -> dict[int, int]:
         """How many idle blocks there are of each size."""
-        with self._lock:
+        with self.lock:
             self._empty_letterbox()
             shelves = sorted(self._shelves.items())
             return {size: len(shelf) for size, shelf in shelves if shelf}
