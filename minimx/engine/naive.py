@@ -1,0 +1,107 @@
+"""Run it now, on this thread.
+
+Nothing overlaps and nothing is queued: an exception surfaces at the call that caused
+it, and all waits are over before they begin. The engine to debug with, and the one to
+compare the others against.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from minimx import events
+from minimx.device import Device
+from minimx.engine.base import Engine
+from minimx.engine.failures import deliver, deliver_first, raise_failure, unraised
+from minimx.engine.operation import NORMAL, CostLike, Operation
+from minimx.engine.origin import Origin
+from minimx.engine.running import perform
+from minimx.engine.trace import PUSHER, now
+from minimx.engine.var import Var
+from minimx.errors import EngineError
+
+
+class NaiveEngine(Engine):
+    """The engine without threads. Pushing threads take turns."""
+
+    name = "NaiveEngine"
+    bulks = False
+
+    def __init__(self, successor: Callable[[Engine], Engine]) -> None:
+        """`successor(self)` gives the engine that takes over from a closed one."""
+        self.closed = False
+        self._successor = successor
+        self._turn = threading.RLock()  # an operation may push operations
+        self._running = 0
+
+    def push(
+        self,
+        fn: Callable[[], object],
+        device: Device,
+        reads: Sequence[Var],
+        writes: Sequence[Var],
+        name: str,
+        priority: int = 0,
+        prop: int = NORMAL,
+        cost: CostLike | None = None,
+        origin: Origin | None = None,
+    ) -> int:
+        """Run `fn`; what it raises goes through to the caller."""
+        if events.recorder is not None or unraised or self.closed or len(writes) != 1:
+            return super().push(
+                fn, device, reads, writes, name, priority, prop, cost, origin
+            )
+        with self._turn:
+            self._running += 1
+            try:
+                fn()
+            finally:
+                self._running -= 1
+            writes[0].version += 1
+        return 0
+
+    def submit(self, operation: Operation) -> None:
+        """Run an operation; raises what it raises, or what spoiled its vars."""
+        with self._turn:
+            if not self.closed:
+                self._run(operation)
+                return
+        self._successor(self).submit(operation)
+
+    def _run(self, operation: Operation) -> None:
+        trace = operation.trace
+        if trace is not None:
+            trace.emit_edges(trace.edges(operation))
+            trace.t_ready = now()
+        self._running += 1
+        try:
+            failure = perform(operation, PUSHER)
+        finally:
+            self._running -= 1
+        if failure is not None:
+            raise_failure(failure)
+        for var in operation.writes:
+            var.version += operation.adds
+
+    def wait_to_read(self, var: Var) -> None:
+        """Nothing to wait for; raises what another engine left on `var`."""
+        deliver(var)
+
+    def wait_to_write(self, var: Var) -> None:
+        """Nothing to wait for; raises what another engine left on `var`."""
+        deliver(var)
+
+    def wait_all(self) -> None:
+        """Nothing to wait for; raises what another engine left behind."""
+        deliver_first()
+
+    def close(self) -> None:
+        """Wait for the operations of other threads to end; see `Engine.close`."""
+        with self._turn:
+            if self._running:
+                raise EngineError(
+                    "an operation cannot change the engine that is running it. "
+                    "Turn the knob before the operation or after it."
+                )
+            self.closed = True

@@ -1,0 +1,54 @@
+"""Run one operation with all care: skip it if it is spoiled, catch, and record.
+
+Engines call an operation's function themselves when nobody records and nothing has
+failed; this is for all other cases.
+"""
+
+from __future__ import annotations
+
+from minimx.engine.failures import Failure, inherited, spoil
+from minimx.engine.operation import BULK, NO_SKIP, Operation
+from minimx.engine.trace import Trace, now
+from minimx.events import attribute, attribution
+
+
+def perform(operation: Operation, worker: str) -> Failure | None:
+    """Run an operation whose vars have all been granted; does not raise.
+
+    If a var brings a failure, the operation's own vars inherit it, and only a NO_SKIP
+    operation runs. Returns the failure, inherited or new.
+    """
+    failure = None if operation.prop == BULK else inherited(operation)
+    if failure is not None:
+        for var in operation.writes:
+            var.exception = failure
+        if operation.prop != NO_SKIP:
+            if operation.trace is not None:
+                moment = now()
+                operation.trace.emit(operation, worker, moment, moment, failed=True)
+            return failure
+    if operation.trace is not None:
+        return _traced(operation, operation.trace, worker) or failure
+    try:
+        operation.fn()
+    except BaseException as error:
+        failure = spoil(operation, error)
+    return failure
+
+
+def _traced(operation: Operation, trace: Trace, worker: str) -> Failure | None:
+    """Run an operation on behalf of whoever pushed it, and tell the recorder."""
+    failure = None
+    running = attribution.running
+    before = attribute(trace.layer, trace.phase, trace.category)
+    attribution.running = trace.op_id
+    start = now()
+    try:
+        operation.fn()
+    except BaseException as error:
+        failure = spoil(operation, error)
+    end = now()
+    attribution.running = running
+    attribute(*before)
+    trace.emit(operation, worker, start, end, failure is not None)
+    return failure

@@ -1,0 +1,258 @@
+"""Run it when its vars are ready, on the workers of its lane.
+
+Pushing appends the operation to the queues of its vars (`var.py`) and returns. Whoever
+makes an operation ready hands it to its lane: the pushing thread if nothing was in the
+way, else the worker that finished what was. The same class serves as MXNet's pooled
+engine and as its engine with workers per device; only the layout of lanes differs.
+
+Three rules keep memory where the program expects it. A worker lets go of an operation
+as soon as it has run, before it wakes anybody who waits. It holds nothing while it
+waits for work. And the last reference to an operation is never dropped under the lock,
+because that may run the destructor of an array.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from minimx.device import Device
+from minimx.engine import bulking
+from minimx.engine.base import Engine
+from minimx.engine.failures import deliver, deliver_first, spoil, unraised
+from minimx.engine.lanes import Layout, Sizes
+from minimx.engine.operation import Operation
+from minimx.engine.running import perform
+from minimx.engine.trace import now
+from minimx.engine.var import Claim, Var, append, release, var_lock, withdraw
+from minimx.engine.workers import Worker, WorkingLane, in_worker
+from minimx.errors import EngineError
+
+# Called without arguments by every worker before it serves its lane.
+on_worker_start: list[Callable[[], object]] = []
+
+
+class Waiter(Claim):
+    """A claim of a thread that waits: once granted it wakes the thread and is gone."""
+
+    __slots__ = ("_bell",)
+
+    def __init__(
+        self, reads: tuple[Var, ...] = (), writes: tuple[Var, ...] = ()
+    ) -> None:
+        super().__init__(reads, writes, adds=0)
+        self.put = Waiter.granted
+        self._bell = threading.Lock()
+        self._bell.acquire()
+
+    def granted(self) -> None:
+        """Give the vars back, as nothing is done with them, and wake the thread."""
+        with var_lock:
+            ready = release(self)
+        if ready is not None:
+            hand_over(ready)
+        self._bell.release()
+
+    def wake(self) -> None:
+        """Wake the thread."""
+        self._bell.release()
+
+    def sleep(self) -> None:
+        """Wait to be woken. An interrupt leaves the claim behind, and no harm done."""
+        self._bell.acquire()
+
+
+def hand_over(ready: list[Claim]) -> None:
+    """Hand claims that became ready to their lanes, in order."""
+    for claim in ready:
+        if claim.trace is not None:
+            claim.trace.t_ready = now()
+        claim.put(claim)
+
+
+class ThreadedEngine(Engine):
+    """The engine whose operations run on worker threads."""
+
+    def __init__(
+        self,
+        name: str,
+        layout: Layout,
+        sizes: Sizes,
+        successor: Callable[[Engine], Engine],
+    ) -> None:
+        """`successor(self)` gives the engine that takes over from a closed one."""
+        self.name = name
+        self.closed = False
+        self._layout = layout
+        self._sizes = sizes
+        self._successor = successor
+        self._lanes: dict[tuple[Device, int], WorkingLane] = {}
+        self._lanes_by_name: dict[str, WorkingLane] = {}
+        self._lanes_lock = threading.Lock()
+        self._crew: list[Worker] = []
+        self._pushed = 0
+        self._waiting: list[Waiter] = []  # for everything to be done
+        self._closing = False
+
+    # Pushing
+
+    def submit(self, operation: Operation) -> None:
+        """Append an operation to the queues of its vars; start it if it is ready."""
+        lane = self._lanes.get((operation.device, operation.prop))
+        if lane is None or lane.growing:
+            lane = self._grown_lane(operation.device, operation.prop)
+        if lane is None or not self._append(operation, lane):
+            self._successor(self).submit(operation)
+
+    def _append(self, operation: Operation, lane: WorkingLane) -> bool:
+        """Append and start; False, and nothing is done, if the engine is closing."""
+        operation.put = lane.put
+        trace = operation.trace
+        edges = None
+        with var_lock:
+            if self._closing and not in_worker():
+                return False
+            if trace is not None:
+                edges = trace.edges(operation)
+            try:
+                ready = append(operation)
+            except BaseException:  # a KeyboardInterrupt between two vars
+                withdraw(operation)
+                raise
+            # An interrupt cannot come before the operation is handed over.
+            self._pushed += 1
+            if ready:
+                lane.put(operation)
+        if trace is not None and edges:
+            trace.emit_edges(edges)
+        return True
+
+    def _grown_lane(self, device: Device, prop: int) -> WorkingLane | None:
+        """The lane for a kind of work, with workers enough; None once closed."""
+        with self._lanes_lock:
+            if self.closed:
+                return None
+            plan = self._layout(device, prop, self._sizes)
+            lane = self._lanes_by_name.get(plan.name)
+            if lane is None:
+                lane = WorkingLane(plan)
+                self._lanes_by_name[plan.name] = lane
+            self._lanes[device, prop] = lane
+            if lane.growing:
+                wanted = plan.threads if plan.eager else self._outstanding() + 1
+                lane.grow(wanted, self._serve, self._crew)
+            return lane
+
+    # Working
+
+    def _serve(self, worker: Worker) -> None:
+        """What a worker does from its first to its last day."""
+        for callback in on_worker_start:
+            callback()
+        get, lock, unlock = worker.get, var_lock.acquire, var_lock.release
+        while True:
+            operation = get()
+            if operation is None:
+                return
+            if operation.trace is None and not unraised:
+                try:
+                    operation.fn()
+                except BaseException as error:
+                    spoil(operation, error)
+            else:
+                perform(operation, worker.name)
+            lock()
+            ready = release(operation)
+            unlock()
+            operation = None
+            if ready is not None:
+                hand_over(ready)
+                ready = None
+            worker.done += 1
+            if self._waiting:
+                self._wake_if_idle()
+
+    def _outstanding(self) -> int:
+        """How many operations have been pushed and are not done."""
+        return self._pushed - sum([worker.done for worker in self._crew])
+
+    def _wake_if_idle(self) -> None:
+        """Wake who waits for everything, if everything is done."""
+        with var_lock:
+            if self._outstanding():
+                return
+            waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            waiter.wake()
+
+    # Waiting
+
+    def wait_to_read(self, var: Var) -> None:
+        """See `Engine.wait_to_read`; raises `EngineError` inside an operation."""
+        self._before_waiting()
+        if var.writer is not None:
+            self._wait(Waiter(reads=(var,)))
+        deliver(var)
+
+    def wait_to_write(self, var: Var) -> None:
+        """See `Engine.wait_to_write`; raises `EngineError` inside an operation."""
+        self._before_waiting()
+        if var.writer is not None or var.readers:
+            self._wait(Waiter(writes=(var,)))
+        deliver(var)
+
+    def wait_all(self) -> None:
+        """See `Engine.wait_all`; raises `EngineError` inside an operation."""
+        self._before_waiting()
+        self._settle()
+        deliver_first()
+
+    def _before_waiting(self) -> None:
+        if in_worker():
+            raise EngineError(
+                "an operation waits for the engine that runs it, perhaps for ever. Add "
+                "the vars that it needs to its `reads`: it starts when they are ready."
+            )
+        if bulking.users:
+            bulking.hand_over_all(self.submit)
+
+    def _wait(self, waiter: Waiter) -> None:
+        with var_lock:
+            try:
+                granted = append(waiter)
+                if granted:
+                    release(waiter)
+            except BaseException:
+                withdraw(waiter)
+                raise
+        if not granted:
+            waiter.sleep()
+
+    def _settle(self) -> None:
+        """Wait until nothing is outstanding."""
+        if not self._outstanding():
+            return
+        waiter = Waiter()
+        with var_lock:
+            self._waiting.append(waiter)
+        self._wake_if_idle()
+        waiter.sleep()
+
+    # Closing
+
+    def close(self) -> None:
+        """See `Engine.close`. If it is interrupted while it waits, it stays open."""
+        self._before_waiting()
+        self._closing = True
+        try:
+            self._settle()
+        except BaseException:
+            self._closing = False
+            raise
+        with self._lanes_lock:
+            self.closed = True
+        for lane in self._lanes_by_name.values():
+            lane.stop()
+        for worker in self._crew:
+            if worker.ident is not None:
+                worker.join()
