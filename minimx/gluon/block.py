@@ -25,13 +25,13 @@ from minimx.errors import (
 )
 from minimx.events import attribute, attribution
 from minimx.gluon.naming import BlockScope, name_block
-from minimx.gluon.parameter import Contexts, Parameter
-from minimx.gluon.parameter_dict import (
+from minimx.gluon.parameter.dictionary import (
     ParameterDict,
     PathLike,
     fill_from,
     read_named,
 )
+from minimx.gluon.parameter.parameter import Contexts, Parameter
 from minimx.gluon.summary import summarize
 from minimx.gluon.utils import HookHandle, indent
 from minimx.nd.array import NDArray
@@ -250,7 +250,7 @@ class Block:
     ) -> None:
         """Read values written by `save_parameters`; either all fit, or none is taken.
 
-        For the options see `minimx.gluon.parameter_dict.fill_from`.
+        For the options see `minimx.gluon.parameter.dictionary.fill_from`.
         """
         self.load_dict(
             read_named(filename),
@@ -453,7 +453,7 @@ class HybridBlock(Block):
         for parameter in self._reg_params.values():
             parameter._finish_deferred()
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:  # noqa: N803 (MXNet's name)
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:
         """Compute the output with the operators of `F`. Subclasses must write it."""
         raise MXNetError(
             f"{type(self).__name__} has neither hybrid_forward(self, F, x, ...) nor "

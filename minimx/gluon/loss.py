@@ -2,8 +2,8 @@
 
 Every loss is called as `loss(prediction, label, sample_weight)` and gives an array of
 shape (batch,). `weight` scales the whole loss; `sample_weight` scales single elements
-and must broadcast to the loss before it is averaged. `batch_axis` says which axis counts
-the samples; all others are averaged.
+and must broadcast to the loss before it is averaged. `batch_axis` says which axis
+counts the samples; all others are averaged.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from minimx.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
 
 
-def _weighted(F: Any, loss: Any, weight: Any, sample_weight: Any) -> Any:  # noqa: N803
+def _weighted(F: Any, loss: Any, weight: Any, sample_weight: Any) -> Any:
     if sample_weight is not None:
         loss = F.broadcast_mul(loss, sample_weight)
     return loss if weight is None else loss * weight
 
 
-def _softplus(F: Any, x: Any) -> Any:  # noqa: N803
+def _softplus(F: Any, x: Any) -> Any:
     """log(1 + exp(x))."""
     return F.Activation(x, act_type="softrelu")
 
@@ -36,8 +36,8 @@ class Loss(HybridBlock):
         super().__init__(**kwargs)
         if weight is not None and not isinstance(weight, (int, float)):
             raise ArgumentError(
-                f"{type(self).__name__}: weight={weight!r} must be a number. Weights of "
-                "single samples are given in the call, as sample_weight."
+                f"{type(self).__name__}: weight={weight!r} must be a number. Weights "
+                "of single samples are given in the call, as sample_weight."
             )
         self._weight = weight
         self._batch_axis = batch_axis
@@ -45,7 +45,7 @@ class Loss(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
-    def _mean(self, F: Any, loss: Any, sample_weight: Any) -> Any:  # noqa: N803
+    def _mean(self, F: Any, loss: Any, sample_weight: Any) -> Any:
         """Weigh, and average each sample."""
         loss = _weighted(F, loss, self._weight, sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)
@@ -111,7 +111,7 @@ class HuberLoss(Loss):
 class SigmoidBinaryCrossEntropyLoss(Loss):
     """Cross entropy of yes/no decisions; label holds probabilities of "yes".
 
-    from_sigmoid: pred is a probability already; otherwise a score, and the two steps are
+    from_sigmoid: pred is a probability already; otherwise a score, and both steps are
         taken as one, which is exact for large scores too.
     pos_weight (in the call): weighs the "yes" labels; broadcasts to pred.
     """
@@ -140,7 +140,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         return self._mean(F, on_scores(F, pred, label, pos_weight), sample_weight)
 
     @staticmethod
-    def _on_scores(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:  # noqa: N803
+    def _on_scores(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
         tail = _softplus(F, -F.abs(pred))
         if pos_weight is None:
             return F.relu(pred) - pred * label + tail
@@ -149,7 +149,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
 
     @staticmethod
     def _on_probabilities(
-        F: Any,  # noqa: N803
+        F: Any,
         pred: Any,
         label: Any,
         pos_weight: Any,
@@ -238,7 +238,7 @@ class HingeLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def _hinge(self, F: Any, pred: Any, label: Any) -> Any:  # noqa: N803
+    def _hinge(self, F: Any, pred: Any, label: Any) -> Any:
         return F.relu(self._margin - pred * F.reshape_like(label, pred))
 
     def hybrid_forward(

@@ -12,7 +12,7 @@ from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from minimx.gluon.parameter_dict import ParameterDict
+from minimx.gluon.parameter.dictionary import ParameterDict
 
 if TYPE_CHECKING:
     from minimx.gluon.block import Block

@@ -263,7 +263,7 @@ class HybridLambda(HybridBlock):
         self._func: Callable[..., Any]
         if isinstance(function, str):
             getattr(nd, function)  # a wrong name should fail here, not in training
-            self._func = lambda F, *args: getattr(F, function)(*args)  # noqa: N803
+            self._func = lambda F, *args: getattr(F, function)(*args)
             self._func_name = function
         else:
             self._func = _checked_callable("HybridLambda", function)

@@ -15,7 +15,7 @@ from minimx import autograd
 from minimx.device import Context
 from minimx.dtypes import resolve
 from minimx.errors import DataError, ParameterError, did_you_mean
-from minimx.gluon.parameter import Constant, Contexts, Parameter
+from minimx.gluon.parameter.parameter import Constant, Contexts, Parameter
 from minimx.nd.array import NDArray
 
 PathLike = str | os.PathLike[str]

@@ -1,0 +1,7 @@
+"""Parameters: one (`Parameter`, `Constant`), and many by name (`ParameterDict`)."""
+
+from minimx.errors import DeferredInitializationError
+from minimx.gluon.parameter.dictionary import ParameterDict
+from minimx.gluon.parameter.parameter import Constant, Parameter
+
+__all__ = ["Constant", "DeferredInitializationError", "Parameter", "ParameterDict"]

@@ -1,0 +1,244 @@
+"""Optimizer: how a gradient changes a weight; Updater: keeps the state in between.
+
+    optimizer = mx.optimizer.create("sgd", learning_rate=0.1, momentum=0.9)
+    updater = mx.optimizer.get_updater(optimizer)
+    updater(0, gradient, weight)            # changes weight in place
+
+A weight is known by its *index*. The learning rate of one update is that of the
+optimizer (or of its schedule at this update) times the `lr_mult` of the parameter.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from minimx.catalogue import Catalogue
+from minimx.dtypes import FLOAT16, resolve
+from minimx.errors import ArgumentError, MXNetError
+from minimx.lr_scheduler import LRScheduler
+from minimx.nd.array import NDArray
+
+Index = int | str
+#: None, an array, or a tuple of states.
+State = Any
+
+
+class Tuned(Protocol):
+    """What an optimizer wants to know about a parameter."""
+
+    name: str
+    layer: str
+    lr_mult: float
+    wd_mult: float
+
+
+class Optimizer:
+    """The base: counts updates, and knows learning rates and weight decays.
+
+    rescale_grad: every gradient is multiplied by this first (1 / batch size).
+    clip_gradient: then cut to [-clip_gradient, clip_gradient].
+    wd: weight decay, the share of the weight that is added to its gradient.
+    lr_scheduler: beats `learning_rate`, which then sets the schedule's `base_lr`.
+    multi_precision: keep a float32 copy of float16 weights, and update that.
+    param_dict: parameters by index, for their `lr_mult` and `wd_mult`.
+    param_idx2name: names by index, for `set_lr_mult` and `set_wd_mult`.
+    """
+
+    def __init__(
+        self,
+        rescale_grad: float = 1.0,
+        param_idx2name: dict[int, str] | None = None,
+        wd: float = 0.0,
+        clip_gradient: float | None = None,
+        learning_rate: float | None = None,
+        lr_scheduler: LRScheduler | None = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+        param_dict: dict[int, Any] | None = None,
+    ) -> None:
+        self.rescale_grad = rescale_grad
+        self.wd = wd
+        self.clip_gradient = clip_gradient
+        self.lr_scheduler = lr_scheduler
+        self.lr = 0.01 if learning_rate is None else learning_rate
+        if lr_scheduler is not None and learning_rate is not None:
+            lr_scheduler.base_lr = learning_rate
+        self.multi_precision = multi_precision
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        # One table of counts for each device: every device updates every weight.
+        self._all_index_update_counts: dict[int, dict[Index, int]] = {0: {}}
+        self._index_update_count = self._all_index_update_counts[0]
+        self.idx2name = dict(param_idx2name or {})
+        self.param_dict: dict[Any, Tuned] = dict(param_dict or {})
+        self.lr_mult: dict[Any, float] = {}
+        self.wd_mult: dict[Any, float] = {}
+        self.set_wd_mult({})
+
+    # -- to be written by subclasses --------------------------------------------------
+
+    def create_state(self, index: Index, weight: NDArray) -> State:
+        """What has to be remembered between updates of a weight; None by default."""
+        return None
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Change a weight (and its state) in place. Subclasses must write it.
+
+        Optimizers that update several weights at once (`aggregate_num` > 1) are given
+        lists.
+        """
+        raise MXNetError(
+            f"{type(self).__name__} has no update(index, weight, grad, state) yet."
+        )
+
+    @property
+    def aggregate_num(self) -> int:
+        """How many weights `update` takes at once; 1 if it takes no lists."""
+        return 1
+
+    # -- several precisions -----------------------------------------------------------
+
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> State:
+        """The state; for a float16 weight, a float32 copy of the weight before it."""
+        if resolve(weight.dtype) != FLOAT16:
+            return self.create_state(index, weight)
+        if self.multi_precision:
+            master = weight.astype("float32")
+            return (master, self.create_state(index, master))
+        warnings.warn(
+            "float16 weights change in steps too coarse for small gradients; give the "
+            "optimizer multi_precision=True to keep float32 copies.",
+            stacklevel=2,
+        )
+        return self.create_state(index, weight)
+
+    def update_multi_precision(
+        self, index: Any, weight: Any, grad: Any, state: Any
+    ) -> None:
+        """Like `update`, with a float16 weight following its float32 copy."""
+        first = weight[0] if isinstance(weight, (list, tuple)) else weight
+        if not self.multi_precision or resolve(first.dtype) != FLOAT16:
+            self.update(index, weight, grad, state)
+            return
+        many = isinstance(weight, (list, tuple))
+        weights, grads, states = (
+            (weight, grad, state) if many else ([weight], [grad], [state])
+        )
+        masters = [one[0] for one in states]
+        inner = [one[1] for one in states]
+        fine = [one.astype("float32") for one in grads]
+        if many:
+            self.update(index, masters, fine, inner)
+        else:
+            self.update(index, masters[0], fine[0], inner[0])
+        for coarse, master in zip(weights, masters, strict=True):
+            master.copyto(coarse)
+
+    # -- learning rates ---------------------------------------------------------------
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate of the latest update, before multipliers."""
+        if self.lr_scheduler is not None:
+            return self.lr_scheduler(self.num_update)
+        return self.lr
+
+    @learning_rate.setter
+    def learning_rate(self, lr: float) -> None:
+        self.set_learning_rate(lr)
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Set the rate; refused while a schedule decides."""
+        if self.lr_scheduler is not None:
+            raise ArgumentError(
+                f"the learning rate follows {type(self.lr_scheduler).__name__} and "
+                f"cannot be set to {lr}. Set lr_scheduler to None first."
+            )
+        self.lr = lr
+
+    def set_lr_mult(self, args_lr_mult: dict[Any, float]) -> None:
+        """Multipliers of the learning rate, by name or index."""
+        self.lr_mult = dict(args_lr_mult)
+
+    def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
+        """Multipliers of the weight decay, by name or index.
+
+        Named parameters that are neither weights nor gammas do not decay by default.
+        """
+        self.wd_mult = {
+            name: 0.0
+            for name in self.idx2name.values()
+            if not name.endswith(("_weight", "_gamma"))
+        }
+        self.wd_mult.update(args_wd_mult)
+
+    def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
+        """The learning rates of weights, by index."""
+        lr = self.learning_rate
+        return [lr * self._multiplier(i, "lr_mult", self.lr_mult) for i in indices]
+
+    def _get_wds(self, indices: Sequence[Index]) -> list[float]:
+        """The weight decays of weights, by index."""
+        return [self.wd * self._multiplier(i, "wd_mult", self.wd_mult) for i in indices]
+
+    def _get_lr(self, index: Index) -> float:
+        return self._get_lrs([index])[0]
+
+    def _get_wd(self, index: Index) -> float:
+        return self._get_wds([index])[0]
+
+    def _multiplier(self, index: Any, attribute: str, table: dict[Any, float]) -> float:
+        if index in self.param_dict:
+            return float(getattr(self.param_dict[index], attribute))
+        if index in table:
+            return table[index]
+        return table.get(self.idx2name.get(index), 1.0)
+
+    # -- counting ---------------------------------------------------------------------
+
+    def _set_current_context(self, device_id: int) -> None:
+        """Count the updates of one of several devices from now on."""
+        counts = self._all_index_update_counts.setdefault(device_id, {})
+        self._index_update_count = counts
+
+    def _update_count(self, index: Index | Sequence[Index]) -> None:
+        """Note that weights are updated once more."""
+        many = isinstance(index, (list, tuple))
+        indices: Sequence[Any] = index if many else [index]  # type: ignore[assignment]
+        counts = self._index_update_count
+        for one in indices:
+            counts[one] = counts.get(one, self.begin_num_update) + 1
+            self.num_update = max(counts[one], self.num_update)
+
+    def _common(self, **settings: Any) -> dict[str, Any]:
+        """The settings that all update operators share, and more."""
+        clip = -1.0 if self.clip_gradient is None else self.clip_gradient
+        return {"rescale_grad": self.rescale_grad, "clip_gradient": clip, **settings}
+
+    def _prepared(self, grad: NDArray) -> NDArray:
+        """The gradient, rescaled and clipped, for updates written in arithmetic."""
+        return self._clipped(grad * self.rescale_grad)
+
+    def _clipped(self, grad: NDArray) -> NDArray:
+        if self.clip_gradient is None:
+            return grad
+        return grad.clip(-self.clip_gradient, self.clip_gradient)  # type: ignore[no-any-return]
+
+    # -- by name ----------------------------------------------------------------------
+
+    @staticmethod
+    def register(klass: Any) -> Any:
+        """Class decorator: let `create` find an optimizer by its name."""
+        return catalogue.register(klass)
+
+    @staticmethod
+    def create_optimizer(name: Any, **kwargs: Any) -> Optimizer:
+        """An optimizer by its name."""
+        return catalogue.create(name, **kwargs)
+
+
+catalogue = Catalogue(Optimizer, "optimizer")
+register = Optimizer.register
+create = Optimizer.create_optimizer

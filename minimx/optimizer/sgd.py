@@ -1,0 +1,187 @@
+"""Stochastic gradient descent and its relatives, from the plainest on.
+
+In every formula, g is the gradient after rescaling and clipping, plus `wd * weight`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import minimx.nd as nd
+from minimx.knobs import knobs
+from minimx.nd.array import NDArray
+from minimx.optimizer.base import Index, Optimizer, State, register
+
+
+def _zeros_like(weight: NDArray) -> NDArray:
+    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)  # type: ignore[no-any-return]
+
+
+@register
+class SGD(Optimizer):
+    """weight -= lr * g; with momentum: m = momentum * m - lr * g; weight += m.
+
+    Up to MXNET_OPTIMIZER_AGGREGATION_SIZE weights are updated in one launch.
+
+    lazy_update: for sparse gradients; dense ones are always updated in full.
+    """
+
+    def __init__(
+        self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lazy_update = lazy_update
+
+    @property
+    def aggregate_num(self) -> int:
+        """How many weights go into one launch: the knob, at least 1."""
+        return max(1, int(knobs.MXNET_OPTIMIZER_AGGREGATION_SIZE))
+
+    def create_state(self, index: Index, weight: NDArray) -> State:
+        """The momentum."""
+        return _zeros_like(weight) if self.momentum else None
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update one weight, or several in one launch."""
+        if not isinstance(index, (list, tuple)):
+            index, weight, grad, state = [index], [weight], [grad], [state]
+        self._update_count(index)
+        lrs, wds = self._get_lrs(index), self._get_wds(index)
+        common = self._common()
+        if len(index) > 1:
+            self._update_many(weight, grad, state, lrs, wds, common)
+        elif self.momentum:
+            nd.sgd_mom_update(
+                weight[0],
+                grad[0],
+                state[0],
+                lr=lrs[0],
+                wd=wds[0],
+                momentum=self.momentum,
+                out=weight[0],
+                **common,
+            )
+        else:
+            nd.sgd_update(
+                weight[0], grad[0], lr=lrs[0], wd=wds[0], out=weight[0], **common
+            )
+
+    def _update_many(
+        self,
+        weights: Sequence[NDArray],
+        grads: Sequence[NDArray],
+        states: Sequence[State],
+        lrs: list[float],
+        wds: list[float],
+        common: dict[str, Any],
+    ) -> None:
+        settings = {
+            "lrs": tuple(lrs),
+            "wds": tuple(wds),
+            "num_weights": len(weights),
+            "out": list(weights),
+            **common,
+        }
+        if self.momentum:
+            triples = zip(weights, grads, states, strict=True)
+            arrays = [array for triple in triples for array in triple]
+            nd.multi_sgd_mom_update(*arrays, momentum=self.momentum, **settings)
+        else:
+            pairs = zip(weights, grads, strict=True)
+            arrays = [array for pair in pairs for array in pair]
+            nd.multi_sgd_update(*arrays, **settings)
+
+
+@register
+class NAG(SGD):
+    """Nesterov's momentum: the gradient counts twice, once in the look-ahead.
+
+    m = momentum * m - lr * g; weight += momentum * m - lr * g.
+    """
+
+    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(momentum, **kwargs)
+
+    @property
+    def aggregate_num(self) -> int:
+        """One weight at a time."""
+        return 1
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update one weight."""
+        if not self.momentum:
+            super().update(index, weight, grad, state)
+            return
+        self._update_count(index)
+        nd.nag_mom_update(
+            weight,
+            grad,
+            state,
+            lr=self._get_lr(index),
+            wd=self._get_wd(index),
+            momentum=self.momentum,
+            out=weight,
+            **self._common(),
+        )
+
+
+@register
+class Signum(Optimizer):
+    """Steps of the same length in every direction: only the sign counts.
+
+    m = momentum * m - (1 - momentum) * g; weight = (1 - lr * wd_lh) * weight
+    + lr * sign(m). Without momentum: weight -= lr * sign(g).
+
+    wd_lh: weight decay that is not scaled with the gradient (Loshchilov and Hutter).
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.01,
+        momentum: float = 0.9,
+        wd_lh: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.momentum = momentum
+        self.wd_lh = wd_lh
+
+    def create_state(self, index: Index, weight: NDArray) -> State:
+        """The momentum."""
+        return _zeros_like(weight) if self.momentum else None
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update one weight."""
+        self._update_count(index)
+        settings = self._common(lr=self._get_lr(index), wd=self._get_wd(index))
+        if state is None:
+            nd.signsgd_update(weight, grad, out=weight, **settings)
+        else:
+            nd.signum_update(
+                weight,
+                grad,
+                state,
+                momentum=self.momentum,
+                wd_lh=self.wd_lh,
+                out=weight,
+                **settings,
+            )
+
+
+@register
+class SGLD(Optimizer):
+    """Gradient descent with noise, which samples from the posterior (Welling and Teh).
+
+    weight -= lr/2 * g + a normal number of deviation sqrt(lr).
+    """
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update one weight."""
+        self._update_count(index)
+        lr, wd = self._get_lr(index), self._get_wd(index)
+        noise = nd.random.normal(
+            0, lr**0.5, shape=weight.shape, dtype=weight.dtype, ctx=weight.context
+        )
+        weight[:] = weight - lr / 2 * (self._prepared(grad) + wd * weight) + noise
