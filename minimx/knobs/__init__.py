@@ -16,6 +16,8 @@ written back there, so that child processes inherit it. A knob is one declaratio
 
 from __future__ import annotations
 
+import os
+
 from minimx.knobs.declarations import DECLARATIONS
 from minimx.knobs.knob import Knob, KnobWarning, PlannedKnobWarning
 from minimx.knobs.presets import PRESETS, Preset
@@ -34,3 +36,6 @@ __all__ = [
 
 knobs = Knobs(DECLARATIONS)
 sync_from_environ = knobs.sync_from_environ
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=knobs.after_fork)

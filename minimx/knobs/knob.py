@@ -146,8 +146,9 @@ class Knob:
         if self.type == "float" and isinstance(value, int | float):
             if not isinstance(value, bool):
                 return float(value)
-        elif self.type == "bool" and value in (0, 1):
-            return bool(value)
+        elif self.type == "bool" and not hasattr(value, "__len__"):
+            if value in (0, 1):
+                return bool(value)
         elif self.type in ("int", "size", "intlist") and not isinstance(value, bool):
             try:
                 number = int(value.__index__())  # type: ignore[attr-defined]
@@ -254,8 +255,10 @@ def _read_path(knob: Knob, text: str) -> str:
 
 
 def _read_url(knob: Knob, text: str) -> str:
-    if text.startswith(("/", "./", "../", "~")):
-        text = "file://" + os.path.abspath(os.path.expanduser(text))
+    if os.path.isabs(text) or text.startswith(("./", "../", "~")):
+        from pathlib import Path
+
+        text = Path(text).expanduser().resolve().as_uri()
     if not text.startswith(("http://", "https://", "file://")):
         raise knob.refuse(
             text, "an address starting with http://, https:// or file:// is expected."

@@ -67,7 +67,10 @@ class Knobs:
     # Reading
 
     def get(self, name: str) -> Any:
-        """The current value of a knob. Raises `KnobError` for an unknown name."""
+        """The current value of a knob. Raises `KnobError` for an unknown name.
+
+        It costs a dictionary look-up; a hot loop binds `knobs.get` once, or watches.
+        """
         try:
             return self._values[name]
         except KeyError:
@@ -197,6 +200,10 @@ class Knobs:
         with self._lock:
             names = self._adopt(self._environment.changed_texts(), put_back=True)
             return {name: self._values[name] for name in names}
+
+    def after_fork(self) -> None:
+        """Forget, in a child process, a lock that a thread of the parent held."""
+        self._lock = threading.RLock()
 
     # Watching
 

@@ -168,6 +168,7 @@ def test_a_path_without_a_zero_byte() -> None:
         ("https://host/repo", "https://host/repo/"),
         ("file:///data/", "file:///data/"),
         ("/data/mx", "file:///data/mx/"),
+        ("/my data", "file:///my%20data/"),
     ],
 )
 def test_an_address_ends_with_a_slash(text: str, address: str) -> None:
@@ -204,6 +205,7 @@ def test_python_values(type: str, value: object, stored: object) -> None:
     [
         ("bool", 2),
         ("bool", None),
+        ("bool", np.ones(2)),
         ("int", True),
         ("int", 1.5),
         ("float", True),

@@ -67,12 +67,11 @@ KNOBS = (
         status="live",
         meaning=(
             "The most operations that are joined into one in the forward pass while "
-            "training. Unless set, it is `MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN`. "
-            "Code that is not a graph is joined in its forward pass only inside "
-            "`minimx.engine.bulk(n)`; there this knob is the n that is used when none "
-            "is given."
+            "training. Unless set, it is `MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN`. A "
+            "hybridized block joins its operations by this number; other code is "
+            "joined only inside `minimx.engine.bulk(n)`."
         ),
-        observable="The number of operations pushed inside `minimx.engine.bulk()`.",
+        observable=("How many operations a hybridized block pushes to the engine."),
     ),
     declare(
         name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",

@@ -148,7 +148,7 @@ KNOBS = (
         status="live",
         meaning=(
             "How many threads one kernel uses for one large operation. Unset, kernels "
-            "use every core this process may run on, and so do the BLAS products. "
+            "use every core this process may run on, and so do matrix products. "
             "MXNet takes half the logical cores when it is unset, because two "
             "hyper-threads share one arithmetic unit, and the performance page gives "
             "the same advice. The number counts per engine worker: two workers with "

@@ -1,0 +1,444 @@
+"""Every live knob moves what it says it moves, and moves it back.
+
+A test `proves` the knobs that it turns. The last test compares what was proven with
+what is declared, so a knob cannot be called live without a test here.
+"""
+
+from __future__ import annotations
+
+import io
+import pathlib
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+from minimx import autograd, context, engine, events, nd, storage
+from minimx.device import Device, cpu, cpu_pinned, gpu
+from minimx.gluon import Parameter, Trainer, nn
+from minimx.gluon import utils as gluon_utils
+from minimx.knobs import knobs
+from minimx.record import Record
+
+F = TypeVar("F", bound=Callable[..., object])
+
+PROVEN: set[str] = set()
+
+KINDS = {"GPU": gpu(0), "CPU": cpu(0), "CPU_PINNED": cpu_pinned(0)}
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def proves(*names: str) -> Callable[[F], F]:
+    """Note that a test shows these knobs to be alive."""
+
+    def note(test: F) -> F:
+        PROVEN.update(names)
+        return test
+
+    return note
+
+
+def of_every_kind(name: str) -> list[str]:
+    return [name.replace("*", kind) for kind in KINDS]
+
+
+@pytest.fixture(autouse=True)
+def defaults() -> Iterator[None]:
+    """Every test begins and ends with all knobs at their defaults."""
+    knobs.reset()
+    yield
+    knobs.reset()
+    engine.wait_all()
+
+
+def turned(observe: Callable[[], Any], **changes: object) -> tuple[Any, Any]:
+    """What is seen before and while knobs are turned; afterwards it is as before."""
+    before = observe()
+    with knobs(**changes):
+        during = observe()
+    assert observe() == before
+    return before, during
+
+
+# The engine
+
+
+def lanes(device: Device, prop: int, count: int) -> set[str]:
+    """The workers that serve a device, of which `count` must be able to meet."""
+    meeting = threading.Barrier(count)
+    seen: list[str] = []
+
+    def note(wait: bool) -> None:
+        seen.append(threading.current_thread().name)
+        if wait:
+            meeting.wait(timeout=20)
+
+    for turn in range(5 * count):
+        engine.push(partial(note, turn < count), device, (), (), "lane", prop=prop)
+    engine.wait_all()
+    return set(seen)
+
+
+@proves("MXNET_ENGINE_TYPE")
+def test_the_engine_type_changes_the_lane_of_an_operation() -> None:
+    def observe() -> tuple[str, bool]:
+        mine = threading.current_thread().name
+        return engine.engine_type(), lanes(cpu(), engine.NORMAL, 1) == {mine}
+
+    before, during = turned(observe, MXNET_ENGINE_TYPE="NaiveEngine")
+    assert before == ("ThreadedEnginePerDevice", False)
+    assert during == ("NaiveEngine", True)
+    _, during = turned(observe, MXNET_ENGINE_TYPE="ThreadedEngine")
+    assert during == ("ThreadedEngine", False)
+
+
+@proves(
+    "MXNET_CPU_WORKER_NTHREADS",
+    "MXNET_CPU_PRIORITY_NTHREADS",
+    "MXNET_GPU_WORKER_NTHREADS",
+    "MXNET_GPU_COPY_NTHREADS",
+)
+@pytest.mark.parametrize(
+    ("name", "device", "prop"),
+    [
+        ("MXNET_CPU_WORKER_NTHREADS", cpu(), engine.NORMAL),
+        ("MXNET_CPU_PRIORITY_NTHREADS", cpu(), engine.CPU_PRIORITIZED),
+        ("MXNET_GPU_WORKER_NTHREADS", gpu(), engine.NORMAL),
+        ("MXNET_GPU_COPY_NTHREADS", gpu(), engine.COPY_TO_GPU),
+    ],
+)
+def test_a_thread_count_is_a_number_of_lanes(
+    name: str, device: Device, prop: int
+) -> None:
+    def observe() -> int:
+        return len(lanes(device, prop, knobs.get(name)))
+
+    assert turned(observe, **{name: 3}) == (knobs.get(name), 3)
+
+
+@proves("DMLC_LOG_STACK_TRACE_DEPTH")
+def test_the_stack_depth_is_the_number_of_callers_in_an_error() -> None:
+    def fail() -> None:
+        raise ValueError("on purpose")
+
+    def asking_line() -> None:
+        engine.push(fail, cpu(), (), (engine.Var(),), "failing")
+
+    def observe() -> int:
+        asking_line()
+        with pytest.raises(ValueError, match="on purpose") as caught:
+            engine.wait_all()
+        notes = "\n".join(caught.value.__notes__)
+        assert notes.count("pushed at") == 1
+        return notes.count("called at")
+
+    assert turned(observe, DMLC_LOG_STACK_TRACE_DEPTH=3) == (0, 3)
+
+
+# Bulking
+
+
+def bulks(work: Callable[[], object]) -> int:
+    """How many joined operations the engine was handed."""
+    engine.wait_all()
+    with Record() as record:
+        work()
+        engine.wait_all()
+    return record.texts(record.ops()["name"]).count("ImperativeBulk")
+
+
+def backward() -> None:
+    """A backward pass of some twenty operations."""
+    x = nd.ones((4,))
+    x.attach_grad()
+    with autograd.record():
+        y = x
+        for _ in range(20):
+            y = nd.sin(y)
+    engine.wait_all()
+    y.backward()
+
+
+@proves(
+    "MXNET_EXEC_BULK_EXEC_TRAIN",
+    "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
+    "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
+)
+@pytest.mark.parametrize("ending", ["", "_BWD"])
+def test_the_bulk_size_is_how_many_operations_a_backward_pass_joins(
+    ending: str,
+) -> None:
+    name = f"MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN{ending}"
+    before, during = turned(lambda: bulks(backward), **{name: 5})
+    assert 0 < before < during
+    assert turned(lambda: bulks(backward), **{name: 1}) == (before, 0)
+    assert turned(lambda: bulks(backward), MXNET_EXEC_BULK_EXEC_TRAIN=0) == (before, 0)
+
+
+@proves("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD")
+def test_the_forward_bulk_size_is_how_many_operations_a_hybrid_block_joins() -> None:
+    net = nn.HybridSequential()
+    for _ in range(12):
+        net.add(nn.Activation("tanh"))
+    net.hybridize()
+    x = nd.ones((4,))
+
+    def forward() -> None:
+        with autograd.record():
+            net(x)
+
+    name = "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD"
+    before, during = turned(lambda: bulks(forward), **{name: 3})
+    assert (before, during) == (1, 4)
+    assert turned(lambda: bulks(forward), **{name: 0}) == (1, 0)
+    assert turned(lambda: bulks(forward), MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN=6) == (
+        1,
+        2,
+    )
+
+
+# The pools
+
+
+def block_size(device: Device, nbytes: int) -> int:
+    """The size of the block that serves a request."""
+    block = storage.pool_for(device).alloc(nbytes, events.owner("liveness"))
+    found = storage.stats(device).live_rounded
+    size = block.size
+    block.free()
+    assert found - storage.stats(device).live_rounded == size
+    return int(size)
+
+
+def reused(device: Device) -> bool:
+    """Whether the second of two equal requests finds the first one's block."""
+    block_size(device, 50_000)
+    hits = storage.stats(device).n_hit
+    block_size(device, 50_000)
+    return storage.stats(device).n_hit > hits
+
+
+@proves(*of_every_kind("MXNET_*_MEM_POOL_TYPE"))
+@every_kind
+def test_the_pool_type_decides_about_size_and_reuse(kind: str) -> None:
+    device = KINDS[kind]
+    name = f"MXNET_{kind}_MEM_POOL_TYPE"
+
+    def observe() -> tuple[int, bool]:
+        return block_size(device, 10_000), reused(device)
+
+    assert turned(observe, **{name: "Round"}) == ((12_288, True), (16_384, True))
+    before, (_, again) = turned(observe, **{name: "Unpooled"})
+    assert before[1]
+    assert not again
+
+
+@proves(*of_every_kind("MXNET_*_MEM_POOL_PAGE_SIZE"))
+@every_kind
+def test_the_page_size_is_the_smallest_block(kind: str) -> None:
+    seen = turned(
+        lambda: block_size(KINDS[kind], 1), **{f"MXNET_{kind}_MEM_POOL_PAGE_SIZE": 8192}
+    )
+    assert seen == (4096, 8192)
+
+
+@proves(*of_every_kind("MXNET_*_MEM_LARGE_ALLOC_ROUND_SIZE"))
+@every_kind
+def test_the_large_round_size_rounds_large_blocks(kind: str) -> None:
+    name = f"MXNET_{kind}_MEM_LARGE_ALLOC_ROUND_SIZE"
+    seen = turned(lambda: block_size(KINDS[kind], 3_000_000), **{name: 1})
+    assert seen == (4 << 20, 3_002_368)
+
+
+@proves(*of_every_kind("MXNET_*_MEM_POOL_ROUND_LINEAR_CUTOFF"))
+@every_kind
+def test_the_cutoff_ends_the_powers_of_two(kind: str) -> None:
+    name = f"MXNET_{kind}_MEM_POOL_ROUND_LINEAR_CUTOFF"
+    with knobs(**{f"MXNET_{kind}_MEM_POOL_TYPE": "Round"}):
+        seen = turned(lambda: block_size(KINDS[kind], 36 << 20), **{name: 28})
+    assert seen == (48 << 20, 64 << 20)
+
+
+@proves(*of_every_kind("MXNET_*_MEM_POOL_RESERVE"))
+@every_kind
+def test_the_reserve_makes_a_miss_give_idle_blocks_back(kind: str) -> None:
+    device = KINDS[kind]
+
+    def observe() -> int:
+        storage.empty_cache(device)
+        flushes = storage.stats(device).n_flush
+        block_size(device, 1 << 20)
+        block_size(device, 2 << 20)  # a size that is not idle: a miss
+        return storage.stats(device).n_flush - flushes
+
+    before, during = turned(observe, **{f"MXNET_{kind}_MEM_POOL_RESERVE": 100})
+    assert before == 0
+    assert during > 0
+
+
+@proves("MXNET_USE_NAIVE_STORAGE_MANAGERS")
+@every_kind
+def test_naive_storage_managers_never_reuse(kind: str) -> None:
+    seen = turned(lambda: reused(KINDS[kind]), MXNET_USE_NAIVE_STORAGE_MANAGERS=1)
+    assert seen == (True, False)
+
+
+# Kernels
+
+
+def threads_of_a_kernel(size: int) -> int:
+    """How many threads a pointwise kernel works with."""
+    from minimx.kernels import threads
+
+    return threads.parts(size)
+
+
+@proves("OMP_NUM_THREADS")
+def test_the_number_of_kernel_threads() -> None:
+    from minimx.kernels import threads
+
+    other = 1 if threads.count() > 1 else 2
+    seen = turned(lambda: threads_of_a_kernel(10**7), OMP_NUM_THREADS=other)
+    assert seen == (threads.count(), other)
+
+
+@proves("MXNET_CPU_PARALLEL_SIZE")
+def test_the_size_from_which_kernels_are_parallel() -> None:
+    with knobs(OMP_NUM_THREADS=2):
+        seen = turned(lambda: threads_of_a_kernel(1000), MXNET_CPU_PARALLEL_SIZE=1000)
+        assert seen == (1, 2)
+        seen = turned(lambda: threads_of_a_kernel(10**6), MXNET_CPU_PARALLEL_SIZE=10**9)
+        assert seen == (2, 1)
+
+
+# Training
+
+
+@proves("MXNET_OPTIMIZER_AGGREGATION_SIZE")
+def test_the_aggregation_size_is_how_many_weights_one_update_changes() -> None:
+    weights = [Parameter(f"w{i}", shape=(3,), init="ones") for i in range(12)]
+    for weight in weights:
+        weight.initialize()
+    trainer = Trainer(weights, "sgd", {"learning_rate": 0.1})
+
+    def observe() -> int:
+        with autograd.record():
+            total = sum((w.data() * w.data()).sum() for w in weights)
+        total.backward()
+        engine.wait_all()
+        with Record() as record:
+            trainer.step(1)
+            engine.wait_all()
+        return sum("update" in name for name in record.texts(record.ops()["name"]))
+
+    assert turned(observe, MXNET_OPTIMIZER_AGGREGATION_SIZE=1) == (3, 12)
+    assert turned(observe, MXNET_OPTIMIZER_AGGREGATION_SIZE=6) == (3, 2)
+
+
+# Files and addresses
+
+
+@proves("MXNET_GLUON_REPO")
+def test_the_repository_is_where_files_come_from(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "gluon").mkdir()
+    (tmp_path / "gluon" / "labels.txt").write_text("shirt")
+
+    def address() -> str:
+        return gluon_utils.repository_url("gluon/labels.txt")
+
+    before, during = turned(address, MXNET_GLUON_REPO=tmp_path)
+    assert before.startswith("https://")
+    fetched = gluon_utils.download(during, path=tmp_path / "copy.txt")
+    assert pathlib.Path(fetched).read_text() == "shirt"
+
+
+# minimx's own
+
+
+@proves("MINIMX_SIM_GPUS")
+def test_the_number_of_simulated_gpus() -> None:
+    assert turned(context.num_gpus, MINIMX_SIM_GPUS=3) == (1, 3)
+
+
+@proves("MINIMX_SIM_GPU_MEMORY")
+def test_the_memory_of_a_simulated_gpu() -> None:
+    def total() -> int:
+        return context.gpu_memory_info(0)[1]
+
+    assert turned(total, MINIMX_SIM_GPU_MEMORY="64MiB") == (1 << 30, 64 << 20)
+
+
+@proves("MINIMX_CLOCK")
+def test_the_virtual_clock_tells_the_same_times_in_every_run() -> None:
+    def times() -> list[list[int]]:
+        engine.wait_all()
+        with Record() as record:
+            x = nd.ones((64, 64))
+            for _ in range(5):
+                x = nd.dot(x, x)
+            engine.wait_all()
+        ops = np.sort(record.ops(), order="id")
+        start = ops["t_start"].min()
+        return [(ops[name] - start).tolist() for name in ("t_start", "t_end")]
+
+    with knobs(MINIMX_CLOCK="virtual"):
+        assert times() == times()
+    assert times() != times()
+
+
+@proves("MINIMX_RECORD_CAPACITY")
+def test_the_capacity_of_a_record() -> None:
+    def observe() -> tuple[int, int]:
+        record = Record()
+        for step in range(10):
+            record.metric(step, "loss", 1.0)
+        return len(record.metrics()), record.dropped["metrics"]
+
+    assert turned(observe, MINIMX_RECORD_CAPACITY=4) == ((10, 0), (4, 6))
+
+
+@proves("MINIMX_CACHE")
+def test_compiled_kernels_go_into_the_cache_folder(tmp_path: pathlib.Path) -> None:
+    code = (
+        "import minimx.nd as nd; from minimx.knobs import knobs;"
+        f"knobs.set(MINIMX_CACHE={str(tmp_path)!r});"
+        "print(nd.exp(nd.ones((3,))).asnumpy()[0] > 2)"
+    )
+    assert not list(tmp_path.iterdir())
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    assert done.stdout == "True\n"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@proves("MINIMX_PROGRESS")
+def test_progress_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    import minimx.kernels
+    from minimx.cli.compile import run
+
+    monkeypatch.setattr(minimx.kernels, "warm_up", lambda: iter([(1, 1, "add")]))
+
+    def lines() -> int:
+        out = io.StringIO()
+        run(out)
+        return len(out.getvalue().splitlines())
+
+    assert turned(lines, MINIMX_PROGRESS=0) == (2, 1)
+
+
+# All of them
+
+
+def test_every_live_knob_is_proven_alive() -> None:
+    assert {knob.name for knob in knobs if knob.live} == PROVEN
