@@ -25,7 +25,7 @@ class _Counts:
 
     def add(self, parameter: Parameter) -> int:
         """Count a parameter; returns its number of elements."""
-        size = prod(parameter.shape)
+        size: int = prod(parameter.shape)
         self.total += size
         if parameter.grad_req != "null":
             self.trainable += size

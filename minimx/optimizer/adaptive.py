@@ -267,7 +267,7 @@ class Nadam(Optimizer):
         return (_zeros_like(weight), _zeros_like(weight))
 
     def _momentum(self, t: int) -> float:
-        return self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay))
+        return float(self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay)))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""

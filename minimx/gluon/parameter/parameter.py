@@ -97,7 +97,9 @@ class Parameter:
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
         self._grad_req = "null"
-        self._shape = (shape,) if isinstance(shape, int) else shape and tuple(shape)
+        if isinstance(shape, int):
+            shape = (shape,)
+        self._shape: Shape | None = None if shape is None else tuple(shape)
         resolve(dtype)  # refuse what is no dtype now; keep the spelling, as MXNet does
         self._dtype = dtype
         self.lr_mult = lr_mult
