@@ -26,7 +26,13 @@ class Chunk(Var):
     __slots__ = ("block", "device", "nbytes", "owner")
 
     def __init__(self, device: Device, nbytes: int, owner: Owner) -> None:
-        super().__init__()
+        # Var.__init__, spelt out: a chunk is made for every result of every operator.
+        self.version = 0
+        self.exception = None
+        self.readers = 0
+        self.writer = None
+        self.later = None
+        self.history = None
         self.device = device
         self.nbytes = nbytes
         self.owner = owner

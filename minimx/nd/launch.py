@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from minimx import engine, rng
 from minimx.autograd import record_call, state
+from minimx.engine import NORMAL
 from minimx.errors import DeviceError, OperatorError, ShapeError
 from minimx.events import owner
 from minimx.nd.chunk import Chunk
@@ -36,8 +37,47 @@ def invoke(
     device, array_class: where and what the outputs are, for operators without inputs.
     Returns an array, or a list of them for operators with several outputs.
     """
+    if len(inputs) == 2 and out is None:
+        return _invoke_pair(op, inputs)
     specs = tuple([x.spec for x in inputs])
     plan = op.plans.get(specs) or op.plan(specs)
+    return _invoke(op, plan, inputs, out, device, array_class)
+
+
+def _invoke_pair(op: Op, inputs: Sequence[NDArray]) -> Any:
+    """The commonest call, two arrays in and one out, spelt out because it is short."""
+    a, b = inputs
+    specs = (a.spec, b.spec)
+    plan = op.plans.get(specs) or op.plan(specs)
+    first, second = a.chunk, b.chunk
+    device = first.device
+    if not plan.plain or second.device is not device:
+        return _invoke(op, plan, inputs, None, None, None)
+    spec = plan.outs[0]
+    chunk = Chunk(device, spec.nbytes, owner(plan.name))
+    out = a.__class__(chunk, spec)
+    kernel = plan.kernel
+
+    def run() -> None:
+        kernel(a.view(), b.view(), out.view())
+
+    op_id = engine.current.push(
+        run, device, (first, second), (chunk,), plan.name, 0, NORMAL, plan.cost
+    )
+    if state.recording:
+        record_call(op, inputs, (out,), plan, op_id)
+    return out
+
+
+def _invoke(
+    op: Op,
+    plan: Plan,
+    inputs: Sequence[NDArray],
+    out: Any,
+    device: Device | None,
+    array_class: type[NDArray] | None,
+) -> Any:
+    """Any call."""
     if inputs:
         first = inputs[0]
         device = first.chunk.device
@@ -94,13 +134,7 @@ def _simple(
     kernel: Kernel, inputs: Sequence[NDArray], out: NDArray
 ) -> Callable[[], None]:
     """The closures of the commonest calls, spelt out because they are short."""
-    if len(inputs) == 2:
-        a, b = inputs
-
-        def run() -> None:
-            kernel(a.view(), b.view(), out.view())
-
-    elif len(inputs) == 1:
+    if len(inputs) == 1:
         (a,) = inputs
 
         def run() -> None:

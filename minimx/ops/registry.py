@@ -34,7 +34,7 @@ Value = Any
 class Plan:
     """An operator bound to the specs of its inputs: all that a launch must know."""
 
-    __slots__ = ("cost", "kernel", "name", "needs_rng", "outs", "workspace")
+    __slots__ = ("cost", "kernel", "name", "needs_rng", "outs", "plain", "workspace")
 
     def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
         inferred = op.infer(*specs)
@@ -44,6 +44,14 @@ class Plan:
         self.workspace = op.workspace(*specs)
         self.needs_rng = op.needs_rng
         self.cost = op.cost(*specs)
+        # One new array out, nothing else touched: launches take the short road.
+        self.plain = not (
+            len(self.outs) > 1
+            or self.workspace
+            or op.needs_rng
+            or op.mutates
+            or op.is_view
+        )
 
 
 class Site:

@@ -1,0 +1,81 @@
+"""minimx: MXNet's Python API over a runtime that you can look inside while it runs.
+
+    import minimx as mx
+
+This is the front door: it re-exports and does nothing else. Inside the package nobody
+imports it; a room imports the room below that defines what it needs.
+"""
+
+from __future__ import annotations
+
+from minimx import (
+    autograd,
+    base,
+    callback,
+    context,
+    engine,
+    errors,
+    gluon,
+    initializer,
+    lr_scheduler,
+    metric,
+    nd,
+    optimizer,
+    random,
+    record,
+    replay,
+    storage,
+)
+from minimx import initializer as init
+from minimx import nd as ndarray
+from minimx.base import MXNetError
+from minimx.context import (
+    Context,
+    Device,
+    cpu,
+    cpu_pinned,
+    cpu_shared,
+    current_context,
+    current_device,
+    gpu,
+    gpu_memory_info,
+    num_gpus,
+)
+from minimx.knobs import knobs
+from minimx.record import Record
+from minimx.version import __version__
+
+__all__ = [
+    "Context",
+    "Device",
+    "MXNetError",
+    "Record",
+    "__version__",
+    "autograd",
+    "base",
+    "callback",
+    "context",
+    "cpu",
+    "cpu_pinned",
+    "cpu_shared",
+    "current_context",
+    "current_device",
+    "engine",
+    "errors",
+    "gluon",
+    "gpu",
+    "gpu_memory_info",
+    "init",
+    "initializer",
+    "knobs",
+    "lr_scheduler",
+    "metric",
+    "nd",
+    "ndarray",
+    "num_gpus",
+    "optimizer",
+    "random",
+    "record",
+    "replay",
+    "storage",
+]
