@@ -18,7 +18,6 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,8 @@ FORMAT = "minimx-record"
 VERSION = 1
 MOST_BYTES = 1 << 30  # of everything in a file, unpacked
 MOST_MANIFEST_BYTES = 64 << 20
-MOST_HEADER_BYTES = 10_000  # of one table
 
+_MAGIC = b"\x93NUMPY\x01\x00"
 _READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -58,6 +57,8 @@ def save(
 
     Raises `DataError` if its folder does not exist.
     """
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: the folder {path.parent} does not exist.")
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -67,14 +68,12 @@ def save(
         "strings": list(strings),
     }
     text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
-    if not path.parent.is_dir():
-        raise DataError(f"{path}: the folder {path.parent} does not exist.")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, array in {"manifest": text, **tables}.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    npy.write_array(member, array, allow_pickle=False)
+                    npy.write_array(member, array, (1, 0), allow_pickle=False)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -96,7 +95,6 @@ def load(path: Path) -> Contents:
         OSError,
         RuntimeError,  # an encrypted member
         RecursionError,
-        MemoryError,  # what Python's parser says to a header of many brackets
         ValueError,
     ) as trouble:
         if isinstance(trouble, DataError):
@@ -146,29 +144,27 @@ class _Reader:
         with self.archive.open(member) as stream:
             content = stream.read(member.file_size + 1)
         self.allowance -= len(content)
-        file = BytesIO(content)
-        shape, fortran, found = self._header(file)
-        body = len(content) - file.tell()
+        start, header = self._header(name, content)
+        body = len(content) - start
         count = body // dtype.itemsize if rows is None else rows
         self._demand(
-            found == dtype and not fortran and shape == (count,),
-            f"{name!r} holds {found} of shape {shape}, not {count:,} rows of {dtype}",
+            header == _header_text(dtype, count),
+            f"{name!r} does not hold {count:,} rows of the columns that it should have",
         )
         self._demand(
             body == count * dtype.itemsize,
             f"{name!r} declares {count:,} rows and brings {body:,} bytes",
         )
-        return np.frombuffer(content, dtype, count, file.tell())
+        return np.frombuffer(content, dtype, count, start)
 
-    def _header(self, file: BytesIO) -> tuple[Any, bool, np.dtype[Any]]:
-        version = npy.read_magic(file)
-        readers = {
-            (1, 0): npy.read_array_header_1_0,
-            (2, 0): npy.read_array_header_2_0,
-        }
-        self._demand(version in readers, f"array format {version} is unknown")
-        shape, fortran, dtype = readers[version](file, MOST_HEADER_BYTES)
-        return shape, fortran, dtype
+    def _header(self, name: str, content: bytes) -> tuple[int, str]:
+        """Where an array's bytes begin, and the text in which it describes itself."""
+        start = 10 + int.from_bytes(content[8:10], "little")
+        self._demand(
+            content[:8] == _MAGIC and start <= len(content),
+            f"{name!r} is not an array in NumPy's format 1.0",
+        )
+        return start, content[10:start].decode("latin-1").strip()
 
     # Values
 
@@ -257,6 +253,18 @@ class _Reader:
             f"{self.path} is not a sound minimx record: {what}. Take another copy, or "
             "record again."
         )
+
+
+def _header_text(dtype: np.dtype[Any], count: int) -> str:
+    """How NumPy describes an array of our kind.
+
+    Descriptions are compared, never parsed: NumPy would give them to Python's parser.
+
+    >>> _header_text(np.dtype("u1"), 3)
+    "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }"
+    """
+    descr = npy.dtype_to_descr(dtype)
+    return f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': ({count},), }}"
 
 
 def _is_count(value: Any) -> bool:

@@ -155,7 +155,7 @@ def _demand_empty(pool: Pool, knob: str) -> None:
     if live := pool.lent():
         size = human(sum(block.requested for block in live))
         raise KnobError(
-            f"{knob}: arrays live on {pool.name} ({len(live):,}, {size} together). Copy "
+            f"{knob}: arrays live on {pool.name} ({len(live):,}, {size} in all). Copy "
             "them to the CPU or delete them; then the device can be rebuilt."
         )
 

@@ -1,0 +1,83 @@
+"""The message when memory runs out: who holds it, and which knob would help."""
+
+from __future__ import annotations
+
+import pytest
+
+from minimx.device import gpu
+from minimx.drivers.simulated import SimulatedGPU
+from minimx.errors import MXNetError, OutOfMemory
+from minimx.events import Owner
+from minimx.storage.policy import Policy, naive, round_power2, unpooled
+from minimx.storage.pool import Pool
+from minimx.storage.report import largest_owners
+
+MIB = 1 << 20
+CONV = Owner("Convolution", "net.conv1", "forward", "activation")
+FC = Owner("FullyConnected", "net.fc", "forward", "activation")
+
+
+def pool(policy: Policy, mib: int = 100) -> Pool:
+    return Pool(SimulatedGPU(gpu(), mib * MIB), policy)
+
+
+def refusal(pool: Pool, nbytes: int) -> str:
+    with pytest.raises(OutOfMemory) as refused:
+        pool.alloc(nbytes, FC)
+    assert isinstance(refused.value, MXNetError | MemoryError)
+    return str(refused.value)
+
+
+def test_what_was_asked_what_is_true_what_to_try() -> None:
+    full = pool(naive())
+    full.alloc(88 * MIB, CONV)
+    first, *_ = refusal(full, 20 * MIB).splitlines()
+    assert first == (
+        "gpu(0): 20 MiB was asked for, 12 MiB of 100 MiB is free, and live arrays hold "
+        "88 MiB. Delete some arrays, or shrink the batch."
+    )
+
+
+def test_the_largest_owners_stand_first() -> None:
+    full = pool(naive())
+    for _ in range(3):
+        full.alloc(10 * MIB, CONV)
+    full.alloc(50 * MIB, FC)
+    lines = refusal(full, 40 * MIB).splitlines()
+    at = lines.index("The largest owners:")
+    assert lines[at + 1].split(maxsplit=2) == [
+        "50",
+        "MiB",
+        "FullyConnected in net.fc (activation, forward), 1 block",
+    ]
+    assert lines[at + 2].endswith(
+        "Convolution in net.conv1 (activation, forward), 3 blocks"
+    )
+    assert largest_owners(full.lent(), 1) == [(FC, 50 * MIB, 1)]
+
+
+def test_a_small_gpu_could_be_larger() -> None:
+    assert "MINIMX_SIM_GPU_MEMORY makes a larger" in refusal(
+        pool(naive(), 10), 20 * MIB
+    )
+
+
+def test_when_rounding_takes_what_is_missing() -> None:
+    coarse = pool(round_power2(), 10)
+    coarse.alloc(5 * MIB, CONV)
+    message = refusal(coarse, 5 * MIB)
+    assert "a block of 8 MiB" in message
+    assert "MXNET_GPU_MEM_POOL_TYPE=Naive would waste less" in message
+    slabs = pool(naive(), 4)
+    slabs.alloc(2 * MIB + 1, CONV)
+    assert "MXNET_GPU_MEM_LARGE_ALLOC_ROUND_SIZE=1" in refusal(slabs, MIB)
+
+
+def test_when_the_free_memory_lies_in_pieces() -> None:
+    torn = pool(unpooled(), 8)
+    blocks = [torn.alloc(MIB, CONV) for _ in range(8)]
+    for block in blocks[::2]:
+        block.free()
+    message = refusal(torn, 2 * MIB)
+    assert "pieces; the largest has 1 MiB" in message
+    assert "MXNET_GPU_MEM_POOL_TYPE=Round" in message
