@@ -174,7 +174,8 @@ def test_a_clock_of_ones_own() -> None:
 
 def test_following_brings_every_row_and_text_once() -> None:
     record = Record()
-    cursor, ops, texts = None, [], []
+    texts: list[str] = []
+    cursor, ops = None, []
     for i in range(5):
         for _ in range(i):
             an_op(record, f"op{i}")

@@ -41,12 +41,12 @@ def test_following_a_ring_sees_every_row_once() -> None:
 
 def test_many_threads_lose_nothing() -> None:
     ring = Ring(1000)
-    threads = [
-        threading.Thread(
-            target=lambda: [ring.add((0,)) for _ in range(20_000)] and None
-        )
-        for _ in range(4)
-    ]
+
+    def add_many() -> None:
+        for _ in range(20_000):
+            ring.add((0,))
+
+    threads = [threading.Thread(target=add_many) for _ in range(4)]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
