@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -88,13 +87,14 @@ class Record:
     def __init__(self, capacity: int | None = None) -> None:
         self.capacity = capacity or int(knobs.get("MINIMX_RECORD_CAPACITY"))
         self.conditions = Conditions()
-        self.clock: Callable[[], int] = time.perf_counter_ns
+        self.clock: Callable[[], int] | None = None  # unless set, that of all events
         self._rings = {name: Ring(self.capacity) for name in TABLES}
         self._saved: dict[str, Array] = {}  # what a file brought
         self._saved_dropped: dict[str, int] = {}
         self._strings = Strings()
         self._reading = threading.RLock()
         self._op_ids = count(1)
+        self._started = False
         self._unwatch: Callable[[], None] | None = None
         self._add_op = self._rings["ops"].add
         self._add_dependency = self._rings["deps"].add
@@ -112,8 +112,8 @@ class Record:
 
         Raises `MXNetError` if another record runs or this one has run.
         """
-        if events.recorder is not None or self.conditions.t_start:
-            busy = "this record has run" if self.conditions.t_start else "another runs"
+        if events.recorder is not None or self._started:
+            busy = "this record has run" if self._started else "another runs"
             raise MXNetError(
                 f"Record.start: {busy}. One record runs at a time, and once: stop the "
                 "other one, or make a new Record()."
@@ -123,8 +123,9 @@ class Record:
             seed=rng.current_seed(),
             clock=str(knobs.get("MINIMX_CLOCK")),
             cores=os.cpu_count() or 0,
-            t_start=self.clock(),
+            t_start=self._now(),
         )
+        self._started = True
         self._unwatch = knobs.watch("*", self._knob_turned)
         events.recorder = self
         self._note_what_lives()
@@ -134,7 +135,7 @@ class Record:
         """Listen no more. Stopping twice does no harm."""
         if self.running:
             events.recorder = None
-            self.conditions.t_stop = self.clock()
+            self.conditions.t_stop = self._now()
             self._note_devices()
         if self._unwatch is not None:
             self._unwatch()
@@ -210,7 +211,7 @@ class Record:
         """A pool event of `tables.MEMORY_EVENTS`, linked to the running operation."""
         self._add_memory(
             (
-                self.clock(),
+                (self.clock or events.clock)(),
                 events.attribution.running,
                 event,
                 device,
@@ -227,7 +228,7 @@ class Record:
 
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
         """A knob was turned."""
-        self._rings["knobs"].add((self.clock(), name, str(old), str(new), scope))
+        self._rings["knobs"].add((self._now(), name, str(old), str(new), scope))
 
     def communication(
         self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
@@ -237,7 +238,7 @@ class Record:
 
     def metric(self, step: int, name: str, value: float) -> None:
         """A training metric was observed."""
-        self._rings["metrics"].add((self.clock(), step, name, float(value)))
+        self._rings["metrics"].add((self._now(), step, name, float(value)))
 
     # Reading
 
@@ -343,6 +344,7 @@ class Record:
         """Read a file that `save` wrote. Raises `DataError` for anything else."""
         found = archive.load(Path(path))
         record = cls()
+        record._started = True
         record.conditions = Conditions(**found.conditions)
         record._saved = found.tables
         record._saved_dropped = found.dropped
@@ -350,6 +352,9 @@ class Record:
         return record
 
     # The inside
+
+    def _now(self) -> int:
+        return (self.clock or events.clock)()
 
     def _read(self, name: str, position: int) -> tuple[int, Array]:
         """The rows of a table from a position on, and the position of the first."""
