@@ -363,6 +363,7 @@ def erfinv(x: Any) -> Any:
     half = 2 / (math.pi * 0.147) + logarithm / 2
     y = math.sqrt(math.sqrt(half * half - logarithm / 0.147) - half)
     for _ in range(3):
-        error = (rest - math.erfc(y)) / (-2 / math.sqrt(math.pi) * math.exp(-y * y))
+        missed = math.erf(y) - size if size < 0.5 else rest - math.erfc(y)
+        error = missed / (2 / math.sqrt(math.pi) * math.exp(-y * y))
         y -= error / (1 + y * error)
     return np.copysign(y, x)

@@ -239,8 +239,8 @@ def _make(text: str) -> Any:
 
 
 @cache
-def _address(
-    formula: Formula, ins: tuple[DType, ...], out: DType, constants: int
+def address(
+    formula: Formula, ins: tuple[DType, ...], out: DType, constants: int = 0
 ) -> int:
     """Where the machine code of a formula starts."""
     return int(_make(write(formula, ins, out, constants)).kernel.address)
@@ -269,7 +269,7 @@ def kernel(
     ins = (*dtypes, *(common for _ in singles))
     # Kernels of two operands know that one may stand still; they serve both.
     fixed = len(constants) if len(ins) > 2 else 0
-    code = _address(formula, ins, out_dtype, fixed)
+    code = address(formula, ins, out_dtype, fixed)
     size = prod(out_shape)
     parts = threads.parts(size)
     if all(shape == out_shape or prod(shape) == 1 for shape in shapes):
@@ -323,7 +323,8 @@ def _gridded(
     grid[0] = [0, *(dtype.itemsize for dtype in dtypes)]
     grid[1:, 0] = lengths
     grid[1:, 1:] = steps
-    run = rows if parts > 1 else rows.serial
+    small = prod(out_shape) < SMALL
+    run = rows if parts > 1 else rows.small if small else rows.serial
     tail = [single.ctypes.data for single in singles]
 
     def launch(*arrays: Any) -> None:

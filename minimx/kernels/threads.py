@@ -120,7 +120,12 @@ def compiled(decorate: Callable[[], Any]) -> Any:
 
 
 class Parallel:
-    """A kernel with `prange` loops: `count()` threads, or one that needs no others."""
+    """A kernel with `prange` loops, in three editions that are compiled when needed.
+
+    parallel   on `count()` threads; called through the object itself, which sees to it
+    serial     on the calling thread, without the GIL
+    small      on the calling thread, keeping the GIL
+    """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         import numba
@@ -129,8 +134,11 @@ class Parallel:
         self.__doc__ = function.__doc__
         self.py_func = function
         self.parallel = compiled(lambda: numba.njit(parallel=True, **options)(function))
-        alone = _renamed(function, "alone")  # numba's cache goes by the name
+        # numba's cache goes by the name alone
+        alone, small = _renamed(function, "alone"), _renamed(function, "small")
+        held = {**options, "nogil": False}
         self.serial = compiled(lambda: numba.njit(**options)(alone))
+        self.small = compiled(lambda: numba.njit(**held)(small))
 
     def __call__(self, *args: Any) -> Any:
         """Run on as many threads as this process may use now."""

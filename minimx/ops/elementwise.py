@@ -163,3 +163,38 @@ for _name, _text, _what in _STEPS:
     unary(_name, _text, doc=f"{_what}; the gradient is 0.", grad="0")
 for _name, _text, _what in _TESTS:
     unary(_name, _text, doc=f"{_what}.")
+
+# -- one input and settings --------------------------------------------------------------
+
+unary(
+    "clip",
+    "minimum(maximum(x, a_min), a_max)",
+    doc="Move what lies outside [a_min, a_max] to its border.",
+    grad="where((x >= a_min) * (x <= a_max) != 0, dy, 0)",
+    settings={"a_min": "float", "a_max": "float"},
+)
+unary(
+    "hard_sigmoid",
+    "maximum(0, minimum(1, alpha * x + beta))",
+    doc="A straight line that is cut off at 0 and 1.",
+    grad="where((y > 0) * (y < 1) != 0, dy * alpha, 0)",
+    settings={"alpha": "float", "beta": "float"},
+    facts={"alpha": 0.2, "beta": 0.5},
+)
+
+# -- one input, unchanged ----------------------------------------------------------------
+
+unary("_copy", "x", "identity", doc="The same elements in memory of their own.", grad="dy")
+unary(
+    "BlockGrad",
+    "x",
+    "stop_gradient",
+    doc="The same elements; no gradient flows through.",
+)
+unary(
+    "make_loss",
+    "x",
+    "MakeLoss",
+    doc="The same elements, as the end of a network: their own gradient is 1.",
+    grad="dy",
+)

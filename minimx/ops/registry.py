@@ -40,8 +40,8 @@ class Plan:
         inferred = op.infer(*specs)
         self.name = op.name
         self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
-        self.kernel = op.kernel(*specs)
-        self.workspace = op.workspace(*specs)
+        self.kernel = op.compute(*specs)
+        self.workspace = op.scratch(*specs)
         self.needs_rng = op.needs_rng
         self.cost = op.cost(*specs)
         # One new array out, nothing else touched: launches take the short road.
@@ -121,6 +121,16 @@ class Op:
     def workspace(self, *specs: Spec) -> int:
         """How many bytes of scratch memory the kernel asks for."""
         return 0
+
+    def compute(self, *specs: Spec) -> Kernel:
+        """What a plan asks for the kernel; answered here by a sheet that has a
+        *setting* called kernel, as MXNet's convolution has.
+        """
+        return self.kernel(*specs)
+
+    def scratch(self, *specs: Spec) -> int:
+        """The same for `workspace`, which is a setting of MXNet's convolution too."""
+        return self.workspace(*specs)
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Gradients of the inputs, written with operators.

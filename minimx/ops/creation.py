@@ -1,0 +1,209 @@
+"""Data sheets of operators without inputs: arrays that settings describe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from minimx.dtypes import INT64, resolve
+from minimx.errors import OperatorError
+from minimx.ops.registry import Kernel, Op, Site, Value, register
+from minimx.ops.spec import Cost, Spec
+from minimx.shapes import Shape
+
+
+class Creation(Op):
+    """An operator without inputs."""
+
+    inputs = ()
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """There is nothing to have a gradient."""
+        return ()
+
+    def cost(self, *specs: Spec) -> Cost:
+        """Written once."""
+        out = self.infer()
+        assert isinstance(out, Spec)
+        return Cost(0, out.nbytes)
+
+
+@register("_zeros")
+class Zeros(Creation):
+    """Zeros. out: `shape`."""
+
+    shape: Shape = ()
+    dtype: str = "float32"
+
+    def infer(self, *specs: Spec) -> Spec:
+        """As the settings say."""
+        return Spec.of(self.shape, resolve(self.dtype))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A fill."""
+        return lambda out: out.fill(0)
+
+
+@register("_ones")
+class Ones(Creation):
+    """Ones. out: `shape`."""
+
+    shape: Shape = ()
+    dtype: str = "float32"
+
+    def infer(self, *specs: Spec) -> Spec:
+        """As the settings say."""
+        return Spec.of(self.shape, resolve(self.dtype))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A fill."""
+        return lambda out: out.fill(1)
+
+
+@register("_full")
+class Full(Creation):
+    """One value everywhere. out: `shape`."""
+
+    shape: Shape = ()
+    dtype: str = "float32"
+    value: float = 0.0
+
+    def infer(self, *specs: Spec) -> Spec:
+        """As the settings say."""
+        return Spec.of(self.shape, resolve(self.dtype))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A fill."""
+        value = self.value
+        return lambda out: out.fill(value)
+
+
+@register("_arange")
+class Arange(Creation):
+    """start, start + step, ... before stop, each `repeat` times. out: one axis.
+
+    Without stop, it counts from 0 up to start.
+    """
+
+    start: float
+    stop: float | None = None
+    step: float = 1.0
+    repeat: int = 1
+    infer_range: bool = False
+    dtype: str = "float32"
+
+    def bounds(self) -> tuple[float, int]:
+        """The first number, and how many there are without repetitions."""
+        if self.step == 0:
+            raise OperatorError("arange: a step of 0 never arrives; give another.")
+        start, stop = (
+            (0.0, self.start) if self.stop is None else (self.start, self.stop)
+        )
+        return start, max(0, ceil((stop - start) / self.step))
+
+    def infer(self, *specs: Spec) -> Spec:
+        """As many as fit between start and stop."""
+        return Spec.of((self.bounds()[1] * self.repeat,), resolve(self.dtype))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Counted in float64, then converted."""
+        start, count = self.bounds()
+
+        def launch(out: Any) -> None:
+            numbers = start + np.arange(count) * self.step
+            out[...] = np.repeat(numbers, self.repeat)
+
+        return launch
+
+
+@register("_linspace")
+class Linspace(Creation):
+    """`num` numbers at equal distances from start to stop. out (num,)."""
+
+    start: float
+    stop: float
+    num: int
+    endpoint: bool = True
+    dtype: str = "float32"
+
+    def infer(self, *specs: Spec) -> Spec:
+        """`num` numbers."""
+        return Spec.of((self.num,), resolve(self.dtype))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Computed in float64, then converted."""
+
+        def launch(out: Any) -> None:
+            out[...] = np.linspace(self.start, self.stop, self.num, self.endpoint)
+
+        return launch
+
+
+@register("_eye")
+class Eye(Creation):
+    """Ones on the k-th diagonal, zeros elsewhere. out (N, M), or (N, N) if M is 0."""
+
+    N: int
+    M: int = 0
+    k: int = 0
+    dtype: str = "float32"
+
+    def infer(self, *specs: Spec) -> Spec:
+        """A matrix."""
+        return Spec.of((self.N, self.M or self.N), resolve(self.dtype))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Zeros, then the diagonal."""
+        rows, columns = self.infer().shape
+
+        def launch(out: Any) -> None:
+            out.fill(0)
+            down = np.arange(max(0, -self.k), min(rows, columns - self.k))
+            out[down, down + self.k] = 1
+
+        return launch
+
+
+class Description(Op):
+    """What is known of an array without looking at its elements."""
+
+    differentiable = False
+
+    def cost(self, *specs: Spec) -> Cost:
+        """Nothing is read."""
+        return Cost(0, 8)
+
+
+@register("shape_array")
+class ShapeArray(Description):
+    """The shape of data as int64 numbers. out (ndim,)."""
+
+    def infer(self, *specs: Spec) -> Spec:
+        """One number for each axis."""
+        return Spec.of((specs[0].ndim,), INT64)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """The shape is known before the elements."""
+        shape = specs[0].shape
+
+        def launch(data: Any, out: Any) -> None:
+            out[...] = shape
+
+        return launch
+
+
+@register("size_array")
+class SizeArray(Description):
+    """The number of elements of data, int64. out (1,)."""
+
+    def infer(self, *specs: Spec) -> Spec:
+        """One number."""
+        return Spec.of((1,), INT64)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """The size is known before the elements."""
+        size = specs[0].size
+        return lambda data, out: out.fill(size)

@@ -1,0 +1,215 @@
+"""Pointwise operators whose inputs are not alike: conversion, choice, sums of many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minimx import shapes
+from minimx.dtypes import is_float, resolve
+from minimx.errors import OperatorError, ShapeError
+from minimx.kernels import pointwise
+from minimx.kernels.formula import Formula
+from minimx.ops.pointwise import Backward, same_dtype
+from minimx.ops.reduce import sum_to
+from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.ops.spec import Cost, Spec
+from minimx.ops.views import reshaped
+from minimx.shapes import Shape
+
+
+@register("cast", "Cast")
+class Cast(Op):
+    """Convert to another element type; fractions are cut off. out: the shape of data."""
+
+    dtype: str
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape, the wanted type."""
+        return specs[0].with_dtype(resolve(self.dtype))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Compiled where numba has both types, else NumPy's."""
+        (data,) = specs
+        dtype = resolve(self.dtype)
+        if {"float16", "bool"} & {data.dtype.name, dtype.name}:
+            return lambda x, out: np.copyto(out, x, casting="unsafe")
+        formula = Formula("x", ("x",))
+        return pointwise.kernel(formula, [data.shape], [data.dtype], data.shape, dtype)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """Convert back; integers have no gradient."""
+        data, out = at.ins[0].dtype, at.outs[0].dtype
+        if not (is_float(data) and is_float(out)):
+            return (None,)
+        return (dout if data == out else bind(Cast.of(dtype=data.name), dout),)
+
+
+@register("where")
+class Where(Op):
+    """x where the condition is not 0, y elsewhere.
+
+    x, y: one shape; condition: the same shape, or (n,), a number for each row of x
+    """
+
+    inputs = ("condition", "x", "y")
+    saves = ("condition",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape and type of x."""
+        condition, x, y = specs
+        same_dtype(self.name, (x, y))
+        shape = shapes.broadcast(self.name, x.shape, y.shape)
+        wide = by_rows(condition.shape, shape)
+        return x.with_shape(shapes.broadcast(self.name, wide, shape))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Both are read, one is written."""
+        condition, x, y = specs
+        out = self.infer(*specs)
+        wide = by_rows(condition.shape, out.shape)
+        return pointwise.kernel(
+            Formula("where(c != 0, x, y)", ("c", "x", "y")),
+            [wide, x.shape, y.shape],
+            [condition.dtype, x.dtype, y.dtype],
+            out.shape,
+            out.dtype,
+        )
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> list[Value | None]:
+        """The gradient goes where the element came from."""
+        (condition,) = saved
+        spec, out = at.ins[0], at.outs[0].shape
+        wide = reshaped(condition, spec.shape, by_rows(spec.shape, out))
+        grads: list[Value | None] = [None]
+        for k, chosen in ((1, BackwardWhereX), (2, BackwardWhereY)):
+            found = bind(chosen.of(), dout, wide) if at.wants[k] else None
+            grads.append(found and sum_to(found, out, at.ins[k].shape))
+        return grads
+
+
+def by_rows(condition: Shape, shape: Shape) -> Shape:
+    """The shape of a condition that has one number for each row."""
+    if len(condition) == 1 and len(shape) > 1 and condition[0] == shape[0]:
+        return condition + (1,) * (len(shape) - 1)
+    return condition
+
+
+class _Chosen(Backward):
+    """The part of a gradient that a condition lets through."""
+
+    inputs = ("dz", "c")
+    takes = ("condition",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape and type of dz."""
+        return specs[0]
+
+
+@register("_backward_where_x")
+class BackwardWhereX(_Chosen):
+    """The gradient of x in `where`. dz: any shape; c: one that stretches to it."""
+
+    formula = Formula("where(c != 0, dz, 0)", ("dz", "c"))
+
+
+@register("_backward_where_y")
+class BackwardWhereY(_Chosen):
+    """The gradient of y in `where`. dz: any shape; c: one that stretches to it."""
+
+    formula = Formula("where(c != 0, 0, dz)", ("dz", "c"))
+
+
+@register("add_n", "ElementWiseSum", "element_wise_sum")
+class AddN(Op):
+    """The sum of any number of arrays of one shape, which is the shape of out."""
+
+    variadic = True
+    inplace = {"out": "data"}
+
+    AT_ONCE = 7
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The common spec."""
+        if not specs:
+            raise OperatorError("add_n: give at least one array.")
+        same_dtype(self.name, specs)
+        for spec in specs:
+            if spec.shape != specs[0].shape:
+                raise ShapeError(
+                    f"add_n: shapes {specs[0].shape} and {spec.shape} differ. Use "
+                    "broadcast_add to stretch axes of length 1."
+                )
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """As many at once as one formula takes, then further ones on top."""
+        first = self._sum_of(specs[0], min(len(specs), self.AT_ONCE))
+        todo = len(specs) - self.AT_ONCE
+        more = [
+            self._sum_of(specs[0], 1 + min(self.AT_ONCE - 1, todo - start))
+            for start in range(0, todo, self.AT_ONCE - 1)
+        ]
+
+        def launch(*arrays: Any) -> None:
+            *xs, out = arrays
+            first(*xs[: self.AT_ONCE], out)
+            rest = xs[self.AT_ONCE :]
+            for add in more:
+                add(out, *rest[: self.AT_ONCE - 1], out)
+                rest = rest[self.AT_ONCE - 1 :]
+
+        return launch if more else first
+
+    @staticmethod
+    def _sum_of(spec: Spec, count: int) -> Kernel:
+        names = tuple("abcdefg"[:count])
+        formula = Formula(" + ".join(names), names)
+        shape, dtype = spec.shape, spec.dtype
+        return pointwise.kernel(formula, [shape] * count, [dtype] * count, shape, dtype)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """The same for all."""
+        return [dout if wanted else None for wanted in at.wants]
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One addition less than there are inputs."""
+        flops = (len(specs) - 1) * specs[0].size
+        return Cost(flops, (len(specs) + 1) * specs[0].nbytes)
+
+
+class Filled(Op):
+    """An array of one value in the shape of another array."""
+
+    value = 0
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The spec of data."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A fill; data is not read."""
+        value = self.value
+        return lambda x, out: out.fill(value)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """Zeros: the result does not depend on data."""
+        return (bind(lookup("zeros_like").of(), dout),)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """Written once."""
+        return Cost(0, specs[0].nbytes)
+
+
+@register("zeros_like")
+class ZerosLike(Filled):
+    """Zeros in the shape and element type of data."""
+
+
+@register("ones_like")
+class OnesLike(Filled):
+    """Ones in the shape and element type of data."""
+
+    value = 1
