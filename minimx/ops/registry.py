@@ -123,13 +123,13 @@ class Op:
         return 0
 
     def compute(self, *specs: Spec) -> Kernel:
-        """What a plan asks for the kernel; answered here by a sheet that has a
-        *setting* called kernel, as MXNet's convolution has.
+        """The kernel; a sheet with a *setting* of that name, as MXNet's convolution
+        has, answers here instead.
         """
         return self.kernel(*specs)
 
     def scratch(self, *specs: Spec) -> int:
-        """The same for `workspace`, which is a setting of MXNet's convolution too."""
+        """The workspace; the same for that name."""
         return self.workspace(*specs)
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
