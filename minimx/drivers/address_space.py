@@ -58,6 +58,7 @@ class AddressSpace:
         for i, (start, hole) in enumerate(self.holes):
             if hole >= length:
                 rest = [(start + length, hole - length)] if hole > length else []
+                # Nothing is called from here on, so that no signal can come between.
                 self.holes[i : i + 1] = rest
                 self._taken[start] = length
                 self.free -= length
@@ -66,8 +67,7 @@ class AddressSpace:
 
     def give(self, start: int) -> None:
         """Free the range that `take` said starts at `start`."""
-        length = self._taken.pop(start)
-        self.free += length
+        length = self._taken[start]
         end = start + length
         first = last = bisect_left(self.holes, (start, 0))  # of the holes to replace
         if last < len(self.holes) and self.holes[last][0] == end:
@@ -75,5 +75,10 @@ class AddressSpace:
             last += 1
         if first > 0 and sum(self.holes[first - 1]) == start:
             first -= 1
-            start = self.holes[first][0]
-        self.holes[first:last] = [(start, end - start)]
+            hole = (self.holes[first][0], end - self.holes[first][0])
+        else:
+            hole = (start, end - start)
+        # Nothing is called from here on, so that no signal can come between.
+        self.holes[first:last] = [hole]
+        del self._taken[start]
+        self.free += length

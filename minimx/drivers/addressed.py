@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 
 from minimx.device import Device
 from minimx.drivers.address_space import AddressSpace
@@ -59,4 +60,12 @@ class AddressedDriver(Driver):
     def free(self, region: Region) -> None:
         """Take a range back."""
         self.space.give(region.address)
+        self.used = self.space.size - self.space.free
+
+    def keep_only(self, regions: Iterable[Region]) -> None:
+        """Take back every range but those of these regions."""
+        kept = {region.address for region in regions}
+        for start, _ in self.space.taken:
+            if start not in kept:
+                self.space.give(start)
         self.used = self.space.size - self.space.free

@@ -8,6 +8,7 @@ in front of each of them holds a lock whenever it calls.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,6 +110,10 @@ class Driver(ABC):
     @abstractmethod
     def free(self, region: Region) -> None:
         """Take back a region that `alloc` lent."""
+
+    @abstractmethod
+    def keep_only(self, regions: Iterable[Region]) -> None:
+        """Take back everything but these: what a call that was broken off has left."""
 
 
 def aligned_bytes(nbytes: int) -> Bytes:

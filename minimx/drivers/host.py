@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 import time
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -83,6 +84,10 @@ class HostDriver(Driver):
         """Take a region back; the memory goes when its last view does."""
         self.used -= region.nbytes
         del region.data
+
+    def keep_only(self, regions: Iterable[Region]) -> None:
+        """Count these regions only; memory that nobody refers to is gone already."""
+        self.used = sum(region.nbytes for region in regions)
 
     def _fresh(self, nbytes: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         return aligned_bytes(nbytes)

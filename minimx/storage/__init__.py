@@ -14,6 +14,7 @@ import gc
 import os
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from minimx import drivers
@@ -30,6 +31,7 @@ __all__ = [
     "Policy",
     "Pool",
     "Stats",
+    "before_rebuild",
     "device_memory_info",
     "empty_cache",
     "human",
@@ -43,6 +45,7 @@ __all__ = [
 
 _pools: dict[Device, Pool] = {}
 _opening = threading.RLock()
+_before_rebuild: list[Callable[[], object]] = []
 
 
 def pool_for(device: Device) -> Pool:
@@ -80,6 +83,15 @@ def empty_cache(device: Device) -> int:
     """Give a device's idle blocks back to it; says how many bytes that was."""
     pool = _pools.get(device)
     return pool.release_all() if pool is not None else 0
+
+
+def before_rebuild(finish: Callable[[], object]) -> None:
+    """Have `finish` called before a device is refused because arrays live on it.
+
+    Whoever runs operations in the background lets them end, and with them the arrays
+    that only they hold.
+    """
+    _before_rebuild.append(finish)
 
 
 def device_memory_info(device: Device) -> tuple[int, int]:
@@ -151,6 +163,8 @@ def _check_start_values() -> None:
 def _demand_empty(pool: Pool, knob: str) -> None:
     """Raise `KnobError` if arrays live in a pool."""
     if pool.lent():
+        for finish in _before_rebuild:
+            finish()
         gc.collect()  # what hangs in reference cycles does not count
     if live := pool.lent():
         size = human(sum(block.requested for block in live))

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
@@ -100,6 +102,7 @@ class Pool:
     """
 
     __slots__ = (
+        "_known",
         "_lent",
         "_shelves",
         "bus",
@@ -130,6 +133,7 @@ class Pool:
         self.live_requested = self.peak_requested = 0
         self.live_rounded = self.peak_rounded = 0
         self.n_malloc = self.n_hit = self.n_free = self.n_flush = 0
+        self._known: set[Block] = set()  # everything that came from the device
         self._lent: set[Block] = set()
         self._shelves: dict[int, list[Block]] = {}
         self.lock = threading.Lock()
@@ -143,32 +147,38 @@ class Pool:
             return self._nothing(nbytes)
         if owner is None:
             owner = events.owner("")
+        block = None
         with self.lock:
-            if self.letterbox:
-                self._empty_letterbox()
-            size = self.policy.rounding(nbytes)
-            shelf = self._shelves.get(size)
-            if shelf:
-                event = "hit"
-                block = shelf.pop()
-                self.n_hit += 1
-            else:
-                event = "alloc"
-                block = self._grow(nbytes, size, owner)
-            self._lent.add(block)
-            block.id = number = next(_ids)
-            block.requested = nbytes
-            block.owner = owner
-            self.live_requested += nbytes
-            self.live_rounded += size
-            if self.live_requested > self.peak_requested:
-                self.peak_requested = self.live_requested
-            if self.live_rounded > self.peak_rounded:
-                self.peak_rounded = self.live_rounded
+            try:
+                if self.letterbox:
+                    self._empty_letterbox()
+                size = self.policy.rounding(nbytes)
+                shelf = self._shelves.get(size)
+                if shelf:
+                    event = "hit"
+                    block = shelf[-1]
+                    del shelf[-1]
+                    self.n_hit += 1
+                else:
+                    event = "alloc"
+                    block = self._grow(nbytes, size, owner)
+                block.id = next(_ids)
+                block.requested = nbytes
+                block.owner = owner
+                self._lent.add(block)
+                self.live_requested += nbytes
+                self.live_rounded += size
+                if self.live_requested > self.peak_requested:
+                    self.peak_requested = self.live_requested
+                if self.live_rounded > self.peak_rounded:
+                    self.peak_rounded = self.live_rounded
+            except BaseException:
+                self._repair(block)
+                raise
         recorder = self.bus.recorder
         if recorder is not None:
             recorder.memory(
-                event, self.name, number, nbytes, size, block.address, owner
+                event, self.name, block.id, nbytes, size, block.address, owner
             )
         return block
 
@@ -179,8 +189,7 @@ class Pool:
         """
         if policy is self.policy:
             return
-        with self.lock:
-            self._empty_letterbox()
+        with self._books():
             self._flush()
             self._shelves.clear()
             for block in self._lent:
@@ -189,14 +198,12 @@ class Pool:
 
     def release_all(self) -> int:
         """Give every idle block back to the device; says how many bytes that was."""
-        with self.lock:
-            self._empty_letterbox()
+        with self._books():
             return self._flush()
 
     def stats(self) -> Stats:
         """The books, after everything in the letterbox was entered."""
-        with self.lock:
-            self._empty_letterbox()
+        with self._books():
             free, total = self.driver.free_bytes, self.driver.total_bytes
             return Stats(
                 device=self.name,
@@ -218,33 +225,46 @@ class Pool:
 
     def reset_peaks(self) -> None:
         """Start the peaks again from what is in use now."""
-        with self.lock:
-            self._empty_letterbox()
+        with self._books():
             self.peak_requested = self.live_requested
             self.peak_rounded = self.live_rounded
             self.peak_held = self.held
 
     def lent(self) -> list[Block]:
         """The blocks on loan, oldest first."""
-        with self.lock:
-            self._empty_letterbox()
+        with self._books():
             return sorted(self._lent, key=lambda block: block.id)
 
     def idle(self) -> dict[int, int]:
         """How many idle blocks there are of each size."""
-        with self.lock:
-            self._empty_letterbox()
+        with self._books():
             shelves = sorted(self._shelves.items())
             return {size: len(shelf) for size, shelf in shelves if shelf}
 
     def __repr__(self) -> str:
         return f"Pool({self.name}, {self.policy.name}, {self.held:,} bytes held)"
 
+    @contextmanager
+    def _books(self) -> Iterator[None]:
+        """The lock, with everything in the letterbox entered."""
+        with self.lock:
+            try:
+                self._empty_letterbox()
+                yield
+            except BaseException:
+                self._repair(None)
+                raise
+
     # What follows runs under the lock.
 
     def _grow(self, nbytes: int, size: int, owner: Owner) -> Block:
         """A block from the device, after making room if need be."""
         driver = self.driver
+        if size < nbytes:
+            raise ArgumentError(
+                f"{self.name}: {self.policy} rounds {nbytes:,} bytes to {size:,}. A "
+                "rounding must give at least what was requested."
+            )
         free = driver.free_bytes
         if free <= size or free - size < self._reserve():
             self._flush()
@@ -254,11 +274,13 @@ class Pool:
             # The bytes may be there but in pieces, some of them ours: once more.
             self._flush()
             region = self._last_try(nbytes, size, owner)
+        shelf = self._shelves.setdefault(size, []) if self.policy.keeps else None
+        block = Block(self, region, size, shelf)
+        self._known.add(block)
         self.n_malloc += 1
         self.held += size
         self.peak_held = max(self.peak_held, self.held)
-        shelf = self._shelves.setdefault(size, []) if self.policy.keeps else None
-        return Block(self, region, size, shelf)
+        return block
 
     def _reserve(self) -> int:
         """The bytes to leave to others."""
@@ -277,18 +299,20 @@ class Pool:
         """Shelve what was given back, in the order in which it came."""
         lent, letterbox = self._lent, self.letterbox
         while letterbox:
-            block = letterbox.popleft()
-            if block not in lent:  # empty, or given back twice
-                continue
-            lent.remove(block)
-            self.n_free += 1
-            self.live_requested -= block.requested
-            self.live_rounded -= block.size
-            if block.shelf is not None:
-                block.shelf.append(block)
-            else:
-                self._return(block)
-                self._tell("release", block.requested, block.size, block.owner, block)
+            block = letterbox[0]
+            if block in lent:  # neither empty nor given back twice
+                lent.remove(block)
+                self.n_free += 1
+                self.live_requested -= block.requested
+                self.live_rounded -= block.size
+                if block.shelf is not None:
+                    block.shelf.append(block)
+                else:
+                    self._return(block)
+                    self._tell(
+                        "release", block.requested, block.size, block.owner, block
+                    )
+            letterbox.popleft()
 
     def _flush(self) -> int:
         """Give every idle block back to the device; says how many bytes that was."""
@@ -302,9 +326,24 @@ class Pool:
         return released
 
     def _return(self, block: Block) -> int:
+        self._known.discard(block)
         self.held -= block.size
         self.driver.free(block.region)
         return block.size
+
+    def _repair(self, half_lent: Block | None) -> None:
+        """Make the books true again after an error or Ctrl-C at any point.
+
+        half_lent: a block that will not reach its borrower.
+        """
+        if half_lent is not None:
+            self._lent.discard(half_lent)
+        idle = {block for shelf in self._shelves.values() for block in shelf}
+        self._known &= self._lent | idle
+        self.driver.keep_only(block.region for block in self._known)
+        self.held = sum(block.size for block in self._known)
+        self.live_requested = sum(block.requested for block in self._lent)
+        self.live_rounded = sum(block.size for block in self._lent)
 
     def _tell(
         self,

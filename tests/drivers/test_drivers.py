@@ -57,6 +57,16 @@ def test_regions_are_bytes_of_their_own(driver: Driver) -> None:
     assert len({region.address for region in regions}) == 8
 
 
+def test_what_is_not_kept_comes_back(driver: Driver) -> None:
+    regions = [driver.alloc(1000) for _ in range(4)]
+    driver.keep_only(regions[1:3])
+    one, two = regions[1:3]
+    assert driver.used >= 2000
+    driver.free(one)
+    driver.free(two)
+    assert driver.used == 0
+
+
 def test_more_than_there_is_is_refused(driver: Driver) -> None:
     with pytest.raises(DeviceFull):
         driver.alloc(driver.total_bytes + 1)

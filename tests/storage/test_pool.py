@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+import signal
 from types import SimpleNamespace
 from typing import Any
 
@@ -222,6 +225,74 @@ def test_the_same_policy_changes_nothing() -> None:
 def test_ones_own_policy_runs_in_the_real_pool() -> None:
     pool = Pool(SimulatedGPU(gpu(), MIB), Policy(lambda n: -(-n // 100) * 100, 0))
     assert len(pool.alloc(101).data) == 200
+
+
+def test_a_rounding_that_gives_too_little_is_refused() -> None:
+    pool, _ = counting(Policy(lambda n: n // 2, 0))
+    with pytest.raises(ArgumentError, match=r"rounds 10 bytes to 5\. A rounding must"):
+        pool.alloc(10)
+    books_balance(pool, [])
+
+
+# Broken off
+
+
+class CtrlC(BaseException):
+    """What a signal raises, anywhere."""
+
+
+@pytest.mark.parametrize("policy", [naive(), round_power2(), unpooled()])
+def test_a_signal_at_any_moment_leaves_the_books_true(policy: Policy) -> None:
+    choice = random.Random(0)
+
+    def interrupt(*_: object) -> None:
+        raise CtrlC
+
+    # Not ITIMER_REAL: its signal is the one that ends a test that takes too long.
+    before = signal.signal(signal.SIGVTALRM, interrupt)
+    try:
+        for _ in range(60):
+            pool = Pool(SimulatedGPU(gpu(), MIB), policy)
+            try:
+                signal.setitimer(signal.ITIMER_VIRTUAL, choice.uniform(1e-4, 2e-3))
+                churn(pool, choice)
+            except CtrlC:
+                pass
+            finally:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            all_comes_back(pool)
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def churn(pool: Pool, choice: random.Random) -> None:
+    """Borrow and return until something happens."""
+    lent: list[Block] = []
+    while True:
+        with contextlib.suppress(OutOfMemory):
+            lent.append(pool.alloc(choice.randrange(1, 60_000)))
+        if len(lent) > 8:
+            lent.pop(choice.randrange(len(lent))).free()
+
+
+def all_comes_back(pool: Pool) -> None:
+    for block in pool.lent():
+        books_hold(pool)
+        block.free()
+    pool.release_all()
+    driver = pool.driver
+    assert (pool.held, pool.live_requested, pool.live_rounded) == (0, 0, 0)
+    assert (driver.used, driver.largest_free) == (0, driver.total_bytes)
+
+
+def books_hold(pool: Pool) -> None:
+    stats, lent = pool.stats(), pool.lent()
+    assert stats.live_requested == sum(b.requested for b in lent)
+    assert stats.live_rounded == sum(b.size for b in lent)
+    assert stats.cached == sum(size * n for size, n in pool.idle().items())
+    taken = sum(-(-b.size // 512) * 512 for b in lent)
+    taken += sum(-(-size // 512) * 512 * n for size, n in pool.idle().items())
+    assert pool.driver.used == taken
 
 
 # Against a model

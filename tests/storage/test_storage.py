@@ -255,6 +255,16 @@ def test_what_hangs_in_a_cycle_does_not_keep_a_gpu() -> None:
         gc.enable()
 
 
+def test_operations_under_way_may_finish_before_a_gpu_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waiting = [pool_for(gpu()).alloc(1)]
+    monkeypatch.setattr(storage, "_before_rebuild", [])
+    storage.before_rebuild(lambda: waiting.pop().free())
+    with knobs(MINIMX_SIM_GPU_MEMORY="64MiB"):
+        assert waiting == []
+
+
 def test_more_gpus_leave_the_first_alone() -> None:
     block = pool_for(gpu(0)).alloc(100)
     with knobs(MINIMX_SIM_GPUS=2):
