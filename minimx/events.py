@@ -15,8 +15,9 @@ set it; storage and engine read it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter_ns
 from typing import Any, Protocol
 
 # The categories of memory, in the order in which every view stacks them.
@@ -36,7 +37,7 @@ PHASES = ("other", "data", "forward", "backward", "update", "evaluate")
 class Recorder(Protocol):
     """What a listener must offer; `minimx.record.Record` is the one we ship.
 
-    Times are nanoseconds of `time.perf_counter_ns`, or of the virtual clock.
+    Times are nanoseconds of `clock`, below.
     Every method may be called from any thread and must never block or raise.
     """
 
@@ -87,6 +88,9 @@ class Recorder(Protocol):
 
 
 recorder: Recorder | None = None
+
+# The clock of all events, in nanoseconds. The virtual engine puts its own here.
+clock: Callable[[], int] = perf_counter_ns
 
 
 class Owner:

@@ -15,12 +15,18 @@ Reading order: `var.py` (the rules), `base.py`, `naive.py`, `threaded.py` with
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Final
 
+from minimx import events
 from minimx.device import Device
-from minimx.engine import bulking
+from minimx.engine import bulking, failures
 from minimx.engine.base import Engine
 from minimx.engine.lanes import LAYOUTS, Sizes
 from minimx.engine.naive import NaiveEngine
@@ -35,8 +41,10 @@ from minimx.engine.operation import (
     Operation,
 )
 from minimx.engine.origin import Origin
-from minimx.engine.threaded import ThreadedEngine, on_worker_start
-from minimx.engine.var import Var
+from minimx.engine.threaded import ThreadedEngine
+from minimx.engine.var import Var, var_lock
+from minimx.engine.virtual import VirtualEngine
+from minimx.engine.workers import in_worker, on_worker_start
 from minimx.knobs import knobs
 
 __all__ = [
@@ -60,41 +68,15 @@ __all__ = [
     "wait_to_write",
 ]
 
-_switching = threading.RLock()
+# Seconds that an operation may go on when the program is over.
+PATIENCE_AT_EXIT: Final = 5.0
 
+# How long, in seconds, a thread may keep the interpreter while others want it. Python's
+# own 5 ms are as long as hundreds of kernels: a worker that comes back from one would
+# have to wait that long for a thread that pushes.
+SWITCH_INTERVAL: Final = 1e-4
 
-def _sizes() -> Sizes:
-    return Sizes(
-        cpu_workers=knobs.get("MXNET_CPU_WORKER_NTHREADS"),
-        cpu_priority=knobs.get("MXNET_CPU_PRIORITY_NTHREADS"),
-        gpu_workers=knobs.get("MXNET_GPU_WORKER_NTHREADS"),
-        gpu_copy=knobs.get("MXNET_GPU_COPY_NTHREADS"),
-    )
-
-
-def _make(name: str) -> Engine:
-    if name == "NaiveEngine":
-        return NaiveEngine(_successor)
-    return ThreadedEngine(name, LAYOUTS[name], _sizes(), _successor)
-
-
-def _successor(closed: Engine) -> Engine:
-    """The engine after a closed one, once it is there."""
-    with _switching:
-        return current
-
-
-current: Engine = _make(knobs.get("MXNET_ENGINE_TYPE"))
-
-
-def _switch(name: str, new: object, old: object) -> None:
-    global current
-    with _switching:
-        current.close()
-        current = _make(knobs.get("MXNET_ENGINE_TYPE"))
-
-
-knobs.watch("MXNET_ENGINE_TYPE", _switch)
+current: Engine
 
 
 def push(
@@ -155,3 +137,144 @@ def bulk(size: int | None = None) -> Iterator[None]:
 def engine_type() -> str:
     """The name of the engine in use."""
     return current.name
+
+
+# Switching
+
+_switching = threading.RLock()
+_switched = threading.Condition()
+_virtual_time = 0  # where the next virtual clock goes on
+_users_interval: float | None = None  # what we changed the switch interval from
+
+
+def restart() -> None:
+    """Finish everything and start the engine that the knobs ask for.
+
+    Other threads may go on pushing: they wait a moment. Raises `EngineError` inside an
+    operation. If it is interrupted while operations are finished, nothing has changed.
+    """
+    with _switching:
+        old = current
+        try:
+            old.close()
+        finally:
+            _install(old if old.open else _make())
+
+
+def _make() -> Engine:
+    """The engine that the knobs ask for."""
+    name = knobs.get("MXNET_ENGINE_TYPE")
+    sizes = Sizes(
+        cpu_workers=knobs.get("MXNET_CPU_WORKER_NTHREADS"),
+        cpu_priority=knobs.get("MXNET_CPU_PRIORITY_NTHREADS"),
+        gpu_workers=knobs.get("MXNET_GPU_WORKER_NTHREADS"),
+        gpu_copy=knobs.get("MXNET_GPU_COPY_NTHREADS"),
+    )
+    if knobs.get("MINIMX_CLOCK") == "virtual":
+        return VirtualEngine(name, LAYOUTS[name], sizes, _successor, time=_virtual_time)
+    if name == "NaiveEngine":
+        return NaiveEngine(_successor)
+    return ThreadedEngine(name, LAYOUTS[name], sizes, _successor)
+
+
+def _install(engine: Engine) -> None:
+    """Make an engine the current one, and its clock the clock of all events."""
+    global current, _virtual_time
+    if events.clock is not perf_counter_ns:
+        _virtual_time = events.clock()
+    with _switched:
+        current = engine
+        if isinstance(engine, VirtualEngine):
+            events.clock = engine.now
+        else:
+            events.clock = perf_counter_ns
+        _share_interpreter(not isinstance(engine, NaiveEngine))
+        _switched.notify_all()
+
+
+def _share_interpreter(often: bool) -> None:
+    """Let threads take turns often, or as often as the user had it."""
+    global _users_interval
+    interval = sys.getswitchinterval()
+    if often and interval > SWITCH_INTERVAL:
+        _users_interval = interval
+        sys.setswitchinterval(SWITCH_INTERVAL)
+    elif not often and _users_interval is not None:
+        sys.setswitchinterval(_users_interval)
+        _users_interval = None
+
+
+def _successor(engine: Engine) -> Engine:
+    """The engine after a closed one; waits until it is there."""
+    with _switched:
+        _switched.wait_for(lambda: engine is not current or engine.open)
+        return current
+
+
+def _knob_turned(name: str, new: object, old: object) -> None:
+    restart()
+
+
+def _kernel_threads_changed(name: str, new: object, old: object) -> None:
+    if on_worker_start:  # somebody wants to tell the workers
+        restart()
+
+
+_install(_make())
+knobs.watch(
+    (
+        "MXNET_ENGINE_TYPE",
+        "MXNET_CPU_WORKER_NTHREADS",
+        "MXNET_CPU_PRIORITY_NTHREADS",
+        "MXNET_GPU_WORKER_NTHREADS",
+        "MXNET_GPU_COPY_NTHREADS",
+        "MINIMX_CLOCK",
+    ),
+    _knob_turned,
+)
+knobs.watch("OMP_NUM_THREADS", _kernel_threads_changed)
+
+
+# Forking and leaving
+
+
+def _before_fork() -> None:
+    """Finish everything: a child has no workers, and must not find half-done work."""
+    _switching.acquire()
+    if not in_worker():
+        current.close()
+    var_lock.acquire()
+
+
+def _after_fork() -> None:
+    """Start anew, in the parent and in the child."""
+    var_lock.release()
+    _install(_make())
+    _switching.release()
+
+
+def _after_fork_in_child() -> None:
+    global _switched
+    _switched = threading.Condition()  # a thread that is gone may have held it
+    bulking.forget_other_threads()
+    _after_fork()
+
+
+def _at_exit() -> None:
+    """Let what runs come to its end, drop what waits, and need no threads any more.
+
+    Like MXNet: nobody can look at results that are not there yet.
+    """
+    failures.give_up()
+    current.close(PATIENCE_AT_EXIT)
+    failures.recover()
+    _install(NaiveEngine(_successor))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork,
+        after_in_child=_after_fork_in_child,
+    )
+atexit.register(_at_exit)

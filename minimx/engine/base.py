@@ -28,7 +28,7 @@ class Engine(ABC):
     """A way to run operations. Exactly one engine is current at any time."""
 
     name: str
-    closed = False
+    open = True  # False while it closes and afterwards: pushes go to the next engine
     bulks: ClassVar[bool] = True  # whether operations may be joined
 
     def push(
@@ -93,8 +93,10 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def close(self) -> None:
+    def close(self, patience: float = -1) -> None:
         """Finish everything, end all threads, and hand later pushes to the next engine.
 
-        Raises `EngineError` when called by an operation.
+        After `patience` seconds it gives up and leaves what hangs to itself; -1 never.
+        Raises `EngineError` when called by an operation. If it raises and leaves `open`
+        True, the engine goes on as before.
         """

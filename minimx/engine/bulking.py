@@ -25,7 +25,7 @@ from minimx.engine.operation import BULK, NORMAL, Operation
 from minimx.engine.running import perform
 from minimx.engine.trace import PUSHER, Trace, now
 from minimx.engine.var import Var
-from minimx.engine.workers import in_worker
+from minimx.engine.workers import Worker
 
 NAME: Final = "ImperativeBulk"
 
@@ -105,10 +105,13 @@ class Collection:
 
 def _run(parts: deque[Operation], trace: Trace | None) -> None:
     """Run the parts in order, letting go of each before the next."""
-    worker = threading.current_thread().name if in_worker() else PUSHER
+    thread = threading.current_thread()
+    worker, spend = PUSHER, None
+    if isinstance(thread, Worker):
+        worker, spend = thread.name, thread.spend
     while parts:
         part = parts.popleft()
-        if part.trace is None and not unraised:
+        if part.trace is None and not unraised and spend is None:
             try:
                 part.fn()
             except BaseException as error:
@@ -116,7 +119,7 @@ def _run(parts: deque[Operation], trace: Trace | None) -> None:
         else:
             if part.trace is not None and trace is not None:
                 part.trace.t_ready = trace.t_ready
-            perform(part, worker)
+            perform(part, worker, spend)
         for var in part.writes:
             var.version += 1
 
@@ -176,6 +179,15 @@ def set_size(size: int, submit: Submit) -> int:
         users += (size > 1) - (old > 1)
         _here.size = size
     return old
+
+
+def forget_other_threads() -> None:
+    """In a forked child: the other threads and their collections are not here."""
+    global _users_lock, users
+    _users_lock = threading.Lock()
+    users = int(_here.size > 1)
+    _open.clear()
+    _here.collection = None
 
 
 def finish_here(submit: Submit) -> None:

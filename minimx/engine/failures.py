@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from minimx.engine import origin
 from minimx.engine.var import Claim, Var
+from minimx.errors import EngineError
 
 if TYPE_CHECKING:
     from minimx.engine.operation import Operation
@@ -27,13 +28,12 @@ class Failure:
 
     __slots__ = ("error", "traceback")
 
-    def __init__(self, error: BaseException, operation: Operation) -> None:
+    def __init__(self, error: BaseException, note: str = "") -> None:
         trace = error.__traceback__
         # Without the engine's own frame, which stays alive and goes on to other work.
         self.traceback: TracebackType | None = trace.tb_next if trace else None
         self.error: BaseException | None = error.with_traceback(self.traceback)
-        note = f"{operation.name}, {origin.tell(operation.origin)}"
-        if note not in getattr(error, "__notes__", ()):
+        if note and note not in getattr(error, "__notes__", ()):
             error.add_note(note)
 
 
@@ -44,16 +44,34 @@ unraised: list[Failure] = []
 
 def spoil(operation: Operation, error: BaseException) -> Failure:
     """Note that an operation raised; it must still hold the vars that it writes."""
-    failure = Failure(error, operation)
+    note = f"{operation.name}, {origin.tell(operation.origin)}"
+    failure = Failure(error, note)
     unraised.append(failure)
     for var in operation.writes:
         var.exception = failure
     return failure
 
 
+# Spoils everything when the program is over and nobody can look at results any more.
+_the_end = Failure(EngineError("the program is over"))
+
+
+def give_up() -> None:
+    """Let no operation run from now on; those that run come to their end."""
+    unraised.append(_the_end)
+
+
+def recover() -> None:
+    """Take `give_up` back."""
+    if _the_end in unraised:
+        unraised.remove(_the_end)
+
+
 def inherited(claim: Claim) -> Failure | None:
     """The first failure on the vars of a claim, reads before writes."""
     if unraised:
+        if _the_end in unraised:
+            return _the_end
         for var in (*claim.reads, *claim.writes):
             failure = var.exception
             if failure is not None and failure.error is not None:

@@ -30,7 +30,6 @@ class NaiveEngine(Engine):
 
     def __init__(self, successor: Callable[[Engine], Engine]) -> None:
         """`successor(self)` gives the engine that takes over from a closed one."""
-        self.closed = False
         self._successor = successor
         self._turn = threading.RLock()  # an operation may push operations
         self._running = 0
@@ -48,7 +47,7 @@ class NaiveEngine(Engine):
         origin: Origin | None = None,
     ) -> int:
         """Run `fn`; what it raises goes through to the caller."""
-        if events.recorder is not None or unraised or self.closed or len(writes) != 1:
+        if events.recorder is not None or unraised or not self.open or len(writes) != 1:
             return super().push(
                 fn, device, reads, writes, name, priority, prop, cost, origin
             )
@@ -64,7 +63,7 @@ class NaiveEngine(Engine):
     def submit(self, operation: Operation) -> None:
         """Run an operation; raises what it raises, or what spoiled its vars."""
         with self._turn:
-            if not self.closed:
+            if self.open:
                 self._run(operation)
                 return
         self._successor(self).submit(operation)
@@ -96,12 +95,16 @@ class NaiveEngine(Engine):
         """Nothing to wait for; raises what another engine left behind."""
         deliver_first()
 
-    def close(self) -> None:
+    def close(self, patience: float = -1) -> None:
         """Wait for the operations of other threads to end; see `Engine.close`."""
-        with self._turn:
+        if not self._turn.acquire(timeout=patience):
+            return
+        try:
             if self._running:
                 raise EngineError(
                     "an operation cannot change the engine that is running it. "
                     "Turn the knob before the operation or after it."
                 )
-            self.closed = True
+            self.open = False
+        finally:
+            self._turn.release()

@@ -9,14 +9,17 @@ from __future__ import annotations
 from minimx.engine.failures import Failure, inherited, spoil
 from minimx.engine.operation import BULK, NO_SKIP, Operation
 from minimx.engine.trace import Trace, now
+from minimx.engine.workers import Spend
 from minimx.events import attribute, attribution
 
 
-def perform(operation: Operation, worker: str) -> Failure | None:
+def perform(
+    operation: Operation, worker: str, spend: Spend | None = None
+) -> Failure | None:
     """Run an operation whose vars have all been granted; does not raise.
 
     If a var brings a failure, the operation's own vars inherit it, and only a NO_SKIP
-    operation runs. Returns the failure, inherited or new.
+    operation runs. `spend` lets its time pass. Returns the failure, inherited or new.
     """
     failure = None if operation.prop == BULK else inherited(operation)
     if failure is not None:
@@ -28,15 +31,19 @@ def perform(operation: Operation, worker: str) -> Failure | None:
                 operation.trace.emit(operation, worker, moment, moment, failed=True)
             return failure
     if operation.trace is not None:
-        return _traced(operation, operation.trace, worker) or failure
+        return _traced(operation, operation.trace, worker, spend) or failure
     try:
         operation.fn()
     except BaseException as error:
         failure = spoil(operation, error)
+    if spend is not None:
+        spend(operation)
     return failure
 
 
-def _traced(operation: Operation, trace: Trace, worker: str) -> Failure | None:
+def _traced(
+    operation: Operation, trace: Trace, worker: str, spend: Spend | None
+) -> Failure | None:
     """Run an operation on behalf of whoever pushed it, and tell the recorder."""
     failure = None
     running = attribution.running
@@ -47,6 +54,8 @@ def _traced(operation: Operation, trace: Trace, worker: str) -> Failure | None:
         operation.fn()
     except BaseException as error:
         failure = spoil(operation, error)
+    if spend is not None:
+        spend(operation)
     end = now()
     attribution.running = running
     attribute(*before)

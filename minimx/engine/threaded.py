@@ -25,11 +25,13 @@ from minimx.engine.operation import Operation
 from minimx.engine.running import perform
 from minimx.engine.trace import now
 from minimx.engine.var import Claim, Var, append, release, var_lock, withdraw
-from minimx.engine.workers import Worker, WorkingLane, in_worker
-from minimx.errors import EngineError
-
-# Called without arguments by every worker before it serves its lane.
-on_worker_start: list[Callable[[], object]] = []
+from minimx.engine.workers import (
+    Worker,
+    WorkingLane,
+    in_worker,
+    join,
+    refuse_workers,
+)
 
 
 class Waiter(Claim):
@@ -57,9 +59,12 @@ class Waiter(Claim):
         """Wake the thread."""
         self._bell.release()
 
-    def sleep(self) -> None:
-        """Wait to be woken. An interrupt leaves the claim behind, and no harm done."""
-        self._bell.acquire()
+    def sleep(self, patience: float = -1) -> None:
+        """Wait to be woken, or for `patience` seconds; -1 is for ever.
+
+        An interrupt leaves the claim behind, which is granted some day and vanishes.
+        """
+        self._bell.acquire(timeout=patience)
 
 
 def hand_over(ready: list[Claim]) -> None:
@@ -82,7 +87,7 @@ class ThreadedEngine(Engine):
     ) -> None:
         """`successor(self)` gives the engine that takes over from a closed one."""
         self.name = name
-        self.closed = False
+        self._stopped = False
         self._layout = layout
         self._sizes = sizes
         self._successor = successor
@@ -92,7 +97,6 @@ class ThreadedEngine(Engine):
         self._crew: list[Worker] = []
         self._pushed = 0
         self._waiting: list[Waiter] = []  # for everything to be done
-        self._closing = False
 
     # Pushing
 
@@ -110,7 +114,7 @@ class ThreadedEngine(Engine):
         trace = operation.trace
         edges = None
         with var_lock:
-            if self._closing and not in_worker():
+            if not self.open and not in_worker():
                 return False
             if trace is not None:
                 edges = trace.edges(operation)
@@ -130,7 +134,7 @@ class ThreadedEngine(Engine):
     def _grown_lane(self, device: Device, prop: int) -> WorkingLane | None:
         """The lane for a kind of work, with workers enough; None once closed."""
         with self._lanes_lock:
-            if self.closed:
+            if self._stopped:
                 return None
             plan = self._layout(device, prop, self._sizes)
             lane = self._lanes_by_name.get(plan.name)
@@ -147,12 +151,11 @@ class ThreadedEngine(Engine):
 
     def _serve(self, worker: Worker) -> None:
         """What a worker does from its first to its last day."""
-        for callback in on_worker_start:
-            callback()
         get, lock, unlock = worker.get, var_lock.acquire, var_lock.release
         while True:
             operation = get()
             if operation is None:
+                worker.queue.put(None)
                 return
             if operation.trace is None and not unraised:
                 try:
@@ -208,11 +211,7 @@ class ThreadedEngine(Engine):
         deliver_first()
 
     def _before_waiting(self) -> None:
-        if in_worker():
-            raise EngineError(
-                "an operation waits for the engine that runs it, perhaps for ever. Add "
-                "the vars that it needs to its `reads`: it starts when they are ready."
-            )
+        refuse_workers()
         if bulking.users:
             bulking.hand_over_all(self.submit)
 
@@ -228,7 +227,7 @@ class ThreadedEngine(Engine):
         if not granted:
             waiter.sleep()
 
-    def _settle(self) -> None:
+    def _settle(self, patience: float = -1) -> None:
         """Wait until nothing is outstanding."""
         if not self._outstanding():
             return
@@ -236,23 +235,21 @@ class ThreadedEngine(Engine):
         with var_lock:
             self._waiting.append(waiter)
         self._wake_if_idle()
-        waiter.sleep()
+        waiter.sleep(patience)
 
     # Closing
 
-    def close(self) -> None:
-        """See `Engine.close`. If it is interrupted while it waits, it stays open."""
+    def close(self, patience: float = -1) -> None:
+        """See `Engine.close`. Interrupted while it waits for work, it stays open."""
         self._before_waiting()
-        self._closing = True
+        self.open = False
         try:
-            self._settle()
+            self._settle(patience)
         except BaseException:
-            self._closing = False
+            self.open = True
             raise
         with self._lanes_lock:
-            self.closed = True
+            self._stopped = True
         for lane in self._lanes_by_name.values():
             lane.stop()
-        for worker in self._crew:
-            if worker.ident is not None:
-                worker.join()
+        join(self._crew, patience)

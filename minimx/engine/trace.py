@@ -8,7 +8,6 @@ is done, before anybody who waits for it wakes up.
 from __future__ import annotations
 
 from collections import deque
-from time import perf_counter_ns
 from typing import TYPE_CHECKING
 from weakref import ref
 
@@ -129,5 +128,5 @@ class Trace:
 
 
 def now() -> int:
-    """Nanoseconds of the wall clock."""
-    return perf_counter_ns()
+    """Nanoseconds of the clock in use."""
+    return events.clock()

@@ -2,41 +2,71 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 from queue import SimpleQueue
+from typing import Any
 
 from minimx.engine.lanes import Lane
 from minimx.engine.operation import Operation
+from minimx.errors import EngineError
 
 Queue = SimpleQueue[Operation | None]
-Get = Callable[[], Operation | None]
+Spend = Callable[[Operation], None]
+
+# Called without arguments by every worker before it serves its lane.
+on_worker_start: list[Callable[[], object]] = []
 
 
 class Worker(threading.Thread):
     """A thread that serves one lane; `serve` is the engine's loop.
 
-    `get` gives the next operation, or None when it is time to go home. `done` counts
-    the operations that the worker has finished and let go of. Only the worker itself
-    writes it, so it needs no lock.
+    `get` gives the next piece of work, or None when it is time to go home; `serve` puts
+    the None back into `queue` for the next worker. `done` counts the operations that
+    the worker has finished and let go of. Only the worker itself writes it, so it needs
+    no lock. `spend` lets an operation's time pass where the clock on the wall does not.
     """
 
-    def __init__(self, name: str, get: Get, serve: Callable[[Worker], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        queue: SimpleQueue[Any],
+        serve: Callable[[Worker], None],
+        get: Callable[[], Any] | None = None,
+        spend: Spend | None = None,
+    ) -> None:
         super().__init__(name=name, daemon=True)
-        self.get = get
+        self.queue = queue
+        self.get = queue.get if get is None else get
         self.done = 0
+        self.spend = spend
         self._serve = serve
 
     def run(self) -> None:
         """Serve until told to go home."""
+        for callback in on_worker_start:
+            try:
+                callback()
+            except Exception:  # say so, and work: somebody may wait for this lane
+                sys.excepthook(*sys.exc_info())
         self._serve(self)
 
 
 def in_worker() -> bool:
     """Whether this thread is a worker, so that what it runs is an operation."""
     return isinstance(threading.current_thread(), Worker)
+
+
+def refuse_workers() -> None:
+    """Raise `EngineError` on a worker's thread: it would wait for itself."""
+    if in_worker():
+        raise EngineError(
+            "an operation waits for the engine that runs it, perhaps for ever. Add the "
+            "vars that it needs to its `reads`: it starts when they are ready."
+        )
 
 
 class WorkingLane:
@@ -46,13 +76,13 @@ class WorkingLane:
     can precede or follow but not split.
     """
 
-    __slots__ = ("_get", "growing", "plan", "put", "started")
+    __slots__ = ("_get", "growing", "plan", "put", "queue", "started")
 
     def __init__(self, plan: Lane) -> None:
-        queue: Queue = SimpleQueue()
         self.plan = plan
-        self.put = queue.put
-        self._get = _highest_first(queue) if plan.by_priority else _first_come(queue)
+        self.queue: Queue = SimpleQueue()
+        self.put = self.queue.put
+        self._get = _highest_first(self.queue) if plan.by_priority else None
         self.started = 0
         self.growing = True
 
@@ -65,37 +95,35 @@ class WorkingLane:
         """
         wanted = min(wanted, self.plan.threads)
         while self.started < wanted:
-            worker = Worker(f"{self.plan.name}/{self.started}", self._get, serve)
-            crew.append(worker)
+            name = f"{self.plan.name}/{self.started}"
+            start(Worker(name, self.queue, serve, self._get), crew)
             self.started += 1
-            try:
-                worker.start()
-            except BaseException:
-                if worker.ident is None:  # it never came to life
-                    crew.remove(worker)
-                    self.started -= 1
-                raise
         self.growing = self.started < self.plan.threads
 
     def stop(self) -> None:
-        """Send all workers home. The queue must be empty."""
+        """Send all workers home, one after the other. The queue must be empty."""
         self.put(None)
 
 
-def _first_come(queue: Queue) -> Get:
-    """How workers take operations in order of arrival."""
-    get = queue.get
-
-    def pass_on() -> Operation | None:
-        item = get()
-        if item is None:
-            queue.put(None)  # for the next worker
-        return item
-
-    return pass_on
+def start(worker: Worker, crew: list[Worker]) -> None:
+    """Start a worker, and enter it in `crew` before it can have done anything."""
+    crew.append(worker)
+    try:
+        worker.start()
+    except BaseException:
+        if worker.ident is None:  # it never came to life
+            crew.remove(worker)
+        raise
 
 
-def _highest_first(queue: Queue) -> Get:
+def join(crew: list[Worker], patience: float) -> None:
+    """Wait until all have gone home, `patience` seconds for each; -1 is for ever."""
+    for worker in crew:
+        if worker.ident is not None:
+            worker.join(None if patience < 0 else patience)
+
+
+def _highest_first(queue: Queue) -> Callable[[], Operation | None]:
     """How workers take the highest priority from a plain queue: with a heap behind it.
 
     The worker whose turn it is moves everything from the queue to the heap and takes
@@ -111,7 +139,6 @@ def _highest_first(queue: Queue) -> Get:
             while not heap or not queue.empty():
                 item = queue.get()
                 if item is None:
-                    queue.put(None)  # for the next worker
                     return None
                 heappush(heap, (-item.priority, next(arrivals), item))
                 del item

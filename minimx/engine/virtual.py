@@ -1,0 +1,210 @@
+"""Run it for real, but on a clock of declared costs.
+
+Every operation takes as long as its cost says for its device, and every push takes the
+pushing thread `PUSH_NS`. So timelines and makespans are the same on every machine and
+can be compared exactly. The lanes are those of the engine that `MXNET_ENGINE_TYPE`
+names.
+
+Results are real: when somebody waits, the functions run, one after the other, in the
+order of their virtual starts. They run on a thread of their own, so that an interrupted
+wait leaves everything intact, as with the other engines.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Final
+
+from minimx import events
+from minimx.drivers import driver_for
+from minimx.engine import bulking
+from minimx.engine.base import Engine
+from minimx.engine.failures import deliver, deliver_first
+from minimx.engine.lanes import Lane, Layout, Sizes, naive
+from minimx.engine.operation import BULK, COPY_FROM_GPU, COPY_TO_GPU, Operation
+from minimx.engine.running import perform
+from minimx.engine.simulation import Job, Simulation
+from minimx.engine.var import Var, var_lock
+from minimx.engine.workers import Worker, in_worker, join, refuse_workers, start
+
+PUSH_NS: Final = 5_000
+
+# So many operations may wait to be simulated; then the pushing thread waits, too.
+MOST_PENDING: Final = 10_000
+
+
+def now() -> int:
+    """Nanoseconds of the clock in use: the virtual one if `MINIMX_CLOCK` says so."""
+    return events.clock()
+
+
+def declared_ns(operation: Operation) -> int:
+    """How long an operation takes, by the costs that its device's driver declares."""
+    costs = driver_for(operation.device).costs
+    cost = operation.cost
+    if cost is None:
+        return costs.run_ns(0, 0)
+    if operation.prop in (COPY_FROM_GPU, COPY_TO_GPU):
+        return costs.copy_ns(cost.bytes_moved / 2)  # read here, written there
+    return costs.run_ns(cost.flops, cost.bytes_moved)
+
+
+@dataclass(eq=False, slots=True)
+class _Wait:
+    """A thread waits: simulate until `over()`, then wake it."""
+
+    over: Callable[[], bool]
+    bell: threading.Lock
+
+
+class VirtualEngine(Engine):
+    """The engine on the virtual clock."""
+
+    def __init__(
+        self,
+        name: str,
+        layout: Layout,
+        sizes: Sizes,
+        successor: Callable[[Engine], Engine],
+        duration: Callable[[Operation], int] = declared_ns,
+        push_ns: int = PUSH_NS,
+        time: int = 0,
+    ) -> None:
+        """`duration` says how many nanoseconds an operation takes; it is `time` o'clock.
+
+        `successor(self)` gives the engine that takes over from a closed one.
+        """
+        self.name = name
+        self._layout = layout
+        self._sizes = sizes
+        self._successor = successor
+        self._duration = duration
+        self._push_ns = push_ns
+        self._python = time  # the time of the threads that push and wait
+        self._running = time  # the time inside an operation
+        self._simulation = Simulation(self._run, time)
+        self._inbox: SimpleQueue[Job | _Wait | None] = SimpleQueue()
+        self._crew: list[Worker] = []
+        self._starting = threading.Lock()
+        self._stopped = False
+
+    def now(self) -> int:
+        """The virtual time of the calling thread, in nanoseconds."""
+        return self._running if in_worker() else self._python
+
+    # Pushing and waiting
+
+    def submit(self, operation: Operation) -> None:
+        """Queue an operation; as a rule it does not run before somebody waits."""
+        lane = self._layout(operation.device, operation.prop, self._sizes)
+        if in_worker():
+            self._enter(Job(operation, lane, self._running, operation.priority))
+        elif not self._post(operation, lane):
+            self._successor(self).submit(operation)
+        elif self._layout is naive:
+            self._wait(self._idle)
+            deliver_first()
+        elif self._inbox.qsize() + self._simulation.pending > MOST_PENDING:
+            self._wait(lambda: self._simulation.pending <= MOST_PENDING // 2)
+
+    def _post(self, operation: Operation, lane: Lane) -> bool:
+        """Send an operation to the simulation; False if the engine closed."""
+        with var_lock:
+            if self.open:
+                self._python += self._push_ns
+                self._inbox.put(Job(operation, lane, self._python, operation.priority))
+            return self.open
+
+    def _wait(self, over: Callable[[], bool], patience: float = -1) -> None:
+        """Simulate until `over()`, and let this thread's time be the time of that."""
+        bell = threading.Lock()
+        bell.acquire()
+        with self._starting:
+            if self._stopped:
+                return  # everything was done before it stopped
+            if not self._crew:
+                worker = Worker("virtual", self._inbox, self._serve, spend=self._spend)
+                start(worker, self._crew)
+            self._inbox.put(_Wait(over, bell))
+        bell.acquire(timeout=patience)
+
+    def _idle(self) -> bool:
+        return self._simulation.pending == 0
+
+    def wait_to_read(self, var: Var) -> None:
+        """See `Engine.wait_to_read`; raises `EngineError` inside an operation."""
+        self._before_waiting()
+        self._wait(lambda: var.writer is None)
+        deliver(var)
+
+    def wait_to_write(self, var: Var) -> None:
+        """See `Engine.wait_to_write`; raises `EngineError` inside an operation."""
+        self._before_waiting()
+        self._wait(lambda: var.writer is None and not var.readers)
+        deliver(var)
+
+    def wait_all(self) -> None:
+        """See `Engine.wait_all`; raises `EngineError` inside an operation."""
+        self._before_waiting()
+        self._wait(self._idle)
+        deliver_first()
+
+    def _before_waiting(self) -> None:
+        refuse_workers()
+        if bulking.users:
+            bulking.hand_over_all(self.submit)
+
+    def close(self, patience: float = -1) -> None:
+        """See `Engine.close`. Interrupted while it waits for work, it stays open."""
+        self._before_waiting()
+        with var_lock:
+            self.open = False
+        try:
+            self._wait(self._idle, patience)
+        except BaseException:
+            self.open = True
+            raise
+        with self._starting:
+            self._stopped = True
+            self._inbox.put(None)
+        join(self._crew, patience)
+
+    # On the simulating thread
+
+    def _serve(self, worker: Worker) -> None:
+        """Take in what was pushed, and simulate when somebody waits."""
+        while True:
+            item = worker.get()
+            if item is None:
+                return
+            if isinstance(item, Job):
+                self._enter(item)
+            else:
+                while not item.over():
+                    self._simulation.step()
+                with var_lock:
+                    self._python = max(self._python, self._simulation.time)
+                item.bell.release()
+            item = None
+
+    def _enter(self, job: Job) -> None:
+        if job.claim.trace is not None:
+            job.claim.trace.link(job.claim)
+        self._simulation.push(job)
+
+    def _run(self, job: Job, worker: str) -> int:
+        """Run a job's operation from the present moment; returns when it ends."""
+        operation = job.claim
+        assert isinstance(operation, Operation)
+        self._running = self._simulation.time
+        if operation.trace is not None:
+            operation.trace.t_ready = job.ready
+        perform(operation, worker, self._spend)
+        return self._running
+
+    def _spend(self, operation: Operation) -> None:
+        if operation.prop != BULK:  # the parts take their time
+            self._running += self._duration(operation)
