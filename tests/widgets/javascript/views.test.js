@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { EngineData, busy, layOut } from "../../../widgets/minimx_widgets/static/lib/engine_data.js";
+import { MemoryData, columnsOf } from "../../../widgets/minimx_widgets/static/lib/memory_data.js";
+import { numberOf, sliderScale } from "../../../widgets/minimx_widgets/static/lib/knob_controls.js";
+import { smooth } from "../../../widgets/minimx_widgets/static/lib/chart.js";
+
+const model = (run) => ({ get: () => run });
+const head = (strings, more = {}) => ({ full: true, live: true, strings, strings_from: 0, knobs: [], ...more });
+
+function mem(rows) {
+  const names = ["t", "device", "event", "category", "phase", "owner", "layer", "op", "block", "requested", "rounded", "reserved"];
+  return { mem: Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name] ?? 0)])) };
+}
+
+test("memory totals follow the changes, by category", () => {
+  const data = new MemoryData(model("m1"));
+  data.take(head(["cpu(0)"]), mem([
+    { t: 1, category: 0, requested: 100, rounded: 128, reserved: 128 },
+    { t: 2, category: 3, requested: 50, rounded: 64, reserved: 64 },
+    { t: 3, category: 0, event: 2, requested: -100, rounded: -128 },
+  ]));
+  const series = data.devices.get("cpu(0)");
+  assert.equal(series.total("requested"), 50);
+  assert.equal(series.total("reserved"), 192);
+  assert.equal(series.peak.requested.bytes, 150);
+  assert.deepEqual(series.stack("requested", 1), [100, 0, 0, 50, 0, 0, 0, 0]);
+});
+
+test("a pixel that many events share shows the highest of them", () => {
+  const data = new MemoryData(model("m2"));
+  const rows = Array.from({ length: 1000 }, (_, i) => ({
+    t: i, requested: i === 500 ? 1000 : i === 501 ? -1000 : 0,
+  }));
+  data.take(head(["cpu(0)"]), mem(rows));
+  const picks = columnsOf(data.devices.get("cpu(0)"), { mode: "time", range: [0, 1000], width: 10, measure: "requested" });
+  assert.ok([...picks].includes(500));
+});
+
+test("devices are kept apart, and a full frame begins again", () => {
+  const data = new MemoryData(model("m3"));
+  data.take(head(["cpu(0)", "gpu(0)"]), mem([{ t: 1, requested: 8 }, { t: 2, device: 1, requested: 16 }]));
+  assert.equal(data.devices.get("gpu(0)").total("requested"), 16);
+  data.take(head(["cpu(0)"]), mem([{ t: 5, requested: 4 }]));
+  assert.equal(data.devices.size, 1);
+  assert.equal(data.devices.get("cpu(0)").total("requested"), 4);
+});
+
+function ops(rows) {
+  const names = ["op", "name", "layer", "phase", "worker", "failed", "push", "ready", "start", "end", "forward", "priority"];
+  return Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name] ?? 0)]));
+}
+
+test("lanes are named after workers, numbers in order, the pusher first", () => {
+  const data = new EngineData(model("e1"));
+  data.take(head(["cpu/10", "cpu/2", "python"]), { ops: ops([
+    { op: 1, worker: 0, start: 0, end: 10 }, { op: 2, worker: 1, start: 5, end: 10 },
+  ]) });
+  assert.deepEqual(data.laneOrder.map((lane) => data.lanes[lane]), ["python", "cpu/2", "cpu/10"]);
+  assert.deepEqual([...busy(data, [0, 8])].sort(), [0, 3, 8]);
+});
+
+test("short operations become shades whose strength is their share of the pixel", () => {
+  const data = new EngineData(model("e2"));
+  const rows = Array.from({ length: 100 }, (_, i) => ({ op: i + 1, worker: 0, start: 10 * i, end: 10 * i + 5 }));
+  data.take(head(["cpu"]), { ops: ops(rows) });
+  const scale = (edge) => (row) => data.ops.at[edge][row] / 100;
+  const { boxes, shade } = layOut(data, { from: scale("start"), to: scale("end"), width: 10, colour: () => 0, colours: 1 });
+  assert.equal(boxes.length, 0);
+  const lane = data.lanes.indexOf("cpu");
+  for (let x = 0; x < 10; x += 1) assert.ok(Math.abs(shade[lane * 10 + x] - 0.5) < 0.06);
+});
+
+test("arrows lead to what an operation waited for and to what waited for it", () => {
+  const data = new EngineData(model("e3"));
+  data.take(head(["cpu"]), {
+    ops: ops([1, 2, 3].map((op) => ({ op, start: op, end: op + 1 }))),
+    deps: { src: [1, 2, 9], dst: [2, 3, 2], kind: [0, 1, 0] },
+  });
+  const arrows = data.arrowsOf(2);
+  assert.deepEqual(arrows, [{ from: 0, to: 1, kind: 0 }, { from: 1, to: 2, kind: 1 }]);
+  assert.equal(data.rowOf(99), -1);
+});
+
+test("a slider goes one by one in small ranges and by powers of two in wide ones", () => {
+  const small = sliderScale({ type: "int", low: 1, high: 8 });
+  assert.deepEqual([small.stops, small.text(0), small.text(7), small.stop("3")], [7, "1", "8", 2]);
+  const wide = sliderScale({ type: "size", low: 0, high: 2 ** 30 });
+  assert.equal(wide.text(0), "0B");
+  assert.equal(wide.text(wide.stops), "1GiB");
+  assert.equal(wide.text(wide.stop("64MiB")), "64MiB");
+  assert.equal(sliderScale({ type: "int", low: 0, high: null }), null);
+});
+
+test("sizes are read with and without units", () => {
+  assert.equal(numberOf("64MiB"), 64 * 2 ** 20);
+  assert.equal(numberOf("12"), 12);
+  assert.equal(numberOf("twelve"), null);
+});
+
+test("a running mean begins at the first value and follows", () => {
+  const out = smooth([1, 1, 1, 5], 4, 0.5);
+  assert.equal(out[0], 1);
+  assert.ok(out[3] > 2 && out[3] < 5);
+});

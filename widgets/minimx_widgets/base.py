@@ -1,0 +1,212 @@
+"""`View`: a window on a run. What every picture of a record has in common.
+
+A view has two faces made of the same numbers. In a browser it is an anywidget: its
+module is `static/<stem>.js`, it gets binary columns from the run's feed and sends back
+what was clicked. Everywhere else it is text and a picture: `repr(view)` is one line
+with the key numbers, `view.svg()` a static picture, `view.table()` the numbers.
+
+Subclasses fill in `columns` (what of the news goes to the browser) and the three faces.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from minimx.record import Record
+from minimx_widgets import esm, palette
+from minimx_widgets.flow import Flow
+from minimx_widgets.packing import Columns, join, newest, pack
+from minimx_widgets.run import News, Run
+from minimx_widgets.tables import Table, Tables
+
+STYLE = palette.css() + (esm.STATIC / "theme.css").read_text(encoding="utf-8")
+# A frame never brings more rows than this; a page that was away skips what is between.
+FRAME_LIMIT = 60_000
+
+
+# Data by MIME type, and their metadata.
+Bundle = tuple[dict[str, Any], dict[str, Any]]
+
+
+class View(anywidget.AnyWidget):
+    """The base of the views of a run."""
+
+    _css = STYLE
+
+    #: Views of one run share the selection on the page under this name.
+    run_id = traitlets.Unicode().tag(sync=True)
+    height = traitlets.Int(190).tag(sync=True)
+    axis = traitlets.Unicode("time").tag(sync=True)
+    #: A whole frame kept in the widget's state, for pages without a kernel.
+    frozen: traitlets.List[Any] = traitlets.List().tag(sync=True)
+
+    def __init__(self, record: Record | Run | None = None, **settings: Any) -> None:
+        self.run = Run.of(record)
+        super().__init__(run_id=self.run.id, **settings)
+        self._flow = Flow()
+        self._pending: list[News] = []
+        self._known_strings = 0
+        self._known_status: dict[str, Any] = {}
+        self.run.attach(self)
+        self.on_msg(self._hear)
+
+    @property
+    def record(self) -> Record:
+        """The record that is shown."""
+        return self.run.record
+
+    # The three faces
+
+    def svg(self, *, dark: bool = False, width: int = 900) -> str:
+        """A static picture of the record as it is now."""
+        raise NotImplementedError
+
+    def table(self) -> Table | Tables:
+        """The numbers of the picture."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path, *, dark: bool = False) -> Path:
+        """Write the static picture to a file."""
+        path = Path(path)
+        path.write_text(self.svg(dark=dark), encoding="utf-8")
+        return path
+
+    def _repr_mimebundle_(self, **_: Any) -> Bundle:
+        return mimebundle(self, repr(self), self.svg())
+
+    # Selection
+
+    def select(self, op: int) -> None:
+        """Mark an operation in all views of this run; 0 marks none."""
+        self.run.select(op)
+
+    # Towards the browser; in the feed's thread
+
+    def columns(self, news: News) -> Columns:
+        """What of the news this view's browser side wants, as columns."""
+        raise NotImplementedError
+
+    def extras(self, news: Sequence[News]) -> dict[str, Any]:
+        """More for the head of a frame; empty for nothing new."""
+        return {}
+
+    def offer(self, news: News) -> None:
+        """News arrived. They wait here until the browser can take them."""
+        if news.full:
+            self._pending, self._known_strings, self._known_status = [], 0, {}
+        if len(news.batch) or news.full:
+            self._pending.append(news)
+        if self._flow.ready(time.monotonic()) and (self._pending or self._restless()):
+            self._ship()
+
+    def freeze(self) -> None:
+        """Keep everything in the widget's state, so that a saved page shows it."""
+        from minimx_widgets.ledger import Ledger
+
+        batch = self.record.since(None)
+        strings = list(batch.strings)
+        ledger = Ledger(strings, self.record.conditions.t_start)
+        news = News(batch, ledger.take(batch["mem"]), strings, full=True)
+        header, buffers = self._frame([news], known=0)
+        self.frozen = [header, [bytes(buffer) for buffer in buffers]]
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send a small message to the browser; nothing happens without one."""
+        if self.comm is not None:
+            self.send(message)
+
+    def _restless(self) -> bool:
+        """Whether there is something to say without new rows: another status."""
+        return self.run.status != self._known_status
+
+    def _ship(self) -> None:
+        header, buffers = self._frame(self._pending, self._known_strings)
+        self._known_strings += len(header["strings"])
+        self._known_status = dict(self.run.status)
+        self._pending = []
+        header["seq"] = self._flow.send(time.monotonic())
+        if self.comm is not None:
+            self.send(header, buffers)
+
+    def _frame(
+        self, pending: Sequence[News], known: int
+    ) -> tuple[dict[str, Any], list[memoryview]]:
+        """Everything pending as one message."""
+        record = self.record
+        strings = pending[-1].strings if pending else []
+        tables, skipped = newest(join([self.columns(n) for n in pending]), FRAME_LIMIT)
+        layout, buffers = pack(tables)
+        header = {
+            "kind": "frame",
+            "full": any(news.full for news in pending),
+            "live": record.running,
+            "clock": record.conditions.clock,
+            "tables": layout,
+            "skipped": skipped,
+            "strings_from": known,
+            "strings": strings[known:],
+            "knobs": [mark for news in pending for mark in self._marks(news)],
+            **self.extras(pending),
+        }
+        return header, buffers
+
+    def _marks(self, news: News) -> list[dict[str, Any]]:
+        """The knob changes among the news."""
+        start = self.record.conditions.t_start
+        return [
+            {
+                "t": int(row["t"]) - start,
+                "name": news.strings[row["name"]],
+                "old": news.strings[row["old"]],
+                "new": news.strings[row["new"]],
+                "scope": news.strings[row["scope"]],
+            }
+            for row in news.batch["knobs"]
+        ]
+
+    # From the browser; in a thread that must not wait
+
+    def _hear(self, _widget: Any, message: dict[str, Any], _buffers: Any) -> None:
+        kind = message.get("kind")
+        if kind == "ack":
+            self._flow.acknowledge(int(message["seq"]))
+        elif kind == "hello":
+            self._flow = Flow()
+            self.run.feed.hello(self)
+        elif kind == "select":
+            self.run.select(int(message["op"]), sender=self)
+        elif kind == "table":
+            self.run.feed.post(self._send_table)
+
+    def _send_table(self) -> None:
+        self.tell({"kind": "table", "html": self.table().html()})
+
+    def close(self) -> None:
+        """Take the view away from all pages and from its run."""
+        feed = self.run.feed
+        feed.post(lambda: feed.forget(self))
+        self.run.detach(self)
+        super().close()
+
+
+def mimebundle(widget: Any, text: str, svg: str = "") -> Bundle:
+    """How a widget is displayed: live where a front end can, else a picture, else text.
+
+    The text is what nbval compares, so it is not cut.
+    """
+    data: dict[str, Any] = {"text/plain": text}
+    if svg:
+        data["image/svg+xml"] = svg
+    if widget._view_name is not None and widget.comm is not None:
+        data["application/vnd.jupyter.widget-view+json"] = {
+            "version_major": 2,
+            "version_minor": 0,
+            "model_id": widget.model_id,
+        }
+    return data, {}

@@ -1,0 +1,301 @@
+"""Every knob of the runtime, to look up and to turn while something runs.
+
+The panel is a control, not a picture: the browser sends what was turned, and gets back
+what is in force. Applying a knob may take a while (another engine starts only when the
+old one has drained), so it happens in a worker thread, where of several changes to one
+knob that are waiting only the last is made. A refused value changes nothing; its reason
+is shown at the knob.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from minimx.errors import MXNetError
+from minimx.knobs import PRESETS, Knob, knobs
+from minimx_widgets import esm, palette, svg
+from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.tables import Table
+
+PINNED = (
+    "MXNET_ENGINE_TYPE",
+    "MXNET_CPU_WORKER_NTHREADS",
+    "MXNET_CPU_MEM_POOL_TYPE",
+    "OMP_NUM_THREADS",
+)
+
+
+class KnobPanel(anywidget.AnyWidget):
+    """The knobs in groups, with search, presets, reset and "show as code".
+
+    `pinned` are shown first; `expanded` shows the groups as well. `only` restricts the
+    panel to some knobs, for an exercise.
+    """
+
+    _esm = esm.module("knob_panel")
+    _css = STYLE
+
+    declared: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    presets: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    #: Values, what differs from its default, what is pinned, the code: one message.
+    state = traitlets.Dict().tag(sync=True)
+    height = traitlets.Int(420).tag(sync=True)
+    expanded = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        pinned: Sequence[str] = PINNED,
+        *,
+        only: Sequence[str] | None = None,
+        **settings: Any,
+    ) -> None:
+        names = only or tuple(knobs.declared)
+        self._names = tuple(knobs.resolve(name) for name in names)
+        wanted = [knobs.resolve(name) for name in pinned]
+        self._pinned = [name for name in wanted if name in self._names]
+        self._revision = 0
+        self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._worker: threading.Thread | None = None
+        super().__init__(
+            declared=[describe(knobs.declared[name]) for name in self._names],
+            presets=[[name, preset.meaning] for name, preset in PRESETS.items()],
+            state=self._state(),
+            **settings,
+        )
+        self._unwatch = knobs.watch("*", self._turned)
+        self.on_msg(self._hear)
+
+    @property
+    def changed(self) -> dict[str, tuple[Any, Any]]:
+        """The panel's knobs that were turned: name → (default, value)."""
+        return {n: both for n, both in knobs.diff().items() if n in self._names}
+
+    def code(self) -> str:
+        """A `with` block that puts the panel's changes in force."""
+        return code(self.changed)
+
+    def table(self) -> Table:
+        """The panel's knobs: value, default, when a change acts."""
+        rows = []
+        for name in self._names:
+            knob = knobs.declared[name]
+            value = knob.format(knobs.get(name)) or "(empty)"
+            acts = knob.scope if knob.live else f"planned: {knob.planned_in}"
+            rows.append((name, value, knob.default_text, acts))
+        return Table.of(("knob", "value", "default", "acts"), rows)
+
+    def svg(self, *, dark: bool = False, width: int = 900) -> str:
+        """A static picture: the pinned knobs and those that were turned."""
+        return draw(self, dark=dark, width=width)
+
+    def __repr__(self) -> str:
+        live = sum(knobs.declared[name].live for name in self._names)
+        turned = ", ".join(f"{name}={new}" for name, (_, new) in self.changed.items())
+        ending = f", turned: {turned}" if turned else ", none turned"
+        return f"KnobPanel({len(self._names)} knobs, {live} live{ending})"
+
+    def _repr_mimebundle_(self, **_: Any) -> Bundle:
+        return mimebundle(self, repr(self), self.svg())
+
+    def close(self) -> None:
+        """Take the panel away; its worker thread ends."""
+        self._unwatch()
+        worker, self._worker = self._worker, None
+        if worker is not None and worker.is_alive():
+            self._inbox.put(None)
+            if worker is not threading.current_thread():
+                worker.join(timeout=5)
+        super().close()
+
+    def _state(self) -> dict[str, Any]:
+        self._revision += 1
+        values = {n: knobs.declared[n].format(knobs.get(n)) for n in self._names}
+        return {
+            "values": values,
+            "changed": list(self.changed),
+            "pinned": list(self._pinned),
+            "code": self.code(),
+            "revision": self._revision,
+        }
+
+    def _turned(self, name: str, _new: Any, _old: Any) -> None:
+        """A knob was turned, here or anywhere; in the thread that turned it."""
+        if name in self._names:
+            self.state = self._state()
+
+    # From the browser. `_hear` must not wait; the worker may.
+
+    def _hear(self, _widget: Any, message: dict[str, Any], _buffers: Any) -> None:
+        self._inbox.put(message)
+        if self._worker is None or not self._worker.is_alive():
+            self._worker = threading.Thread(
+                target=self._work, name="minimx knobs", daemon=True
+            )
+            self._worker.start()
+
+    def _work(self) -> None:
+        while True:
+            waiting = [self._inbox.get()]
+            while not self._inbox.empty():
+                waiting.append(self._inbox.get())
+            for message in latest(waiting):
+                if message is None:
+                    return
+                self._answer(message)
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        """Do what was asked, and say how it went."""
+        name = str(message.get("name", ""))
+        began = time.perf_counter()
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                done = self._do(message)
+        except (MXNetError, TypeError, ValueError) as refused:
+            self._say(message, name, ok=False, text=str(refused))
+            return
+        took = 1e3 * (time.perf_counter() - began)
+        notes = "".join(f" {warning.message}" for warning in caught)
+        self._say(message, name, ok=True, text=f"{done} in {took:.0f} ms.{notes}")
+
+    def _do(self, message: dict[str, Any]) -> str:
+        kind, name = message.get("kind"), str(message.get("name", ""))
+        if kind == "set":
+            knobs.set(**{name: message["text"]})
+            return f"{name}={knobs.declared[name].format(knobs.get(name))} applied"
+        if kind == "reset":
+            named = [name for name in message["names"] if name in self._names]
+            names = named or list(self.changed)
+            if names:
+                knobs.reset(*names)
+            self.state = self._state()
+            return f"{', '.join(names) or 'Nothing'} reset"
+        if kind == "preset":
+            knobs.preset(name)
+            return f"Preset {name!r} applied"
+        if kind == "pin":
+            self.pin(name)
+            return f"{name} {'pinned' if name in self._pinned else 'no longer pinned'}"
+        if kind == "table":
+            self.send({"kind": "table", "html": self.table().html()})
+            return "Table sent"
+        raise ValueError(f"KnobPanel: {kind!r} is not a message that it knows.")
+
+    def pin(self, name: str) -> None:
+        """Show a knob among the first, or no longer."""
+        name = knobs.resolve(name)
+        if name in self._pinned:
+            self._pinned.remove(name)
+        else:
+            self._pinned.append(name)
+        self.state = self._state()
+
+    def _say(self, message: dict[str, Any], name: str, *, ok: bool, text: str) -> None:
+        answer = {"kind": "answer", "id": message.get("id", 0), "name": name}
+        self.send({**answer, "ok": ok, "text": text})
+
+
+def latest(waiting: list[dict[str, Any] | None]) -> list[dict[str, Any] | None]:
+    """What is waiting, without changes that a later one of the same knob overtakes.
+
+    >>> latest([{"kind": "set", "name": "A", "text": "1"},
+    ...         {"kind": "set", "name": "A", "text": "2"}])
+    [{'kind': 'set', 'name': 'A', 'text': '2'}]
+    """
+    last = {
+        message["name"]: i
+        for i, message in enumerate(waiting)
+        if message and message.get("kind") == "set"
+    }
+    return [
+        message
+        for i, message in enumerate(waiting)
+        if not message or message.get("kind") != "set" or last[message["name"]] == i
+    ]
+
+
+def code(changed: dict[str, tuple[Any, Any]]) -> str:
+    """Python that turns knobs to these values for the length of a block.
+
+    >>> print(code({"MXNET_ENGINE_TYPE": ("ThreadedEnginePerDevice", "NaiveEngine")}))
+    with mx.knobs(MXNET_ENGINE_TYPE="NaiveEngine"):
+        ...
+    """
+    if not changed:
+        return "# No knob differs from its default."
+    settings = []
+    for name, (_, value) in changed.items():
+        words = ",".join(map(str, value)) if isinstance(value, tuple) else value
+        quoted = '"' + words.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        settings.append(f"{name}={quoted if isinstance(words, str) else repr(value)}")
+    if len(settings) == 1:
+        return f"with mx.knobs({settings[0]}):\n    ..."
+    inside = "".join(f"    {setting},\n" for setting in settings)
+    return f"with mx.knobs(\n{inside}):\n    ..."
+
+
+def describe(knob: Knob) -> dict[str, Any]:
+    """A declaration as the browser wants it: texts, numbers and lists only."""
+    return {
+        "name": knob.name,
+        "aliases": list(knob.aliases),
+        "type": knob.type,
+        "kind": knob.kind,
+        "default": knob.format(knob.default),
+        "default_text": knob.default_text,
+        "choices": list(knob.choices),
+        "low": knob.low,
+        "high": knob.high,
+        "unit": knob.unit,
+        "group": knob.group,
+        "scope": knob.scope,
+        "live": knob.live,
+        "planned_in": knob.planned_in,
+        "observable": knob.observable,
+        "meaning": knob.meaning,
+        "sources": list(knob.sources),
+    }
+
+
+ROW, TOP = 24, 40
+
+
+def draw(panel: KnobPanel, *, dark: bool, width: int) -> str:
+    """The first and the turned knobs as rows: name, value, default, when it acts."""
+    shown = [*panel.state["pinned"]]
+    shown += [name for name in panel.changed if name not in shown]
+    ink, muted, line, mark = (
+        palette.surface(name, dark=dark) for name in ("ink", "muted", "line", "mark")
+    )
+    words = repr(panel).split("(")[1].split(", turned")[0].removesuffix(")")
+    parts = [
+        svg.text(14, 21, "Knobs", ink, size=13, bold=True),
+        svg.text(66, 21, words, muted, size=11.5),
+    ]
+    for i, name in enumerate(shown):
+        knob = knobs.declared[name]
+        y = TOP + i * ROW
+        turned = name in panel.changed
+        parts.append(svg.line([(14, y), (width - 14, y)], line))
+        if turned:
+            parts.append(svg.dot(18, y + 12, mark))
+        value = knob.format(knobs.get(name)) or "(empty)"
+        parts.append(svg.text(28, y + 16, name, ink, bold=turned))
+        parts.append(svg.text(width * 0.46, y + 16, value, mark if turned else ink))
+        default = f"default {knob.default_text}"
+        parts.append(svg.text(width * 0.66, y + 16, default, muted))
+        acts = _ACTS[knob.scope] if knob.live else "planned"
+        parts.append(svg.text(width - 14, y + 16, acts, muted, anchor="end"))
+    height = TOP + len(shown) * ROW + 10
+    return svg.picture(width, height, parts, title=repr(panel), dark=dark)
+
+
+_ACTS = {"live": "next op", "bind": "next bind", "restart": "restarts its part"}

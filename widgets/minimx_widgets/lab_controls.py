@@ -1,0 +1,113 @@
+"""The controls of a lab: what to train, how, and the buttons.
+
+A control, not a picture: it holds the fields and sends commands. The lab decides.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anywidget
+import traitlets
+
+from minimx.errors import MXNetError
+from minimx_widgets import esm
+from minimx_widgets.base import STYLE
+
+
+@dataclass(frozen=True)
+class Field:
+    """One setting: its name, its label, what it means, and what may be chosen.
+
+    A field that `rebuilds` begins training afresh when it is changed.
+    """
+
+    name: str
+    label: str
+    meaning: str
+    choices: tuple[tuple[str, str], ...] = ()
+    rebuilds: bool = False
+
+    def as_message(self) -> dict[str, Any]:
+        """The field as the browser wants it."""
+        return {
+            "name": self.name,
+            "label": self.label,
+            "meaning": self.meaning,
+            "choices": [list(choice) for choice in self.choices] or None,
+            "rebuilds": self.rebuilds,
+        }
+
+
+class LabControls(anywidget.AnyWidget):
+    """Fields and buttons. `change(name, text)` and `command(word)` do what they ask.
+
+    Both are called in a thread of the controls, one after the other, so they may take
+    their time; errors of the family `MXNetError` and `ValueError` go back to the field.
+    """
+
+    _esm = esm.module("lab_controls")
+    _css = STYLE
+
+    run_id = traitlets.Unicode().tag(sync=True)
+    fields: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    settings = traitlets.Dict().tag(sync=True)
+    status = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        fields: list[Field],
+        *,
+        change: Callable[[str, str], None],
+        command: Callable[[str], None],
+        **settings: Any,
+    ) -> None:
+        self._change, self._command = change, command
+        self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._worker: threading.Thread | None = None
+        messages = [field.as_message() for field in fields]
+        super().__init__(fields=messages, **settings)
+        self.on_msg(self._hear)
+
+    def tell(self, status: dict[str, Any], *, keep: bool) -> None:
+        """Show how training goes. `keep` also stores it for pages opened later."""
+        if keep:
+            self.status = status
+        elif self._worker is not None:  # a browser is there
+            self.send({"kind": "status", "status": status})
+
+    def close(self) -> None:
+        """Take the controls away; their thread ends."""
+        worker, self._worker = self._worker, None
+        if worker is not None and worker.is_alive():
+            self._inbox.put(None)
+            if worker is not threading.current_thread():
+                worker.join(timeout=5)
+        super().close()
+
+    def _hear(self, _widget: Any, message: dict[str, Any], _buffers: Any) -> None:
+        self._inbox.put(message)
+        if self._worker is None or not self._worker.is_alive():
+            self._worker = threading.Thread(
+                target=self._work, name="minimx lab", daemon=True
+            )
+            self._worker.start()
+
+    def _work(self) -> None:
+        while (message := self._inbox.get()) is not None:
+            if message["kind"] == "command":
+                self._command(str(message["command"]))
+            elif message["kind"] == "set":
+                self._set(str(message["name"]), str(message["value"]))
+
+    def _set(self, name: str, text: str) -> None:
+        answer = {"kind": "answer", "name": name, "ok": True, "text": ""}
+        try:
+            self._change(name, text)
+        except (MXNetError, ValueError) as refused:
+            answer |= {"ok": False, "text": str(refused)}
+        self.send(answer)

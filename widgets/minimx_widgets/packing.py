@@ -1,0 +1,84 @@
+"""Columns for the browser: typed buffers, and a list of what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+# Table name -> column name -> values. A column's dtype must have a code below.
+Columns = Mapping[str, Mapping[str, Array]]
+
+_CODES = {
+    np.dtype("float64"): "f8",
+    np.dtype("float32"): "f4",
+    np.dtype("uint32"): "u4",
+    np.dtype("int32"): "i4",
+    np.dtype("uint16"): "u2",
+    np.dtype("uint8"): "u1",
+}
+
+
+def pack(tables: Columns) -> tuple[dict[str, list[list[str]]], list[memoryview]]:
+    """The layout of the tables, and one little-endian buffer per column in its order.
+
+    >>> layout, buffers = pack({"ops": {"t": np.zeros(2)}})
+    >>> layout, buffers[0].nbytes
+    ({'ops': [['t', 'f8']]}, 16)
+    """
+    layout, buffers = {}, []
+    for name, columns in tables.items():
+        layout[name] = [[c, _CODES[column.dtype]] for c, column in columns.items()]
+        for column in columns.values():
+            little = column.astype(column.dtype.newbyteorder("<"), copy=False)
+            buffers.append(np.ascontiguousarray(little).data.cast("B"))
+    return layout, buffers
+
+
+def join(parts: list[Columns]) -> dict[str, dict[str, Array]]:
+    """Tables one after the other, column by column."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {
+        name: {
+            column: np.concatenate([p[name][column] for p in parts if name in p])
+            for column in next(p[name] for p in parts if name in p)
+        }
+        for name in names
+    }
+
+
+def newest(tables: Columns, limit: int) -> tuple[Columns, int]:
+    """At most `limit` rows of each table, the newest; and how many were left out."""
+    lengths = {name: len(next(iter(table.values()))) for name, table in tables.items()}
+    skipped = sum(max(0, length - limit) for length in lengths.values())
+    if not skipped:
+        return tables, 0
+    kept = {
+        name: {column: values[-limit:] for column, values in table.items()}
+        for name, table in tables.items()
+    }
+    return kept, skipped
+
+
+class Coder:
+    """Numbers of a growing string table turned into codes of a fixed list of words.
+
+    >>> Coder(("RAW", "WAR")).codes(["x", "WAR", "RAW"], np.array([1, 2, 0]))
+    array([1, 0, 0], dtype=uint8)
+    """
+
+    def __init__(self, words: tuple[str, ...], other: int = 0) -> None:
+        self._number = {word: i for i, word in enumerate(words)}
+        self._other = other
+        self._codes = np.zeros(0, np.uint8)
+
+    def codes(self, strings: list[str], numbers: Array) -> npt.NDArray[np.uint8]:
+        """The code of each string number; `other` for words that are not listed."""
+        known = len(self._codes)
+        if known < len(strings):
+            fresh = [self._number.get(s, self._other) for s in strings[known:]]
+            self._codes = np.append(self._codes, np.array(fresh, np.uint8))
+        return self._codes[numbers]

@@ -1,0 +1,144 @@
+// What to train, how, and the buttons: train, pause, step, stop.
+
+import { button, el } from "./lib/dom.js";
+import { Frame } from "./lib/frame.js";
+
+const HELP =
+  "Choose what to train and press Train: it runs in the background, so notebook and knobs " +
+  "stay free. Learning rate, batch size and epochs act at the next step. A setting marked " +
+  "with ↺ rebuilds the network, so changing it starts training afresh.";
+/** @type {[string, string][]} */
+const KEYS = [
+  ["Space", "train, or pause and go on"],
+  ["N", "one step"],
+  ["S", "stop"],
+];
+const RUNNING = ["training", "evaluating"];
+
+class LabControls {
+  constructor({ model, el: host, signal }) {
+    this.model = model;
+    this.signal = signal;
+    this.fields = new Map();
+    this.frame = new Frame({
+      el: host, model, title: "minimx lab", name: "lab", help: HELP, keys: KEYS, signal, table: false,
+      onkey: (event) => this.key(event),
+    });
+    this.build();
+    model.on("change:settings", () => this.showSettings());
+    model.on("change:fields", () => this.buildFields());
+    model.on("change:status", () => this.showStatus(this.model.get("status")));
+    model.on("msg:custom", (message) => this.hear(message));
+    this.showSettings();
+    this.showStatus(model.get("status"));
+  }
+
+  build() {
+    const { signal } = this;
+    const press = (/** @type {string} */ command) => () => this.command(command);
+    this.train = button({ label: "Train", icon: "play", title: "Train (Space)", kind: "main", signal, onclick: press("train") });
+    this.pause = button({ label: "Pause", icon: "pause", title: "Pause, or go on (Space)", kind: "solid", signal, onclick: press("pause") });
+    this.step = button({ label: "Step", icon: "step", title: "One step, then pause (N)", kind: "solid", signal, onclick: press("step") });
+    this.stop = button({ label: "Stop", icon: "stop", title: "Stop and forget where training was (S)", kind: "solid", signal, onclick: press("stop") });
+    this.bar = el("div", { class: "mx-progress", role: "progressbar", "aria-label": "Progress", "aria-valuemin": "0", "aria-valuemax": "100" }, el("i"));
+    this.words = el("div", { class: "mx-progress-words", role: "status" });
+    this.form = el("div", { class: "mx-form" });
+    const names = { train: this.train, pause: this.pause, step: this.step, stop: this.stop };
+    for (const [name, node] of Object.entries(names)) node.dataset.command = name;
+    this.frame.picture.append(
+      el("div", { class: "mx-run" },
+        el("div", { class: "mx-buttons" }, this.train, this.pause, this.step, this.stop),
+        el("div", { class: "mx-run-state" }, this.bar, this.words)),
+      this.form,
+    );
+    this.buildFields();
+  }
+
+  buildFields() {
+    const { signal } = this;
+    this.fields.clear();
+    this.form.replaceChildren(...this.model.get("fields").map((field) => {
+      const id = `mx-${this.model.get("run_id")}-${field.name}`;
+      const input = field.choices
+        ? el("select", { id, class: "mx-select", signal, onchange: (event) => this.change(field.name, event.target.value) },
+          ...field.choices.map(([value, text]) => el("option", { value, text })))
+        : el("input", {
+          id, type: "text", class: "mx-entry", inputmode: "decimal", autocomplete: "off", spellcheck: "false", signal,
+          onchange: (event) => this.change(field.name, event.target.value),
+        });
+      const error = el("div", { class: "mx-field-error", role: "alert", hidden: true });
+      this.fields.set(field.name, { input, error });
+      return el("div", { class: "mx-field", title: field.meaning, data: { field: field.name } },
+        el("label", { for: id, text: field.label + (field.rebuilds ? " ↺" : "") }), input, error);
+    }));
+    this.showSettings();
+  }
+
+  showSettings() {
+    const settings = this.model.get("settings");
+    for (const [name, { input }] of this.fields) {
+      if (document.activeElement !== input || input.tagName === "SELECT") input.value = settings[name] ?? "";
+    }
+  }
+
+  showStatus(status) {
+    const running = RUNNING.includes(status.state);
+    const alive = running || status.state === "paused";
+    this.train.disabled = running;
+    this.train.lastChild.textContent = status.state === "paused" ? "Go on" : "Train";
+    this.pause.disabled = !running;
+    this.step.disabled = running;
+    this.stop.disabled = !alive;
+    const part = status.total ? Math.min(1, status.done / status.total) : 0;
+    this.bar.firstChild.style.width = `${(100 * part).toFixed(1)}%`;
+    this.bar.setAttribute("aria-valuenow", String(Math.round(100 * part)));
+    this.words.textContent = status.words;
+    this.words.dataset.state = status.state;
+    this.frame.setNumbers([["state", status.state]]);
+    this.frame.setNote(status.error, "error");
+    Object.assign(this.frame.root.dataset, { state: status.state, done: status.done, total: status.total });
+  }
+
+  hear(message) {
+    if (message.kind === "status") this.showStatus(message.status);
+    if (message.kind !== "answer") return;
+    const field = this.fields.get(message.name);
+    if (!field) return;
+    field.error.hidden = message.ok;
+    field.error.textContent = message.text;
+    field.input.setAttribute("aria-invalid", String(!message.ok));
+    if (!message.ok) field.input.value = this.model.get("settings")[message.name];
+  }
+
+  change(name, value) {
+    this.model.send({ kind: "set", name, value });
+  }
+
+  command(name) {
+    this.model.send({ kind: "command", command: name });
+  }
+
+  key(event) {
+    const press = event.key.toLowerCase();
+    if (press === " ") {
+      if (event.target.closest("button")) return false;
+      this.command(this.train.disabled ? "pause" : "train");
+    } else if (press === "n") this.command("step");
+    else if (press === "s") this.command("stop");
+    else return false;
+    return true;
+  }
+}
+
+export default {
+  /** @param {{model: any, el: HTMLElement}} options */
+  render({ model, el: host }) {
+    const ending = new AbortController();
+    new LabControls({ model, el: host, signal: ending.signal });
+    return () => {
+      for (const name of ["change:settings", "change:fields", "change:status", "msg:custom"]) model.off(name);
+      ending.abort();
+      host.replaceChildren();
+    };
+  },
+};

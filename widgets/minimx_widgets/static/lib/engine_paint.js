@@ -1,0 +1,175 @@
+// How the engine timeline is painted: lanes, boxes, shades, push ticks, arrows.
+
+import { KINDS, PUSHER, layOut } from "./engine_data.js";
+import { percent } from "./scale.js";
+
+export const LEFT = 132;
+
+/**
+ * The backgrounds and names of the lanes; idle time is what stays this colour.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {any} view
+ */
+export function paintLanes(ctx, { data, theme, width, laneY, laneHeight, shares, active }) {
+  ctx.textBaseline = "middle";
+  data.laneOrder.forEach((lane) => {
+    const y = laneY(lane);
+    ctx.fillStyle = theme.lane;
+    ctx.fillRect(LEFT, y, width - LEFT, laneHeight - 3);
+    const name = data.lanes[lane];
+    ctx.font = `11.5px ${theme.font}`;
+    ctx.textAlign = "left";
+    ctx.globalAlpha = active[lane] || name === PUSHER ? 1 : 0.5;
+    ctx.fillStyle = theme.ink;
+    ctx.fillText(clip(ctx, name, LEFT - 50), 2, y + (laneHeight - 3) / 2);
+    ctx.textAlign = "right";
+    ctx.fillStyle = theme.muted;
+    const share = name === PUSHER && !active[lane] ? "push" : percent(Math.min(1, shares[lane]));
+    ctx.fillText(share, LEFT - 8, y + (laneHeight - 3) / 2);
+    ctx.globalAlpha = 1;
+  });
+}
+
+/**
+ * The operations themselves; returns how many boxes and shades were painted.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {any} view
+ */
+export function paintOps(ctx, view) {
+  const { data, theme, width, laneY, laneHeight, palette, colourOf, xOf } = view;
+  const wide = Math.max(1, Math.floor(width - LEFT));
+  const { boxes, shade, tint } = layOut(data, {
+    from: (row) => xOf(row, "start") - LEFT,
+    to: (row) => xOf(row, "end") - LEFT,
+    width: wide, colour: colourOf, colours: palette.length,
+  });
+  const high = laneHeight - 3;
+  let shades = 0;
+  data.lanes.forEach((_, lane) => {
+    const y = laneY(lane);
+    for (let x = 0; x < wide; x += 1) {
+      const part = shade[lane * wide + x];
+      if (part === 0) continue;
+      ctx.globalAlpha = Math.min(1, 0.25 + 0.75 * part);
+      ctx.fillStyle = palette[tint[lane * wide + x]];
+      ctx.fillRect(LEFT + x, y, 1, high);
+      shades += 1;
+    }
+  });
+  ctx.globalAlpha = 1;
+  paintBoxes(ctx, boxes, view, high);
+  paintPushes(ctx, view, wide, theme);
+  return { boxes: boxes.length, shades };
+}
+
+function paintBoxes(ctx, boxes, { data, theme, width, laneY, colourOf, palette, xOf }, high) {
+  const { at } = data.ops;
+  ctx.font = `10.5px ${theme.font}`;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  for (const row of boxes) {
+    const x0 = Math.max(LEFT, xOf(row, "start"));
+    const x1 = Math.min(width, xOf(row, "end"));
+    const y = laneY(at.lane[row]);
+    ctx.fillStyle = palette[colourOf(row) % palette.length];
+    ctx.fillRect(x0, y, Math.max(1, x1 - x0 - (x1 - x0 > 4 ? 1 : 0)), high);
+    if (at.failed[row]) {
+      ctx.fillStyle = theme.alert;
+      ctx.fillRect(x0, y + high - 3, x1 - x0, 3);
+    }
+    if (x1 - x0 > 34) {
+      ctx.fillStyle = theme.paper;
+      ctx.fillText(clip(ctx, data.strings[at.name[row]] ?? "", x1 - x0 - 8), x0 + 4, y + high / 2 + 0.5);
+    }
+  }
+}
+
+/** A tick in the push lane for each push: dark where many fall on one pixel. */
+function paintPushes(ctx, { data, laneY, laneHeight, xOf, width, theme }, wide) {
+  const { at, n } = data.ops;
+  const many = new Uint16Array(wide);
+  for (let i = 0; i < n; i += 1) {
+    if (data.lanes[at.lane[i]] === PUSHER) continue;
+    const x = Math.floor(xOf(i, "push") - LEFT);
+    if (x >= 0 && x < wide) many[x] += 1;
+  }
+  ctx.fillStyle = theme.ink;
+  const y = laneY(0);
+  for (let x = 0; x < wide; x += 1) {
+    if (!many[x]) continue;
+    ctx.globalAlpha = Math.min(0.9, 0.3 + 0.1 * many[x]);
+    ctx.fillRect(LEFT + x, y + 3, 1, laneHeight - 9);
+  }
+  ctx.globalAlpha = 1;
+  return width;
+}
+
+/**
+ * The selected operation: a ring round it, arrows from what it waited for and to what
+ * waited for it, and a dotted line from the moment when it was pushed.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {any} view
+ */
+export function paintSelected(ctx, { data, row, arrows, laneY, laneHeight, xOf, theme, width }) {
+  const { at } = data.ops;
+  const high = laneHeight - 3;
+  const middle = (/** @type {number} */ i) => laneY(at.lane[i]) + high / 2;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(LEFT, 0, width - LEFT, 10_000);
+  ctx.clip();
+  const colour = [theme.accent, theme.category[1], theme.category[2]];
+  for (const { from, to, kind } of arrows) {
+    arrow(ctx, xOf(from, "end"), middle(from), xOf(to, "start"), middle(to), colour[kind]);
+    const other = from === row ? to : from;
+    ring(ctx, xOf(other, "start"), laneY(at.lane[other]), xOf(other, "end"), high, colour[kind], 1.5);
+  }
+  if (data.lanes[at.lane[row]] !== PUSHER) {
+    ctx.setLineDash([2, 3]);
+    ctx.strokeStyle = theme.ink;
+    ctx.lineWidth = 1.25;
+    ctx.beginPath();
+    ctx.moveTo(xOf(row, "push"), laneY(0) + high);
+    ctx.lineTo(xOf(row, "start"), laneY(at.lane[row]));
+    ctx.stroke();
+    ctx.setLineDash([]);
+  }
+  ring(ctx, xOf(row, "start"), laneY(at.lane[row]), xOf(row, "end"), high, theme.ink, 2.5);
+  ctx.restore();
+}
+
+function ring(ctx, x0, y, x1, high, colour, wide) {
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = wide;
+  ctx.strokeRect(x0 - 1, y - 0.5, Math.max(3, x1 - x0 + 1), high + 1);
+}
+
+function arrow(ctx, x0, y0, x1, y1, colour) {
+  const bend = Math.max(14, Math.abs(x1 - x0) / 3);
+  ctx.strokeStyle = colour;
+  ctx.fillStyle = colour;
+  ctx.lineWidth = 1.75;
+  ctx.beginPath();
+  ctx.moveTo(x0, y0);
+  ctx.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 5, y1);
+  ctx.stroke();
+  ctx.beginPath();
+  ctx.moveTo(x1, y1);
+  ctx.lineTo(x1 - 7, y1 - 4);
+  ctx.lineTo(x1 - 7, y1 + 4);
+  ctx.fill();
+}
+
+/** `text` cut to a width, with an ellipsis. @param {CanvasRenderingContext2D} ctx
+ * @param {string} text @param {number} room */
+function clip(ctx, text, room) {
+  if (ctx.measureText(text).width <= room) return text;
+  let keep = Math.max(1, Math.floor((text.length * room) / ctx.measureText(text).width) - 1);
+  while (keep > 1 && ctx.measureText(`${text.slice(0, keep)}…`).width > room) keep -= 1;
+  return keep > 1 ? `${text.slice(0, keep)}…` : "";
+}
+
+/** Kinds of dependency in words, for the tooltip. */
+export const KIND_WORDS = KINDS.map((kind, i) => [
+  kind, ["reads what the other wrote", "writes what the other had to read first", "writes what the other wrote first"][i],
+]);

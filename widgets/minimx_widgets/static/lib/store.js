@@ -1,0 +1,78 @@
+// What all views of one run share on this page: the selection and the visible time.
+
+const RUNS = Symbol.for("minimx.runs");
+
+/**
+ * The state that views of a run agree on. `range` is the visible time in nanoseconds,
+ * `follow` says that its right edge keeps up with the newest event.
+ */
+class Store extends EventTarget {
+  constructor() {
+    super();
+    this.op = 0;
+    this.now = 0;
+    this.follow = true;
+    this.span = 1e9;
+    /** @type {[number, number]} */
+    this.range = [0, 1e9];
+    /** @type {number | null} */
+    this.cursor = null;
+  }
+
+  /**
+   * Change something and tell the views which keys changed.
+   * @param {Partial<{op: number, follow: boolean, range: [number, number], cursor: number | null}>} patch
+   */
+  set(patch) {
+    const keys = Object.keys(patch).filter((key) => !same(this[key], patch[key]));
+    if (keys.length === 0) return;
+    Object.assign(this, patch);
+    if (patch.range) this.span = this.range[1] - this.range[0];
+    this.dispatchEvent(new CustomEvent("change", { detail: keys }));
+  }
+
+  /** The newest event known is at `time`: following views move on. @param {number} time */
+  advance(time) {
+    if (time <= this.now) return;
+    this.now = time;
+    if (this.follow) this.set({ range: [time - this.span, time] });
+  }
+
+  /** A new record begins: time starts again. */
+  restart() {
+    this.now = 0;
+    this.span = 1e9;
+    this.set({ op: 0, follow: true, range: [0, 1e9], cursor: null });
+  }
+}
+
+/** @param {any} a @param {any} b */
+function same(a, b) {
+  return Array.isArray(a) && Array.isArray(b) ? a[0] === b[0] && a[1] === b[1] : a === b;
+}
+
+/**
+ * The store of a run; views of the same run get the same one.
+ * @param {string} run
+ * @returns {Store}
+ */
+export function storeOf(run) {
+  const runs = (globalThis[RUNS] ??= new Map());
+  if (!runs.has(run)) runs.set(run, new Store());
+  return runs.get(run);
+}
+
+/**
+ * Zoom a range by `factor` about `centre`, or shift it by `share` of its width.
+ * @param {[number, number]} range @param {number} factor @param {number} centre
+ * @returns {[number, number]}
+ */
+export function zoomed(range, factor, centre) {
+  return [centre + (range[0] - centre) * factor, centre + (range[1] - centre) * factor];
+}
+
+/** @param {[number, number]} range @param {number} share @returns {[number, number]} */
+export function shifted(range, share) {
+  const by = (range[1] - range[0]) * share;
+  return [range[0] + by, range[1] + by];
+}

@@ -1,0 +1,483 @@
+// Live bytes over time, stacked by category, with peak, reserve and knob changes.
+
+import { el } from "./lib/dom.js";
+import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "./lib/axis.js";
+import { explore } from "./lib/explore.js";
+import { Frame, tipHead, tipRow } from "./lib/frame.js";
+import { liveView } from "./lib/live.js";
+import { CATEGORIES, EVENTS, MemoryData, columnsOf } from "./lib/memory_data.js";
+import { byteTicks, bytes, duration, roundUp } from "./lib/scale.js";
+import { Surface } from "./lib/surface.js";
+import { colours } from "./lib/theme.js";
+
+const LEFT = 64;
+const BELOW = 20;
+const PHASES = ["other", "data", "forward", "backward", "update", "evaluate"];
+const HELP =
+  "The bytes that live arrays hold, stacked by what they are for. The dashed line is the " +
+  "highest total so far. The thin line above is what the pool holds from the driver: " +
+  "reserved. Requested is what operators asked for, rounded what the pool handed out. " +
+  "Hover to see who owns what; click to pin; an operation selected in another view is marked.";
+/** @type {[string, string][]} */
+const KEYS = [
+  ...AXIS_KEYS,
+  ["← →", "previous, next pool event (pins it)"],
+  ["M", "requested → rounded → reserved"],
+  ["P", "go to the peak"],
+  ["Shift+drag", "measure a stretch: bytes and events in it"],
+  ["Esc", "let go of what is pinned"],
+  ["T", "table"],
+];
+
+class MemoryView {
+  constructor({ model, el: host, data, signal }) {
+    this.model = model;
+    this.data = data;
+    this.measure = model.get("measure");
+    this.device = "";
+    /** @type {number | null} an event number, pinned by click or arrow keys */
+    this.pinned = null;
+    /** @type {[number, number] | null} */
+    this.brushed = null;
+    this.axis = new Axis(
+      data.store,
+      () => [this.series?.gone ?? 0, (this.series?.gone ?? 0) + (this.series?.n ?? 1)],
+      () => this.series?.at.t[0] ?? 0,
+    );
+    this.axis.mode = model.get("axis");
+    this.frame = new Frame({
+      el: host, model, title: "Memory", name: "memory", help: HELP, keys: KEYS, signal,
+      onkey: (event) => this.key(event),
+      ontheme: () => this.retheme(),
+    });
+    this.addTools(signal);
+    this.surface = new Surface({
+      parent: this.frame.picture, height: model.get("height"), signal,
+      draw: (ctx, width, height) => this.draw(ctx, width, height),
+      overlay: (ctx, width, height) => this.drawOverlay(ctx, width, height),
+    });
+    explore({
+      surface: this.surface, axis: this.axis, left: LEFT, signal, focus: this.frame.root,
+      hover: (x, y) => this.hover(x, y),
+      leave: () => this.leave(),
+      click: (x) => this.click(x),
+      brush: (from, to) => { this.brushed = [from, to]; },
+      changed: () => this.redraw(),
+    });
+    data.store.addEventListener("change", () => this.redraw(), { signal });
+    this.retheme();
+  }
+
+  addTools(signal) {
+    this.devices = el("select", {
+      class: "mx-select", title: "Device", "aria-label": "Device", signal, hidden: true,
+      onchange: (event) => { this.device = event.target.value; this.pinned = null; this.redraw(); },
+    });
+    this.frame.addTool(this.devices);
+    this.measures = this.frame.addChoice(
+      "Bytes", ["requested", "rounded", "reserved"], this.measure, (value) => this.setMeasure(value),
+    );
+    this.axes = this.frame.addChoice(
+      "Axis", ["time", "events"], this.axis.mode, (value) => this.setAxis(value),
+    );
+  }
+
+  get series() {
+    return this.data.devices.get(this.device);
+  }
+
+  setMeasure(value) {
+    this.measure = value;
+    this.measures?.show(value);
+    this.redraw();
+  }
+
+  setAxis(value) {
+    this.axis.mode = value;
+    this.axes?.show(value);
+    this.brushed = null;
+    this.redraw();
+  }
+
+  retheme() {
+    if (!this.surface) return;
+    this.theme = colours(this.frame.root);
+    this.redraw();
+  }
+
+  /** New rows arrived. @param {() => void} [painted] */
+  update(painted) {
+    this.chooseDevice();
+    this.surface.invalidate(painted);
+  }
+
+  redraw() {
+    this.surface.invalidate();
+  }
+
+  chooseDevice() {
+    const names = [...this.data.devices.keys()].sort();
+    if (names.join() !== this.devices.dataset.names) {
+      this.devices.dataset.names = names.join();
+      this.devices.replaceChildren(...names.map((name) => el("option", { text: name })));
+      this.devices.hidden = names.length < 2;
+    }
+    if (!this.data.devices.has(this.device)) {
+      const wanted = this.model.get("device");
+      this.device = names.includes(wanted) ? wanted : (busiest(this.data.devices) ?? "");
+    }
+    this.devices.value = this.device;
+  }
+
+  key(event) {
+    const press = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const order = ["requested", "rounded", "reserved"];
+    if (press === "m") this.setMeasure(order[(order.indexOf(this.measure) + 1) % 3]);
+    else if (press === "e") this.setAxis(this.axis.mode === "time" ? "events" : "time");
+    else if (press === "p") this.goToPeak();
+    else if (press === "ArrowLeft" || press === "ArrowRight") this.walk(press === "ArrowLeft" ? -1 : 1);
+    else if (press === "Escape") { this.pinned = null; this.brushed = null; this.frame.hideTip(); }
+    else if (!this.axis.key(press)) return false;
+    this.redraw();
+    return true;
+  }
+
+  goToPeak() {
+    if (!this.series) return;
+    const { t } = this.series.peak[this.measure];
+    const row = this.series.rowAt("time", t);
+    if (row < 0) return;
+    this.pinned = row + this.series.gone;
+    const centre = this.axis.mode === "time" ? t : this.pinned;
+    const half = (this.axis.range[1] - this.axis.range[0]) / 2;
+    this.axis.show([centre - half, centre + half]);
+    this.showRow(row);
+  }
+
+  walk(by) {
+    const { series } = this;
+    if (!series?.n) return;
+    const now = this.pinned === null ? series.rowAt(this.axis.mode, this.axis.range[1]) : this.pinned - series.gone + by;
+    const row = Math.min(series.n - 1, Math.max(0, now));
+    this.pinned = row + series.gone;
+    const place = this.axis.mode === "time" ? series.at.t[row] : this.pinned;
+    const [low, high] = this.axis.range;
+    if (place < low || place > high) this.axis.show([place - (high - low) / 2, place + (high - low) / 2]);
+    this.showRow(row);
+  }
+
+  valueAt(x) {
+    const [low, high] = this.axis.range;
+    return low + ((x - LEFT) / (this.surface.width - LEFT)) * (high - low);
+  }
+
+  xOf(value) {
+    const [low, high] = this.axis.range;
+    return LEFT + ((value - low) / (high - low)) * (this.surface.width - LEFT);
+  }
+
+  hover(x, y) {
+    const { series } = this;
+    if (!series?.n || x < LEFT) return this.leave();
+    const value = this.valueAt(x);
+    if (this.axis.mode === "time") this.data.store.set({ cursor: value });
+    const mark = this.markNear(x, y);
+    if (mark) return this.frame.showTip(x, y, [tipHead("Knob turned", this.theme.mark), tipRow(mark.name, `${mark.old} → ${mark.new}`)]);
+    const row = series.rowAt(this.axis.mode, value);
+    if (row < 0) return this.frame.hideTip();
+    this.frame.showTip(x, y, this.describe(row));
+  }
+
+  markNear(x, y) {
+    if (y > 40) return null;
+    return this.marksInView().find((mark) => Math.abs(mark.x - x) < 6)?.mark ?? null;
+  }
+
+  leave() {
+    this.data.store.set({ cursor: null });
+    if (this.pinned === null) this.frame.hideTip();
+  }
+
+  click(x) {
+    const row = this.series?.rowAt(this.axis.mode, this.valueAt(x)) ?? -1;
+    const same = row >= 0 && this.pinned === row + (this.series?.gone ?? 0);
+    this.pinned = row < 0 || same ? null : row + this.series.gone;
+    this.brushed = null;
+    if (this.pinned !== null) {
+      this.showRow(row);
+      const op = this.series.at.op[row];
+      if (op) {
+        this.data.store.set({ op });
+        this.model.send({ kind: "select", op });
+      }
+    } else this.frame.hideTip();
+    this.redraw();
+  }
+
+  showRow(row) {
+    const place = this.axis.mode === "time" ? this.series.at.t[row] : row + this.series.gone;
+    this.frame.showTip(this.xOf(place), 8, this.describe(row));
+  }
+
+  /** What the tooltip says about a pool event and the bytes after it. */
+  describe(row) {
+    const { series, data } = this;
+    const at = series.at;
+    const stack = series.stack(this.measure, row);
+    const total = stack.reduce((a, b) => a + b, 0);
+    const who = data.strings[at.owner[row]] || "unknown";
+    const layer = data.strings[at.layer[row]];
+    const size = bytes(Math.abs(at.delta[row]));
+    const lines = [
+      tipHead(`${EVENTS[at.event[row]]} ${size} · ${who}`, this.theme.category[at.category[row]]),
+      tipRow("layer", layer || "none"),
+      tipRow("phase", PHASES[at.phase[row]]),
+      tipRow("at", `${duration(at.t[row])}, event #${row + series.gone}`),
+      tipRow("total", `${bytes(total)} of ${bytes(at.reserved[row])} reserved`),
+    ];
+    stack.map((size, i) => [size, i]).filter(([size]) => size > 0)
+      .sort((a, b) => b[0] - a[0]).slice(0, 5)
+      .forEach(([size, i]) => lines.push(tipRow(CATEGORIES[i], bytes(size))));
+    return lines;
+  }
+
+  marksInView() {
+    const { series } = this;
+    return this.data.marks.map((mark) => {
+      const value = this.axis.mode === "time" ? mark.t : (series ? series.rowAt("time", mark.t) + series.gone + 1 : 0);
+      return { x: this.xOf(value), text: markText(mark), mark };
+    });
+  }
+
+  draw(ctx, width, height) {
+    const { series, theme } = this;
+    const bottom = height - BELOW;
+    const wide = Math.max(1, Math.floor(width - LEFT));
+    this.tell();
+    if (!series?.n) {
+      ctx.fillStyle = theme.muted;
+      ctx.font = `12px ${theme.font}`;
+      ctx.textAlign = "center";
+      ctx.fillText("No pool events yet. Train, or run something while the record is on.", width / 2, height / 2);
+      return;
+    }
+    const picks = columnsOf(series, { mode: this.axis.mode, range: this.axis.range, width: wide, measure: this.measure });
+    const { layers, tops, reserve } = this.pile(picks, wide);
+    const high = roundUp(Math.max(1024, ...reserve, ...tops[tops.length - 1]) * 1.04);
+    const y = (/** @type {number} */ value) => bottom - (value / high) * (bottom - 18);
+    this.drawScale(ctx, high, y, width);
+    drawAxis(ctx, { axis: this.axis, left: LEFT, right: width, top: 18, bottom, theme });
+    layers.forEach((category, k) => {
+      band(ctx, { low: k ? tops[k - 1] : null, high: tops[k], y, left: LEFT, fill: theme.category[category] });
+    });
+    if (this.measure === "reserved") cached(ctx, { low: tops[tops.length - 1], high: reserve, y, theme });
+    outline(ctx, reserve, y, theme);
+    this.drawPeak(ctx, series.peak[this.measure], y, high, width);
+    drawMarks(ctx, { marks: this.marksInView(), left: LEFT, right: width, top: 1, bottom, theme });
+  }
+
+  /** Stack the categories that occur: their tops per pixel, and the reserve. */
+  pile(picks, wide) {
+    const { series } = this;
+    const kind = this.measure === "requested" ? "requested" : "rounded";
+    const layers = CATEGORIES.map((_, i) => i).filter((c) => {
+      const column = series.at[`${kind}${c}`];
+      return picks.some((row) => row >= 0 && column[row] > 0);
+    });
+    const tops = [];
+    let below = new Float64Array(wide);
+    for (const c of layers) {
+      const column = series.at[`${kind}${c}`];
+      const top = new Float64Array(wide);
+      for (let x = 0; x < wide; x += 1) top[x] = below[x] + (picks[x] < 0 ? 0 : column[picks[x]]);
+      tops.push(top);
+      below = top;
+    }
+    if (tops.length === 0) tops.push(below);
+    const reserve = Float64Array.from(picks, (row) => (row < 0 ? 0 : series.at.reserved[row]));
+    return { layers, tops, reserve };
+  }
+
+  drawScale(ctx, high, y, width) {
+    const { theme } = this;
+    ctx.font = `11px ${theme.font}`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "middle";
+    for (const value of byteTicks(high, 5)) {
+      ctx.fillStyle = theme.muted;
+      if (y(value) > 10) ctx.fillText(bytes(value), LEFT - 8, y(value));
+      ctx.strokeStyle = theme.line;
+      ctx.lineWidth = 1;
+      ctx.beginPath();
+      ctx.moveTo(LEFT, Math.round(y(value)) + 0.5);
+      ctx.lineTo(width, Math.round(y(value)) + 0.5);
+      ctx.stroke();
+    }
+  }
+
+  drawPeak(ctx, peak, y, high, width) {
+    const { theme } = this;
+    if (peak.bytes <= 0 || peak.bytes > high) return;
+    const at = Math.round(y(peak.bytes)) + 0.5;
+    ctx.strokeStyle = theme.alert;
+    ctx.setLineDash([6, 4]);
+    ctx.beginPath();
+    ctx.moveTo(LEFT, at);
+    ctx.lineTo(width, at);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    ctx.font = `11px ${theme.font}`;
+    const text = `peak ${bytes(peak.bytes)}`;
+    const wide = ctx.measureText(text).width + 8;
+    ctx.fillStyle = theme.paper;
+    ctx.globalAlpha = 0.85;
+    ctx.fillRect(width - wide - 4, at + 2, wide, 15);
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = theme.alert;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "top";
+    ctx.fillText(text, width - 8, at + 3.5);
+  }
+
+  drawOverlay(ctx, width, height) {
+    const { series, theme } = this;
+    const bottom = height - BELOW;
+    const line = (/** @type {number} */ x, /** @type {string} */ colour) => {
+      if (x < LEFT || x > width) return;
+      ctx.strokeStyle = colour;
+      ctx.lineWidth = 1;
+      ctx.beginPath();
+      ctx.moveTo(Math.round(x) + 0.5, 0);
+      ctx.lineTo(Math.round(x) + 0.5, bottom);
+      ctx.stroke();
+    };
+    const { cursor, op } = this.data.store;
+    if (cursor !== null && this.axis.mode === "time") line(this.xOf(cursor), theme.muted);
+    if (!series?.n) return;
+    if (op) this.drawSelected(ctx, op, bottom, width);
+    if (this.pinned !== null) {
+      const row = this.pinned - series.gone;
+      line(this.xOf(this.axis.mode === "time" ? series.at.t[row] : this.pinned), theme.accent);
+    }
+    if (this.brushed) this.drawBrush(ctx, bottom);
+  }
+
+  /** Mark the pool events of the operation that is selected in some view. */
+  drawSelected(ctx, op, bottom, width) {
+    const { at, n, gone } = this.series;
+    ctx.fillStyle = this.theme.accent;
+    for (let i = 0; i < n; i += 1) {
+      if (at.op[i] !== op) continue;
+      const x = this.xOf(this.axis.mode === "time" ? at.t[i] : i + gone);
+      if (x < LEFT || x > width) continue;
+      ctx.globalAlpha = 0.25;
+      ctx.fillRect(x - 2, 0, 4, bottom);
+      ctx.globalAlpha = 1;
+      ctx.beginPath();
+      ctx.moveTo(x, bottom);
+      ctx.lineTo(x - 5, bottom + 7);
+      ctx.lineTo(x + 5, bottom + 7);
+      ctx.fill();
+    }
+  }
+
+  drawBrush(ctx, bottom) {
+    const [from, to] = this.brushed;
+    const left = Math.max(LEFT, this.xOf(from));
+    ctx.fillStyle = this.theme.accent;
+    ctx.globalAlpha = 0.16;
+    ctx.fillRect(left, 0, this.xOf(to) - left, bottom);
+    ctx.globalAlpha = 1;
+    this.frame.showTip(this.xOf(to), 10, this.sumUp(from, to));
+  }
+
+  /** The events and bytes between two positions of the axis. */
+  sumUp(from, to) {
+    const { series } = this;
+    const first = series.rowAt(this.axis.mode, from) + 1;
+    const last = series.rowAt(this.axis.mode, to);
+    const sums = { taken: 0, given: 0, alloc: 0, hit: 0, free: 0, flush: 0, oom: 0, most: 0 };
+    for (let i = first; i <= last; i += 1) {
+      const kind = EVENTS[series.at.event[i]];
+      sums[kind] += 1;
+      if (series.at.delta[i] > 0) sums.taken += series.at.delta[i];
+      else sums.given -= series.at.delta[i];
+      sums.most = Math.max(sums.most, series.stack(this.measure, i).reduce((a, b) => a + b, 0));
+    }
+    const reuse = sums.alloc + sums.hit ? sums.hit / (sums.alloc + sums.hit) : 0;
+    return [
+      tipHead(this.axis.mode === "time" ? duration(to - from) : `${last - first + 1} events`, this.theme.accent),
+      tipRow("requested", bytes(sums.taken)),
+      tipRow("freed", bytes(sums.given)),
+      tipRow("from driver", `${sums.alloc}`),
+      tipRow("reused", `${sums.hit} (${Math.round(100 * reuse)} %)`),
+      tipRow("highest", bytes(sums.most)),
+    ];
+  }
+
+  /** Numbers in the head, in the legend, and for tests in data attributes. */
+  tell() {
+    const { series, theme } = this;
+    if (!series) return;
+    const measured = this.measure === "reserved" ? "rounded" : this.measure;
+    const reuse = series.counts.hit / Math.max(1, series.counts.hit + series.counts.alloc);
+    this.frame.setNumbers([
+      ["peak", bytes(series.peak[this.measure].bytes)],
+      ["now", bytes(series.total(measured))],
+      ["reserved", bytes(series.live.reserved)],
+      ["reuse", `${Math.round(100 * reuse)} %`],
+    ]);
+    this.frame.setLegend([
+      ...CATEGORIES.map((name, i) => [name, theme.category[i]]).filter((_, i) => series.live[measured][i] > 0 || series.at[`${measured}${i}`].subarray(0, series.n).some((v) => v > 0)),
+      ["reserved", theme.ink, "line"], ["peak", theme.alert, "dash"], ["knob turned", theme.mark, "dash"],
+    ]);
+    Object.assign(this.frame.root.dataset, {
+      device: this.device, measure: this.measure, axis: this.axis.mode,
+      reserved: series.live.reserved, peak: series.peak[this.measure].bytes,
+      events: series.n + series.gone, marks: this.data.marks.length, selected: this.data.store.op,
+    });
+  }
+}
+
+/** @param {Map<string, any>} devices */
+function busiest(devices) {
+  return [...devices].sort((a, b) => b[1].n - a[1].n)[0]?.[0];
+}
+
+/** Fill between two step lines. */
+function band(ctx, { low, high, y, left, fill }) {
+  ctx.fillStyle = fill;
+  ctx.beginPath();
+  const n = high.length;
+  ctx.moveTo(left, y(low ? low[0] : 0));
+  for (let x = 0; x < n; x += 1) {
+    ctx.lineTo(left + x, y(high[x]));
+    ctx.lineTo(left + x + 1, y(high[x]));
+  }
+  for (let x = n - 1; x >= 0; x -= 1) {
+    ctx.lineTo(left + x + 1, y(low ? low[x] : 0));
+    ctx.lineTo(left + x, y(low ? low[x] : 0));
+  }
+  ctx.fill();
+}
+
+/** The part of the reserve that nobody uses, hatched. */
+function cached(ctx, { low, high, y, theme }) {
+  ctx.save();
+  ctx.globalAlpha = 0.14;
+  band(ctx, { low, high, y, left: LEFT, fill: theme.ink });
+  ctx.restore();
+}
+
+function outline(ctx, line, y, theme) {
+  ctx.strokeStyle = theme.ink;
+  ctx.lineWidth = 1.25;
+  ctx.beginPath();
+  line.forEach((value, x) => {
+    ctx.lineTo(LEFT + x, y(value));
+    ctx.lineTo(LEFT + x + 1, y(value));
+  });
+  ctx.stroke();
+}
+
+export default liveView(MemoryData, MemoryView);
