@@ -20,8 +20,9 @@ import pytest
 
 from minimx import autograd, context, engine, events, nd, storage
 from minimx.device import Device, cpu, cpu_pinned, gpu
-from minimx.gluon import Parameter, Trainer, nn
+from minimx.gluon import Parameter, Trainer
 from minimx.gluon import utils as gluon_utils
+from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
 
@@ -182,25 +183,18 @@ def test_the_bulk_size_is_how_many_operations_a_backward_pass_joins(
 
 
 @proves("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD")
-def test_the_forward_bulk_size_is_how_many_operations_a_hybrid_block_joins() -> None:
-    net = nn.HybridSequential()
-    for _ in range(12):
-        net.add(nn.Activation("tanh"))
-    net.hybridize()
+def test_the_forward_bulk_size_is_how_many_operations_a_bulk_block_joins() -> None:
     x = nd.ones((4,))
 
     def forward() -> None:
-        with autograd.record():
-            net(x)
+        with engine.bulk():
+            for _ in range(12):
+                nd.sin(x)
 
-    name = "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD"
-    before, during = turned(lambda: bulks(forward), **{name: 3})
-    assert (before, during) == (1, 4)
-    assert turned(lambda: bulks(forward), **{name: 0}) == (1, 0)
-    assert turned(lambda: bulks(forward), MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN=6) == (
-        1,
-        2,
-    )
+    name = "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN"
+    assert turned(lambda: bulks(forward), **{f"{name}_FWD": 3}) == (1, 4)
+    assert turned(lambda: bulks(forward), **{f"{name}_FWD": 0}) == (1, 0)
+    assert turned(lambda: bulks(forward), **{name: 6}) == (1, 2)
 
 
 # The pools
@@ -342,6 +336,27 @@ def test_the_aggregation_size_is_how_many_weights_one_update_changes() -> None:
 
 
 # Files and addresses
+
+
+def write_digits(home: pathlib.Path, count: int) -> pathlib.Path:
+    """Test files of MNIST with `count` black images, where a user would put them."""
+    folder = home / "datasets" / "mnist"
+    folder.mkdir(parents=True)
+    for name, kind, shape in (
+        ("t10k-images-idx3-ubyte", 3, (count, 28, 28)),
+        ("t10k-labels-idx1-ubyte", 1, (count,)),
+    ):
+        head = bytes([0, 0, 8, kind]) + np.array(shape, ">i4").tobytes()
+        (folder / name).write_bytes(head + bytes(int(np.prod(shape))))
+    return home
+
+
+@proves("MXNET_HOME")
+def test_the_home_is_where_data_sets_look_first(tmp_path: pathlib.Path) -> None:
+    here, there = (write_digits(tmp_path / str(n), n) for n in (3, 5))
+    with knobs(MXNET_HOME=here):
+        seen = turned(lambda: len(vision.MNIST(train=False)), MXNET_HOME=there)
+    assert seen == (3, 5)
 
 
 @proves("MXNET_GLUON_REPO")

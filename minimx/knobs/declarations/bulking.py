@@ -67,11 +67,12 @@ KNOBS = (
         status="live",
         meaning=(
             "The most operations that are joined into one in the forward pass while "
-            "training. Unless set, it is `MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN`. A "
-            "hybridized block joins its operations by this number; other code is "
-            "joined only inside `minimx.engine.bulk(n)`."
+            "training. Unless set, it is `MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN`. In "
+            "MXNet it acts on graphs alone. Here it will as well, and until there are "
+            "graphs it is the number that `minimx.engine.bulk()` takes when it is "
+            "given none; a forward pass outside such a block joins nothing."
         ),
-        observable=("How many operations a hybridized block pushes to the engine."),
+        observable="How many operations a `minimx.engine.bulk()` block pushes.",
     ),
     declare(
         name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
