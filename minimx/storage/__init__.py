@@ -23,7 +23,7 @@ from minimx.errors import KnobError
 from minimx.knobs import knobs
 from minimx.storage.policy import BYPASS, PREFIXES, Policy, from_knobs, knob_names
 from minimx.storage.pool import Block, Pool
-from minimx.storage.report import largest_owners
+from minimx.storage.report import largest_owners, who
 from minimx.storage.stats import Stats, human
 
 __all__ = [
@@ -75,7 +75,7 @@ def summary() -> str:
     for pool in pools():
         lines.append(pool.stats().line())
         for owner, nbytes, blocks in largest_owners(pool.lent()):
-            lines.append(f"  {human(nbytes):>9} in {blocks:,} blocks: {owner}")
+            lines.append(f"  {human(nbytes):>9} {who(owner, blocks)}")
     return "\n".join(lines) or "No device was asked for memory yet."
 
 

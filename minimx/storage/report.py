@@ -49,12 +49,13 @@ def out_of_memory(
     owners = largest_owners(blocks)
     if owners:
         lines.append("The largest owners:")
-        lines += [f"  {human(n):>9} {_name(owner, k)}" for owner, n, k in owners]
+        lines += [f"  {human(n):>9} {who(owner, k)}" for owner, n, k in owners]
     lines.append(_advice(driver, policy, nbytes, size, blocks))
     return OutOfMemory("\n".join(lines))
 
 
-def _name(owner: Owner, blocks: int) -> str:
+def who(owner: Owner, blocks: int) -> str:
+    """An owner and how many blocks it has, in words."""
     where = f" in {owner.layer}" if owner.layer else ""
     many = f"{blocks} blocks" if blocks > 1 else "1 block"
     return f"{owner.op or 'unknown'}{where} ({owner.category}, {owner.phase}), {many}"

@@ -66,10 +66,9 @@ class Stats:
     def line(self) -> str:
         """One line for people."""
         return (
-            f"{self.device} {self.pool}: {self.n_live:,} blocks live, "
-            f"{human(self.live_requested)} requested in {human(self.live_rounded)}, "
-            f"{human(self.cached)} idle; {self.n_malloc:,} from the device, "
-            f"{self.n_hit:,} used again ({self.hit_rate:.0%}), {self.n_flush:,} "
-            f"flushes; peak {human(self.peak_requested)}, reserved "
-            f"{human(self.peak_reserved)}"
+            f"{self.device} {self.pool}: live {human(self.live_requested)} in "
+            f"{human(self.live_rounded)} (blocks: {self.n_live:,}), idle "
+            f"{human(self.cached)}; from the device {self.n_malloc:,}, used again "
+            f"{self.n_hit:,} ({self.hit_rate:.0%}), flushes {self.n_flush:,}; peak "
+            f"{human(self.peak_requested)}, reserved {human(self.peak_reserved)}"
         )

@@ -119,7 +119,7 @@ def test_the_driver_counts_idle_blocks_as_used() -> None:
 def test_a_summary_for_people() -> None:
     block = pool_for(gpu()).alloc(3 * MIB)
     text = storage.summary()
-    assert "gpu(0) Naive: 1 blocks live, 3 MiB requested in 4 MiB" in text
+    assert "gpu(0) Naive: live 3 MiB in 4 MiB (blocks: 1), idle" in text
     storage.reset_peaks(gpu())
     assert stats(gpu()).peak_requested == 3 * MIB
     block.free()
