@@ -58,21 +58,19 @@ KNOBS = (
     ),
     declare(
         name="MXNET_ENFORCE_DETERMINISM",
-        sources=(
-            "env-vars-1.x.md:247",
-            "env-vars-2.0.md:402",
-        ),
+        sources=("env-vars-1.x.md:247", "env-vars-2.0.md:402"),
         type="bool",
         default=False,
-        status="live",
+        planned_in="convolution tuner",
         meaning=(
-            "Use only algorithms that give the same bits every time. Kernels that add "
-            "in an order which depends on the number of threads or on timing are "
-            "replaced by ones with a fixed order, and an operator that has no such "
-            "kernel refuses to run. MXNet asks it only for cuDNN convolutions and for "
-            "max pooling; it does not touch random seeds there or here."
+            "Use only algorithms that give the same bits every time, and refuse to run "
+            "where there is none. MXNet asks it for cuDNN convolutions and for max "
+            "pooling; random seeds are not its business. Every kernel of minimx cuts "
+            "its work by shape and adds in a fixed order, whatever the number of "
+            "threads, so there is nothing to forbid yet. The tuner will ask it before "
+            "it takes an algorithm that is faster because it gives that up."
         ),
-        observable="The bits of a large sum for different numbers of threads.",
+        observable="The algorithms that the tuner may choose from.",
     ),
     fusion(
         name="MXNET_USE_FUSION",
