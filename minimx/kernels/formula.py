@@ -21,13 +21,15 @@ from minimx.errors import OperatorError
 
 #: The functions a formula may call, and how many arguments each takes.
 FUNCTIONS: dict[str, int] = {
-    **dict.fromkeys("exp expm1 log log1p log2 log10 sqrt cbrt".split(), 1),
-    **dict.fromkeys("sin cos tan arcsin arccos arctan".split(), 1),
-    **dict.fromkeys("sinh cosh tanh arcsinh arccosh arctanh".split(), 1),
-    **dict.fromkeys("gamma gammaln digamma erf erfinv".split(), 1),
-    **dict.fromkeys("abs sign floor ceil trunc rint round".split(), 1),
-    **dict.fromkeys("isnan isinf isfinite".split(), 1),
-    **dict.fromkeys("maximum minimum div mod power hypot".split(), 2),
+    **dict.fromkeys(
+        ["exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "cbrt"], 1
+    ),
+    **dict.fromkeys(["sin", "cos", "tan", "arcsin", "arccos", "arctan"], 1),
+    **dict.fromkeys(["sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"], 1),
+    **dict.fromkeys(["gamma", "gammaln", "digamma", "erf", "erfinv"], 1),
+    **dict.fromkeys(["abs", "sign", "floor", "ceil", "trunc", "rint", "round"], 1),
+    **dict.fromkeys(["isnan", "isinf", "isfinite"], 1),
+    **dict.fromkeys(["maximum", "minimum", "div", "mod", "power", "hypot"], 2),
     "where": 3,
 }
 

@@ -23,7 +23,7 @@ from numba.extending import overload
 from minimx.kernels import threads
 from minimx.kernels.native import bits, select, unbits
 
-_OPTIONS = {"error_model": "numpy", "forceinline": True}
+_OPTIONS: Any = {"error_model": "numpy", "forceinline": True}
 _inline = threads.jit(forceinline=True)
 _LN2 = Decimal("0.693147180559945309417232121458176568075500134360255254")
 
@@ -53,9 +53,7 @@ class _Format:
         self.exp_terms = tuple(
             real(1 / math.factorial(n)) for n in range(7 if single else 13, 1, -1)
         )
-        self.log_terms = tuple(
-            real(2 / n) for n in range(11 if single else 23, 1, -2)
-        )
+        self.log_terms = tuple(real(2 / n) for n in range(11 if single else 23, 1, -2))
 
 
 _FORMATS = {np.float32: _Format(np.float32), np.float64: _Format(np.float64)}
@@ -86,7 +84,7 @@ def _stub(name: str, inputs: str = "x") -> Callable[..., Any]:
     return found
 
 
-def _horner(terms: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _horner(terms: tuple[Any, ...]) -> Any:
     """The polynomial with these coefficients, highest power first, written out."""
     names = {f"c{n}": term for n, term in enumerate(terms)}
     text = "c0"
@@ -97,7 +95,7 @@ def _horner(terms: tuple[Any, ...]) -> Callable[[Any], Any]:
     return threads.jit(forceinline=True, cache=False)(polynomial)
 
 
-# -- exp and its relatives -----------------------------------------------------------
+# -- exp and its relatives -------------------------------------------------------------
 #
 # exp(x) = 2**k exp(r), where k = round(x / ln 2) leaves |r| < ln 2 / 2, small enough
 # for the series 1 + r + r*r/2 + ...; 2**k is a number made by writing its exponent.
@@ -113,7 +111,7 @@ def _make_exp_parts(form: _Format) -> Callable[..., Any]:
     per_ln2, high, low = form.per_ln2, form.ln2_high, form.ln2_low
 
     def parts(x):  # type: ignore[no-untyped-def]
-        """k and exp(r) - 1."""
+        """K and exp(r) - 1."""
         shifted = x * per_ln2 + magic
         whole = shifted - magic
         r = (x - whole * high) - whole * low
@@ -126,7 +124,7 @@ def _make_power2(form: _Format) -> Callable[..., Any]:
     word, bias, nmant = form.word, form.bias, form.nmant
 
     def power2(x, k):  # type: ignore[no-untyped-def]
-        """x * 2**k in two steps, as one might leave the range of exponents."""
+        """X * 2**k in two steps, as one might leave the range of exponents."""
         half = k >> word(1)
         rest = word(k - half)
         first = unbits(word(word(half + bias) << nmant))
@@ -215,8 +213,7 @@ def _make_log(form: _Format) -> Callable[..., Any]:
         more = s * (half_square + s * s * series(s * s)) + power * low
         out = power * high - ((half_square - more) - f)
         out = select(x == infinity, x, out)
-        out = select(x > zero, out, select(x == zero, -infinity, real(np.nan)))
-        return out
+        return select(x > zero, out, select(x == zero, -infinity, real(np.nan)))
 
     return log
 
@@ -233,10 +230,10 @@ def _make_log1p(form: _Format) -> Callable[..., Any]:
     return log1p
 
 
-# -- the C library's and NumPy's ---------------------------------------------------------
+# -- the C library's and NumPy's -------------------------------------------------------
 
 
-def _same(function: Callable[..., Any]) -> Callable[[Any], Any]:
+def _same(function: Callable[..., Any]) -> Any:
     def call(x):  # type: ignore[no-untyped-def]
         return function(x)
 
@@ -282,7 +279,7 @@ def minimum(a: Any, b: Any) -> Any:
 
 @_inline
 def power(a: Any, b: Any) -> Any:
-    """a ** b."""
+    """A ** b."""
     return a**b
 
 
@@ -322,7 +319,7 @@ def _mod(a: Any, b: Any) -> Any:
     return of_reals if isinstance(a, types.Float) else of_integers
 
 
-# -- what neither library has ------------------------------------------------------------
+# -- what neither library has ----------------------------------------------------------
 
 
 @threads.jit()

@@ -18,15 +18,26 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import prange, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import prange
+from numba import types as numba_types
+from numba.core import cgutils as numba_cgutils
+from numba.extending import intrinsic as numba_intrinsic
 
 from minimx.kernels import threads
 
 threads.pin()
 
+# numba does not say what its builders of types and code return.
+types: Any = numba_types
+cgutils: Any = numba_cgutils
+
 KERNEL = types.void(types.CPointer(types.intp), types.CPointer(types.intp), types.intp)
+
+
+def intrinsic(function: Any) -> Any:
+    """Declare a function by the instructions that it becomes."""
+    return numba_intrinsic(function)
+
 
 # Loads promise not to meet the stores, although an output may be written right over an
 # input: element i is read before it is written and never again, so the promise holds
@@ -148,7 +159,7 @@ def call(typing: Any, kernel: Any, args: Any, steps: Any, n: Any) -> Any:
     return signature, emit
 
 
-# -- launchers for small arrays: typed, serial, holding the GIL ----------------------
+# -- launchers for small arrays: typed, serial, holding the GIL ------------------------
 #
 # Giving the GIL away and asking for it back costs more than a few thousand additions,
 # and wakes a thread that will find nothing to do.

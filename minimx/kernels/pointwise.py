@@ -1,7 +1,7 @@
 """Kernels made from formulas: one text in, loops for every layout out.
 
-    kernel(formula, shapes, dtypes, out_shape, out_dtype)    a callable (*ins, out)
-    source("1 / (1 + exp(-x))")                              the file that numba compiles
+    kernel(formula, shapes, dtypes, out_shape, out_dtype)   a callable (*ins, out)
+    source("1 / (1 + exp(-x))")                             the file numba compiles
 
 A formula becomes a Python file in `cache_dir()`, named after its content, so that numba
 keeps the machine code beside it and the next program need not compile. Whether a launch
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import FLOAT16, FLOAT32, FLOAT64, DType
+from minimx.dtypes import FLOAT16, FLOAT32, DType
 from minimx.kernels import threads
 from minimx.kernels.formula import Formula
 from minimx.shapes import Shape
@@ -35,7 +35,7 @@ Launch = Callable[..., None]
 #: Below this many elements a kernel keeps the GIL.
 SMALL = 8192
 
-# -- the text ----------------------------------------------------------------------------
+# -- the text --------------------------------------------------------------------------
 
 
 class _Writer(ast.NodeVisitor):
@@ -176,7 +176,11 @@ def _word(dtype: DType) -> str:
 
 def _called(formula: Formula) -> list[str]:
     walked = ast.walk(formula.tree)
-    calls = [n.func.id for n in walked if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    calls = [
+        n.func.id
+        for n in walked
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    ]
     return sorted({"select" if name == "where" else name for name in calls})
 
 
@@ -207,7 +211,7 @@ def _loops(names: list[str], store: str) -> list[str]:
     return lines
 
 
-# -- from text to machine code -----------------------------------------------------------
+# -- from text to machine code ---------------------------------------------------------
 
 _making = threading.Lock()
 _modules: dict[str, Any] = {}
@@ -246,7 +250,7 @@ def address(
     return int(_make(write(formula, ins, out, constants)).kernel.address)
 
 
-# -- launching ---------------------------------------------------------------------------
+# -- launching -------------------------------------------------------------------------
 
 
 def kernel(

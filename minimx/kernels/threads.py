@@ -20,11 +20,9 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
 from minimx.knobs import knobs
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 # The OpenMP runtime reads this once, when it is loaded. A waiting thread sleeps.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -45,7 +43,7 @@ _state = _State()
 _thread = threading.local()
 
 
-# -- how many -------------------------------------------------------------------------
+# -- how many --------------------------------------------------------------------------
 
 
 def count() -> int:
@@ -61,8 +59,7 @@ def parts(size: int) -> int:
 def _adopt() -> None:
     """Tell numba this thread's number, if it changed since this thread last asked."""
     if getattr(_thread, "generation", -1) != _state.generation:
-        import numba
-
+        numba = _numba()
         numba.set_num_threads(min(count(), numba.config.NUMBA_NUM_THREADS))
         _thread.generation = _state.generation
 
@@ -81,14 +78,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-# -- numba ------------------------------------------------------------------------------
+# -- numba -----------------------------------------------------------------------------
+
+
+def _numba() -> Any:
+    """The library; imported here and by kernel files only, as that takes a while."""
+    import numba
+
+    return numba
 
 
 @cache
 def pin() -> str:
     """Choose numba's threading layer, once; its name. OpenMP where it loads."""
-    import numba
-
+    numba = _numba()
     limit = numba.config.NUMBA_NUM_THREADS  # numba never uses more than at first use
     numba.config.NUMBA_NUM_THREADS = max(limit, count())
     numba.config.THREADING_LAYER_PRIORITY = _LAYERS
@@ -103,13 +106,12 @@ def cache_dir() -> Path:
     return Path(knobs.get("MINIMX_CACHE")).expanduser()
 
 
-_decorating = threading.Lock()
+_decorating = threading.RLock()
 
 
 def compiled(decorate: Callable[[], Any]) -> Any:
     """Run a numba decorator so that its `cache=True` keeps code in `cache_dir()`."""
-    import numba
-
+    numba = _numba()
     with _decorating:
         before = numba.config.CACHE_DIR
         numba.config.CACHE_DIR = str(cache_dir())
@@ -128,8 +130,7 @@ class Parallel:
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        import numba
-
+        numba = _numba()
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.py_func = function
@@ -149,16 +150,18 @@ class Parallel:
             return self.parallel(*args)
 
 
-def jit(*, parallel: bool = False, **options: Any) -> Callable[[F], F]:
-    """Compile a kernel: cached on disk, division as in NumPy, without the GIL."""
+def jit(*, parallel: bool = False, **options: Any) -> Callable[[Any], Any]:
+    """Compile a kernel: cached on disk, division as in NumPy, without the GIL.
+
+    With `parallel` the result is a `Parallel`, else numba's own dispatcher.
+    """
     options = {"nogil": True, "cache": True, "error_model": "numpy", **options}
 
-    def decorate(function: F) -> F:
-        import numba
-
+    def decorate(function: Any) -> Any:
+        numba = _numba()
         if parallel:
-            return Parallel(function, options)  # type: ignore[return-value]
-        return compiled(lambda: numba.njit(**options)(function))  # type: ignore[no-any-return]
+            return Parallel(function, options)
+        return compiled(lambda: numba.njit(**options)(function))
 
     return decorate
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from minimx.ops.pointwise import binary, unary
 
-# -- two inputs --------------------------------------------------------------------------
+# -- two inputs ------------------------------------------------------------------------
 
 _EQUAL_SHAPES = {"stretches": False}
 
@@ -95,7 +95,7 @@ binary(
     grads=("dz * a / z", "dz * b / z"),
 )
 
-# -- one input ---------------------------------------------------------------------------
+# -- one input -------------------------------------------------------------------------
 
 # name, formula, gradient, what it is
 _SMOOTH = (
@@ -164,7 +164,7 @@ for _name, _text, _what in _STEPS:
 for _name, _text, _what in _TESTS:
     unary(_name, _text, doc=f"{_what}.")
 
-# -- one input and settings --------------------------------------------------------------
+# -- one input and settings ------------------------------------------------------------
 
 unary(
     "clip",
@@ -182,9 +182,11 @@ unary(
     facts={"alpha": 0.2, "beta": 0.5},
 )
 
-# -- one input, unchanged ----------------------------------------------------------------
+# -- one input, unchanged --------------------------------------------------------------
 
-unary("_copy", "x", "identity", doc="The same elements in memory of their own.", grad="dy")
+unary(
+    "_copy", "x", "identity", doc="The same elements in memory of their own.", grad="dy"
+)
 unary(
     "BlockGrad",
     "x",

@@ -13,7 +13,7 @@ import numpy as np
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
-from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
+from minimx.ops.registry import Kernel, Site, Value, bind, register
 from minimx.ops.shape import Move
 from minimx.ops.spec import Spec
 from minimx.ops.views import reshaped
@@ -127,7 +127,7 @@ class Embedding(Move):
         return (None, bind(BackwardTake.of(shape=at.ins[1].shape), dout, *saved))
 
 
-# -- one element for each index ----------------------------------------------------------
+# -- one element for each index --------------------------------------------------------
 
 
 @register("_take_along_axis")
@@ -287,7 +287,7 @@ class OneHot(Move):
         return _kernel("one_hot", self.depth, self.on_value, self.off_value)
 
 
-# -- places given by coordinates ---------------------------------------------------------
+# -- places given by coordinates -------------------------------------------------------
 
 
 @register("gather_nd")
@@ -375,13 +375,15 @@ class ScatterNd(Move):
         return (bind(GatherNd.of(), dout, *saved), None)
 
 
-# -- x[key] with arrays in the key -------------------------------------------------------
+# -- x[key] with arrays in the key -----------------------------------------------------
 
 
 @register("_advanced_index")
 class AdvancedIndex(Move):
-    """x[key]. key: "array" for each index array, integers, (start, stop, step), None,
-    "..."; data (4, 5), an index of shape (3,), key=("array",); out (3, 5)
+    """The part x[key], where the key has arrays in it.
+
+    key: "array" for each index array, integers, (start, stop, step), None, "...";
+    data (4, 5), an index of shape (3,), key=("array",); out (3, 5)
     """
 
     key: tuple[Any, ...]

@@ -9,7 +9,7 @@ from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
-from minimx.ops.shape import Move, BasicIndex, SliceAxis
+from minimx.ops.shape import BasicIndex, Move, SliceAxis
 from minimx.ops.spec import Spec
 from minimx.ops.views import reshaped
 from minimx.shapes import Shape, normalize_axis
@@ -83,9 +83,7 @@ class Stack(Move):
                     "to join arrays of different lengths."
                 )
         axis = normalize_axis(self.name, self.axis, first.ndim + 1)
-        return first.with_shape(
-            (*first.shape[:axis], len(specs), *first.shape[axis:])
-        )
+        return first.with_shape((*first.shape[:axis], len(specs), *first.shape[axis:]))
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One copy for each input."""
@@ -159,7 +157,7 @@ class Pieces(Move):
 
 @register("SliceChannel", "split")
 class SliceChannel(Pieces):
-    """Cut an axis into equal pieces. data (2, 6), num_outputs=3; outs 3 times (2, 2)."""
+    """Cut an axis into equal pieces. data (2, 6), num_outputs=3; outs (2, 2) each."""
 
     num_outputs: int
     axis: int = 1
@@ -216,7 +214,7 @@ class SplitV2(Pieces):
         return tuple(b - a for a, b in zip(places, places[1:], strict=False))
 
 
-# -- frames ------------------------------------------------------------------------------
+# -- frames ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -266,7 +264,9 @@ class Pad(Frame):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Copy, then the frame axis by axis."""
-        return _kernel("pad", self.widths(specs[0].ndim), self.mode, self.constant_value)
+        return _kernel(
+            "pad", self.widths(specs[0].ndim), self.mode, self.constant_value
+        )
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """What was repeated adds up."""
@@ -295,7 +295,7 @@ class BackwardPad(Frame):
         return (bind(Pad.of(mode=self.mode, pad_width=self.pad_width), dout),)
 
 
-# -- diagonals and blocks ----------------------------------------------------------------
+# -- diagonals and blocks --------------------------------------------------------------
 
 
 def _check_blocks(op: Op, data: Spec, fits: bool, size: int) -> None:

@@ -22,7 +22,7 @@ from minimx.shapes import Shape
 
 @register("cast", "Cast")
 class Cast(Op):
-    """Convert to another element type; fractions are cut off. out: the shape of data."""
+    """Convert to another element type; fractions are cut off. data, out: one shape."""
 
     dtype: str
 

@@ -111,17 +111,19 @@ class Backward(Pointwise):
 
     @classmethod
     def applied(cls, forward: Op, dout: Value, saved: dict[str, Value]) -> Value:
-        """This gradient for a call of the forward operator."""
+        """The gradient of a call of the forward operator."""
         values = [saved[name] for name in cls.takes]
         return bind(cls.of(**forward.settings), dout, *values)
 
     def composed(self, *values: Value) -> Value:
         """The same gradient made of operators, each of which has a gradient itself."""
-        names = dict(zip(self.formula.operands, (*values, *self.constants), strict=True))
+        names = dict(
+            zip(self.formula.operands, (*values, *self.constants), strict=True)
+        )
         return self.formula.evaluate(OPERATORS, names)
 
 
-# -- operators as the functions of a formula ---------------------------------------------
+# -- operators as the functions of a formula -------------------------------------------
 
 
 def _like(value: Any, other: Value) -> Value:
@@ -159,7 +161,7 @@ OPERATORS: dict[str, Callable[..., Value]] = {
 }
 
 
-# -- sheets from formulas ----------------------------------------------------------------
+# -- sheets from formulas --------------------------------------------------------------
 
 
 def _enter(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from math import prod
 
-
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
@@ -183,7 +182,7 @@ class Bernoulli(Random):
         self.require(0 <= self.prob <= 1, f"prob={self.prob} must be from 0 to 1")
 
 
-# -- one distribution for each element of the inputs -------------------------------------
+# -- one distribution for each element of the inputs -----------------------------------
 
 
 class Sample(Op):

@@ -184,8 +184,9 @@ class Min(Extremum):
 
 @register("norm")
 class Norm(Reduction):
-    """The length of vectors: ord=2 is the square root of the sum of squares, ord=1 the
-    sum of absolute values. data: any shape; out: data without the reduced axes.
+    """The length of vectors, Euclid's or, with ord=1, the sum of absolute values.
+
+    data: any shape; out: without the reduced axes
     """
 
     ord: int = 2
@@ -209,7 +210,7 @@ class Norm(Reduction):
         return made
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """data / norm for ord=2, the sign of data for ord=1."""
+        """Data / norm for ord=2, the sign of data for ord=1."""
         data, out = saved
         if self.ord == 1:
             return (self.spread(at, dout) * bind(lookup("sign").of(), data),)

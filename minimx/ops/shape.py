@@ -31,7 +31,7 @@ def _kernel(name: str, *args: Any) -> Kernel:
     return made
 
 
-# -- the order of axes -------------------------------------------------------------------
+# -- the order of axes -----------------------------------------------------------------
 
 
 @register("transpose")
@@ -98,7 +98,7 @@ class SwapAxis(Move):
         return (bind(self, dout),)
 
 
-# -- parts -------------------------------------------------------------------------------
+# -- parts -----------------------------------------------------------------------------
 
 
 @register("_basic_index")
@@ -287,7 +287,7 @@ class Reverse(Part):
         )
 
 
-# -- more of the same --------------------------------------------------------------------
+# -- more of the same ------------------------------------------------------------------
 
 
 class Stretch(Op):
@@ -350,8 +350,9 @@ class BroadcastTo(Stretch):
 
 @register("broadcast_axis", "broadcast_axes")
 class BroadcastAxis(Stretch):
-    """Stretch some axes of length 1. data (1, 3, 1), axis=(0, 2), size=(2, 4);
-    out (2, 3, 4).
+    """Stretch some axes of length 1.
+
+    data (1, 3, 1), axis=(0, 2), size=(2, 4); out (2, 3, 4)
     """
 
     axis: Shape = ()

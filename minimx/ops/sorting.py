@@ -31,7 +31,7 @@ class Ordering(Op):
         return data.shape, normalize_axis(self.name, self.axis, data.ndim)
 
     def cost(self, *specs: Spec) -> Cost:
-        """n log n comparisons along each line."""
+        """N log n comparisons along each line."""
         (data,) = specs
         shape, axis = self.split(data)
         return Cost(data.size * max(1, shape[axis].bit_length()), 3 * data.nbytes)
@@ -134,7 +134,7 @@ class TopK(Ordering):
         return ("out2",) if self.ret_typ == "both" else ("out1",)
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
-        """k elements along the axis."""
+        """K elements along the axis."""
         (data,) = specs
         if self.ret_typ not in ("indices", "value", "both", "mask"):
             raise OperatorError(

@@ -152,7 +152,7 @@ def _wrong_size(name: str, old: Shape, asked: Shape, new: Shape) -> ShapeError:
 
 @register("Flatten", "flatten")
 class Flatten(View):
-    """Join all axes but the first. data (n, ...); out (n, the product of the others)."""
+    """Join all axes but the first. data (n, a, b); out (n, a * b)."""
 
     def infer(self, *specs: Spec) -> Spec:
         """Two axes."""
@@ -162,7 +162,7 @@ class Flatten(View):
 
 @register("expand_dims")
 class ExpandDims(View):
-    """Insert an axis of length 1 at place `axis`. data (2, 3), axis=1; out (2, 1, 3)."""
+    """Insert an axis of length 1. data (2, 3), axis=1; out (2, 1, 3)."""
 
     axis: int
 

@@ -49,7 +49,7 @@ def take(axis: int, length: int, mode: str) -> Launch:
 
 @threads.jit(parallel=True)
 def _add_slices(dout: Any, places: Any, out: Any) -> None:
-    """dout (pre, many, inner), places (many,), out (pre, n, inner).
+    """Dout (pre, many, inner), places (many,), out (pre, n, inner).
 
     Threads share the columns, not the slices: a sum is added up in one order.
     """
@@ -124,7 +124,7 @@ def one_hot(depth: int, on: float, off: float) -> Launch:
 
 
 def gather_nd(x: Any, indices: Any, out: Any) -> None:
-    """indices (m, ...): column by column the place in x of what goes to out."""
+    """Indices (m, ...): column by column the place in x of what goes to out."""
     np.copyto(out, x[tuple(indices.astype(np.int64))])
 
 
@@ -140,7 +140,7 @@ def scatter_nd_sum(data: Any, indices: Any, out: Any) -> None:
     np.add.at(out, tuple(indices.astype(np.int64)), data)
 
 
-# -- the keys of x[key] ------------------------------------------------------------------
+# -- the keys of x[key] ----------------------------------------------------------------
 
 
 def numpy_key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -179,7 +179,7 @@ def unadvanced(pattern: tuple[Any, ...]) -> Launch:
     return launch
 
 
-# -- order -------------------------------------------------------------------------------
+# -- order -----------------------------------------------------------------------------
 
 
 def order(x: Any, axis: int, ascending: bool) -> Any:

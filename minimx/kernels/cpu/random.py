@@ -126,7 +126,7 @@ def sample(method: str, per: int) -> Launch:
 
 
 def multinomial(data: Any, *rest: Any) -> None:
-    """data (..., k) probabilities; out (..., n): numbers of classes.
+    """Data (..., k) probabilities; out (..., n): numbers of classes.
 
     rest: out, and the logarithms of the probabilities if they are asked for, and the
     generator. A class is where the running sum of the probabilities passes a random

@@ -114,7 +114,7 @@ def stage(
                     call(step, spill((target, here, target)), two, width)
 
 
-# -- planning ----------------------------------------------------------------------------
+# -- planning --------------------------------------------------------------------------
 
 
 def steps_of(shape: Shape, axes: Shape) -> list[tuple[int, int, int, int]]:
@@ -158,7 +158,9 @@ def _codes(kind: str, dtype: DType) -> tuple[tuple[int, int, int], ...]:
     return first, (_code("x", ("x",), dtype), join, join)
 
 
-def reduction(kind: str, shape: Shape, axes: Shape, dtype: DType) -> Callable[..., None]:
+def reduction(
+    kind: str, shape: Shape, axes: Shape, dtype: DType
+) -> Callable[..., None]:
     """A callable (x, out) that reduces `axes` of arrays of this shape and dtype."""
     if dtype == FLOAT16:
         return _widened(kind, shape, axes)
@@ -170,7 +172,9 @@ def reduction(kind: str, shape: Shape, axes: Shape, dtype: DType) -> Callable[..
     first, later = _codes(kind, dtype)
     finish = _finish(it, shape, axes, dtype)
     item, parts = dtype.itemsize, threads.parts(size)
-    run = stage if parts > 1 else stage.small if size < pointwise.SMALL else stage.serial
+    run = (
+        stage if parts > 1 else stage.small if size < pointwise.SMALL else stage.serial
+    )
 
     def launch(x: Any, out: Any) -> None:
         here, codes = x, first
@@ -211,12 +215,12 @@ def _widened(kind: str, shape: Shape, axes: Shape) -> Callable[..., None]:
     return launch
 
 
-# -- places of extrema -------------------------------------------------------------------
+# -- places of extrema -----------------------------------------------------------------
 
 
 @threads.jit(parallel=True)
 def _places(x: Any, out: Any, sign: int) -> None:
-    """x (pre, n, post), out (pre, post): where the largest of the middle axis stands.
+    """X (pre, n, post), out (pre, post): where the largest of the middle axis stands.
 
     The first one wins, and NaN over numbers. sign -1 looks for the smallest.
     """

@@ -89,7 +89,7 @@ def repeat(shape: Shape, axis: int, times: int) -> Launch:
     return lambda x, out: np.copyto(out.reshape(apart), x.reshape(once))
 
 
-# -- padding -----------------------------------------------------------------------------
+# -- padding ---------------------------------------------------------------------------
 
 
 def pad(widths: Sequence[tuple[int, int]], mode: str, value: float) -> Launch:
