@@ -379,14 +379,16 @@ class CosineEmbeddingLoss(Loss):
         label: Any,
         sample_weight: Any = None,
     ) -> Any:
-        """(batch,)."""
+        """(batch, 1)."""
         input1 = F.reshape_like(input1, input2)
-        inner = F.sum(input1 * input2, axis=-1)
-        squares = F.sum(F.square(input1), axis=-1) * F.sum(F.square(input2), axis=-1)
-        cosine = inner / F.sqrt(F.maximum(squares, 1e-24))
+        inner = F.sum(input1 * input2, axis=-1, keepdims=True)
+        square1 = F.sum(F.square(input1), axis=-1, keepdims=True)
+        square2 = F.sum(F.square(input2), axis=-1, keepdims=True)
+        cosine = inner / F.sqrt(F._maximum_scalar(square1 * square2, scalar=1e-24))
         label = F.reshape_like(label, cosine)
         loss = F.where(label == 1, 1.0 - cosine, F.relu(cosine - self._margin))
-        return self._mean(F, loss, sample_weight)
+        return _weighted(F, loss, self._weight, sample_weight)
+
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss

@@ -93,7 +93,7 @@ def clip_global_norm(
             for array in arrays:
                 array *= scale
         return norm
-    factor = nd.minimum(max_norm / (total + 1e-8), nd.ones((1,), ctx=ctx))
+    factor = nd._minimum_scalar(max_norm / (total + 1e-8), scalar=1.0)
     for array in arrays:
         here = factor.as_in_context(array.context).astype(array.dtype)
         array[:] = nd.broadcast_mul(array, here.reshape((1,) * array.ndim))

@@ -238,7 +238,7 @@ class Adamax(Optimizer):
         grad = self._clipped(grad * self.rescale_grad + self._get_wd(index) * weight)
         mean, largest = state
         mean[:] = self.beta1 * mean + (1.0 - self.beta1) * grad
-        largest[:] = nd.maximum(self.beta2 * largest, grad.abs())
+        largest[:] = nd.broadcast_maximum(self.beta2 * largest, grad.abs())
         weight[:] = weight - lr * mean / (largest + 1e-8)
 
 

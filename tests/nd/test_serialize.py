@@ -1,0 +1,179 @@
+"""Files of arrays, byte for byte as MXNet 1.9.1 writes them."""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import minimx.nd as nd
+from minimx.dtypes import CODES
+from minimx.errors import ArgumentError, DataError
+from minimx.nd import serialize
+
+# Written by MXNet 1.9.1: {"arg:w": float32 [1, 2]}, and [int32 [7]] without names.
+NAMED = bytes.fromhex(
+    "1201000000000000 0000000000000000 0100000000000000"
+    "c9fa93f9 00000000 01000000 0200000000000000 01000000 00000000 00000000"
+    "0000803f 00000040"
+    "0100000000000000 0500000000000000 6172673a77"
+)
+UNNAMED = bytes.fromhex(
+    "1201000000000000 0000000000000000 0100000000000000"
+    "c9fa93f9 00000000 01000000 0100000000000000 01000000 00000000 04000000"
+    "07000000 0000000000000000"
+)
+SPARSE = bytes.fromhex(
+    "1201000000000000 0000000000000000 0100000000000000"
+    "c9fa93f9 01000000 02000000 0100000000000000 0200000000000000"
+    "02000000 0300000000000000 0200000000000000 01000000 00000000 00000000"
+    "06000000 01000000 0100000000000000 0000a040 0000c040 0100000000000000"
+    "0100000000000000 0100000000000000 72"
+)
+
+
+def test_named_arrays_are_written_as_mxnet_does() -> None:
+    assert serialize.dumps({"arg:w": nd.array([1, 2])}) == NAMED
+
+
+def test_unnamed_arrays_are_written_as_mxnet_does() -> None:
+    assert serialize.dumps([nd.array([7], dtype="int32")]) == UNNAMED
+    assert serialize.dumps(nd.array([7], dtype="int32")) == UNNAMED
+
+
+def test_named_arrays_are_read() -> None:
+    found = serialize.loads(NAMED)
+    assert isinstance(found, dict)
+    assert list(found) == ["arg:w"]
+    assert found["arg:w"].asnumpy().tolist() == [1.0, 2.0]
+    assert found["arg:w"].dtype is np.float32
+
+
+def test_unnamed_arrays_are_read() -> None:
+    found = serialize.load_frombuffer(UNNAMED)
+    assert isinstance(found, list)
+    assert found[0].asnumpy().tolist() == [7]
+    assert found[0].dtype is np.int32
+
+
+ARRAYS = st.sampled_from(sorted(CODES.values(), key=str)).flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(max_dims=4, min_side=0))
+)
+
+
+@given(st.dictionaries(st.text(max_size=8), ARRAYS, max_size=4))
+def test_what_was_saved_is_loaded(arrays: dict[str, Any]) -> None:
+    stored = {k: nd.array(v, dtype=v.dtype) for k, v in arrays.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "x.params")
+        nd.save(path, stored)
+        found = nd.load(path)
+    if not arrays:
+        assert found == []
+        return
+    assert isinstance(found, dict)
+    assert list(found) == list(arrays)
+    for name, numbers in arrays.items():
+        assert found[name].dtype == numbers.dtype
+        np.testing.assert_array_equal(found[name].asnumpy(), numbers)
+
+
+@pytest.mark.parametrize(
+    ("head", "shape"),
+    [
+        (struct.pack("<Iiq", 0xF993FAC8, 1, 2), (2,)),  # V1
+        (struct.pack("<II", 1, 2), (2,)),  # V0: no magic, lengths of 32 bits
+        (struct.pack("<Iiiq", 0xF993FACA, 0, 1, 2), (2,)),  # V3
+    ],
+)
+def test_other_generations_are_read(head: bytes, shape: tuple[int, ...]) -> None:
+    body = struct.pack("<iiiff", 1, 0, 0, 1.0, 2.0)
+    content = struct.pack("<QQQ", 0x112, 0, 1) + head + body + struct.pack("<Q", 0)
+    (found,) = serialize.loads(content)
+    assert isinstance(found, nd.NDArray)
+    assert found.shape == shape
+    assert found.asnumpy().tolist() == [1.0, 2.0]
+
+
+def test_a_number_without_axes_becomes_an_array_of_one() -> None:
+    body = struct.pack("<Iiiiiif", 0xF993FACA, 0, 0, 1, 0, 0, 5.0)
+    content = struct.pack("<QQQ", 0x112, 0, 1) + body + struct.pack("<Q", 0)
+    (found,) = serialize.loads(content)
+    assert isinstance(found, nd.NDArray)
+    assert found.asnumpy().tolist() == [5.0]
+
+
+@pytest.mark.parametrize("length", range(len(NAMED)))
+def test_a_file_that_ends_early_is_refused(length: int) -> None:
+    with pytest.raises(DataError, match="damaged at byte"):
+        serialize.loads(NAMED[:length], "'x.params'")
+
+
+@given(st.integers(0, len(NAMED) - 1), st.integers(0, 255))
+def test_a_changed_byte_never_crashes(place: int, value: int) -> None:
+    content = bytearray(NAMED)
+    content[place] = value
+    try:
+        serialize.loads(bytes(content))
+    except DataError as error:
+        assert len(str(error)) < 400
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\x89PNG" + NAMED, "is not a file of arrays"),
+        (NAMED + b"x", "1 bytes follow its end"),
+        (NAMED.replace(b"arg:w", b"\xff\xfe\xfd\xfc\xfb"), "not UTF-8"),
+        (SPARSE, "row_sparse"),
+        (
+            NAMED.replace(b"\xc9\xfa\x93\xf9\0\0\0\0", b"\xc9\xfa\x93\xf9\x07\0\0\0"),
+            "7",
+        ),
+        (struct.pack("<QQQ", 0x112, 0, 1 << 60), "arrays need"),
+        (NAMED[:48] + struct.pack("<i", 12) + NAMED[52:], "bfloat16"),
+        (NAMED[:32] + struct.pack("<i", -7) + NAMED[36:], "no number of axes"),
+        (NAMED[:36] + struct.pack("<q", -2) + NAMED[44:], "negative length"),
+        (
+            NAMED[:36] + struct.pack("<q", 1 << 50) + NAMED[44:],
+            "bytes are left|are left",
+        ),
+    ],
+)
+def test_damage_is_described(content: bytes, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        serialize.loads(content)
+
+
+def test_two_arrays_of_one_name_are_refused() -> None:
+    one = NAMED[24:-29]
+    content = struct.pack("<QQQ", 0x112, 0, 2) + one * 2 + struct.pack("<Q", 2)
+    content += (struct.pack("<Q", 1) + b"w") * 2
+    with pytest.raises(DataError, match="under one name"):
+        serialize.loads(content)
+
+
+def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nope\.params"):
+        nd.load(tmp_path / "nope.params")
+
+
+def test_only_arrays_are_saved(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="not float"):
+        nd.save(tmp_path / "x.params", {"w": 1.0})
+
+
+def test_arrays_of_a_gpu_come_back_on_the_cpu(tmp_path: Path) -> None:
+    from minimx.device import cpu, gpu
+
+    nd.save(tmp_path / "x.params", [nd.array([1, 2], ctx=gpu(0))])
+    (found,) = nd.load(tmp_path / "x.params")
+    assert isinstance(found, nd.NDArray)
+    assert found.context is cpu(0)
