@@ -267,8 +267,8 @@ def test_gradient_crosses_devices():
 def test_tape_frees_activations_while_it_walks():
     import minimx as mx
 
-    nd.waitall()
     x = variable(np.ones((256, 256)))
+    nd.waitall()
     before = mx.storage.stats(mx.cpu()).live_requested
     with autograd.record():
         y = nd.sin(nd.sin(nd.sin(x)))

@@ -159,7 +159,7 @@ def _part(item: Any, axis: int, length: int) -> Part:
             raise ValueError("slice step cannot be zero")
         start, stop, step = item.indices(length)
         count = len(range(start, stop, step))
-        return (start, start + count * step, step)
+        return (start, start + count * step, step) if count else (0, 0, 1)
     index = operator.index(item)
     if not -length <= index < length:
         raise IndexError(

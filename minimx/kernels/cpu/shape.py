@@ -33,7 +33,7 @@ def place(key: Key) -> Launch:
 
     def launch(part: Any, out: Any) -> None:
         out.fill(0)
-        target = out[key]
+        target = out[(*key, ...)]  # a view, also where the key picks one element
         target[...] = part.reshape(target.shape)
 
     return launch
