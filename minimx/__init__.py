@@ -26,6 +26,7 @@ from minimx import (
     replay,
     storage,
 )
+from minimx import context as device
 from minimx import initializer as init
 from minimx import nd as ndarray
 from minimx.base import MXNetError
@@ -60,6 +61,7 @@ __all__ = [
     "cpu_shared",
     "current_context",
     "current_device",
+    "device",
     "engine",
     "errors",
     "gluon",

@@ -259,7 +259,7 @@ def grad(
     create_graph: record the walk itself, so that the result can be differentiated.
     """
     single = not isinstance(variables, (list, tuple))
-    wanted = [variables] if single else list(variables)
+    wanted: list[Value] = [variables] if single else list(variables)
     leaves = []
     for variable in wanted:
         entry = variable._entry
@@ -394,7 +394,8 @@ def _step(
             f"backward: the tape was already walked past {node.op.name}, and its saved "
             "values are gone. Give retain_graph=True to the first backward()."
         )
-    attribute(node.layer, "backward", "gradient")
+    if attribution.layer is not node.layer:
+        attribute(node.layer, "backward", "gradient")
     attribution.forward_op = node.op_id
     wants = tuple(entry is not None for entry in inputs)
     saved = [_restore(node, value, place, create_graph) for value, place in node.saved]
@@ -460,7 +461,7 @@ class _FunctionOp(Op):
                 f"{type(function).__name__}.backward returned {len(results)} "
                 f"gradients for {len(at.ins)} inputs. Return one for each."
             )
-        return results
+        return list(results)
 
 
 class Function:

@@ -9,7 +9,7 @@ import numpy as np
 
 import minimx.ops  # noqa: F401  (fills the registry)
 from minimx import autograd
-from minimx.errors import DTypeError
+from minimx.errors import DTypeError, GradientError
 from minimx.nd.launch import invoke
 from minimx.ops.registry import Op, lookup
 
@@ -30,7 +30,8 @@ class _Operator:
     def __call__(self, left: Any, right: Any) -> Any:
         """Apply to (left, right), with `left` an array."""
         if isinstance(right, Arithmetic):
-            return invoke(self.array_op, (left, right))
+            pair: Any = (left, right)
+            return invoke(self.array_op, pair)
         if isinstance(right, (int, float, np.generic)):
             return invoke(self.scalar.of(scalar=float(right)), (left,))
         return self._other(left, right, swap=False)
@@ -45,7 +46,8 @@ class _Operator:
         """Apply to (left, right) and write the result over `left`."""
         _refuse_on_tape(left)
         if isinstance(right, Arithmetic):
-            return invoke(self.array_op, (left, right), out=left)
+            pair: Any = (left, right)
+            return invoke(self.array_op, pair, out=left)
         if isinstance(right, (int, float, np.generic)):
             return invoke(self.scalar.of(scalar=float(right)), (left,), out=left)
         return invoke(self.array_op, (left, _as_array(left, right)), out=left)
@@ -74,7 +76,7 @@ def _as_array(like: NDArray, value: Any) -> Any:
 
 def _refuse_on_tape(array: NDArray) -> None:
     if autograd.state.recording and array._entry is not None:
-        raise autograd.GradientError(
+        raise GradientError(
             "an array that is part of a recorded computation cannot be changed in "
             "place (+=, -=, x[:] = …) inside record(); its gradient would be wrong. "
             "Write x = x + … instead."

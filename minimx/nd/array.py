@@ -97,7 +97,7 @@ class NDArray(Arithmetic):
     @property
     def T(self) -> NDArray:  # noqa: N802 (MXNet's and NumPy's name)
         """The array with its axes reversed (a copy)."""
-        return self.transpose() if self.ndim > 1 else self  # type: ignore[no-any-return]
+        return self.transpose() if self.ndim > 1 else self
 
     @property
     def grad(self) -> NDArray | None:
@@ -248,7 +248,8 @@ class NDArray(Arithmetic):
 
     def detach(self) -> NDArray:
         """The same memory, cut off from the tape."""
-        return self._alias()
+        twin: NDArray = self._alias()
+        return twin
 
     # -- gradients --------------------------------------------------------------------
 

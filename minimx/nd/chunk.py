@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from minimx import engine
 from minimx.engine import Var
-from minimx.storage import pool_for
+from minimx.storage import before_rebuild, pool_for
 
 if TYPE_CHECKING:
     from minimx.device import Device
     from minimx.events import Owner
     from minimx.storage.pool import Block
+
+# Work still queued holds memory; a device that is about to be rebuilt waits for it.
+before_rebuild(lambda: engine.wait_all())
 
 
 class Chunk(Var):

@@ -49,11 +49,11 @@ METHODS = (
 def _signature(sheet: type[Op], fields: dict[str, Any]) -> inspect.Signature:
     kinds = inspect.Parameter
     parameters = []
+    kind: Any = kinds.POSITIONAL_OR_KEYWORD
     if sheet.variadic:
         parameters.append(kinds("data", kinds.VAR_POSITIONAL))
         kind = kinds.KEYWORD_ONLY
     else:
-        kind = kinds.POSITIONAL_OR_KEYWORD
         parameters += [kinds(name, kind, default=None) for name in _input_names(sheet)]
     for name, field in fields.items():
         default = None if field.default is dataclasses.MISSING else field.default
@@ -87,15 +87,18 @@ class _Call:
         self.order = tuple(self.fields)
 
     def sort(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """(arrays by name or in order, settings)."""
+        """The operator with its settings, and its arrays in order."""
         if self.sheet.variadic:
-            arrays, settings = self._variadic(args, kwargs)
-        else:
-            arrays, settings = self._fixed(args, kwargs)
+            many, settings = self._variadic(args, kwargs)
+            return self._operator(settings), many
+        named, settings = self._fixed(args, kwargs)
+        op = self._operator(settings)
+        return op, self._ordered(op, named)
+
+    def _operator(self, settings: dict[str, Any]) -> Op:
         if self.trains:
             settings["training"] = autograd.state.training
-        op = self.sheet.of(**settings)
-        return op, (arrays if self.sheet.variadic else self._ordered(op, arrays))
+        return self.sheet.of(**settings)
 
     def _variadic(self, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         if len(args) == 1 and isinstance(args[0], (list, tuple)):
@@ -206,7 +209,7 @@ def install_methods() -> None:
     for name in METHODS:
         if name in FUNCTIONS and not hasattr(NDArray, name):
             setattr(NDArray, name, _method(name))
-    NDArray.transpose = _transpose
+    setattr(NDArray, "transpose", _transpose)  # noqa: B010 (not declared in the class)
 
 
 def missing(name: str) -> AttributeError:

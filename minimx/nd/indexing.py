@@ -208,14 +208,11 @@ def _contiguous(
             return None
         start += first * stride
         inside = inside or count != 1
-    lengths = iter(axes)
     for part in parts:
         if part is None:
             out.append(1)
-            continue
-        picked = next(lengths)
-        if isinstance(picked, tuple):
-            out.append(len(range(*picked)))
+        elif isinstance(part, tuple):
+            out.append(len(range(*part)))
     return start, tuple(out) or (1,)
 
 

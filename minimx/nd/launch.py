@@ -16,7 +16,7 @@ from minimx.engine import NORMAL
 from minimx.errors import DeviceError, OperatorError, ShapeError
 from minimx.events import owner
 from minimx.nd.chunk import Chunk
-from minimx.ops.registry import Kernel, Op, Plan
+from minimx.ops.registry import Op, Plan
 from minimx.storage import pool_for
 
 if TYPE_CHECKING:
@@ -37,32 +37,46 @@ def invoke(
     device, array_class: where and what the outputs are, for operators without inputs.
     Returns an array, or a list of them for operators with several outputs.
     """
-    if len(inputs) == 2 and out is None:
-        return _invoke_pair(op, inputs)
+    if out is None and 1 <= len(inputs) <= 2:
+        return _invoke_short(op, inputs)
     specs = tuple([x.spec for x in inputs])
     plan = op.plans.get(specs) or op.plan(specs)
     return _invoke(op, plan, inputs, out, device, array_class)
 
 
-def _invoke_pair(op: Op, inputs: Sequence[NDArray]) -> Any:
-    """The commonest call, two arrays in and one out, spelt out because it is short."""
-    a, b = inputs
-    specs = (a.spec, b.spec)
+def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
+    """The commonest calls, one or two arrays in and one out, spelt out.
+
+    Every tenth of a microsecond here is paid by every small operator.
+    """
+    a = inputs[0]
+    b = inputs[1] if len(inputs) == 2 else None
+    specs = (a.spec,) if b is None else (a.spec, b.spec)
     plan = op.plans.get(specs) or op.plan(specs)
-    first, second = a.chunk, b.chunk
-    device = first.device
-    if not plan.plain or second.device is not device:
+    chunk = a.chunk
+    device = chunk.device
+    if not plan.plain or (b is not None and b.chunk.device is not device):
         return _invoke(op, plan, inputs, None, None, None)
     spec = plan.outs[0]
-    chunk = Chunk(device, spec.nbytes, owner(plan.name))
-    out = a.__class__(chunk, spec)
+    made = Chunk(device, spec.nbytes, owner(plan.name))
+    out = a.__class__(made, spec)
     kernel = plan.kernel
+    reads: tuple[Chunk, ...]
+    run: Callable[[], None]
+    if b is None:
+        reads = (chunk,)
 
-    def run() -> None:
-        kernel(a.view(), b.view(), out.view())
+        def run() -> None:
+            kernel(a.view(), out.view())
+
+    else:
+        reads = (chunk, b.chunk)
+
+        def run() -> None:
+            kernel(a.view(), b.view(), out.view())
 
     op_id = engine.current.push(
-        run, device, (first, second), (chunk,), plan.name, 0, NORMAL, plan.cost
+        run, device, reads, (made,), plan.name, 0, NORMAL, plan.cost
     )
     if state.recording:
         record_call(op, inputs, (out,), plan, op_id)
@@ -120,32 +134,12 @@ def _push(
         if op.mutates:
             writes += _mutated(op, reads)
         run = _with_extras(plan, inputs, outs, device, writes)
-    elif len(outs) == 1:
-        run = _simple(kernel, inputs, outs[0])
     else:
 
         def run() -> None:
             kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
 
     return engine.current.push(run, device, reads, writes, plan.name, cost=plan.cost)
-
-
-def _simple(
-    kernel: Kernel, inputs: Sequence[NDArray], out: NDArray
-) -> Callable[[], None]:
-    """The closures of the commonest calls, spelt out because they are short."""
-    if len(inputs) == 1:
-        (a,) = inputs
-
-        def run() -> None:
-            kernel(a.view(), out.view())
-
-    else:
-
-        def run() -> None:
-            kernel(*[x.view() for x in inputs], out.view())
-
-    return run
 
 
 def _with_extras(

@@ -18,6 +18,7 @@ import ast
 import dataclasses
 import operator
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -202,7 +203,7 @@ class Op:
             plan = self.plans[specs] = Plan(self, specs)
         return plan
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """The settings of this instance, by name."""
         return {
