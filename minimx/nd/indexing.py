@@ -208,11 +208,11 @@ def _contiguous(
             return None
         start += first * stride
         inside = inside or count != 1
-    for part in parts:
-        if part is None:
+    for item in parts:
+        if item is None:
             out.append(1)
-        elif isinstance(part, tuple):
-            out.append(len(range(*part)))
+        elif isinstance(item, tuple):
+            out.append(len(range(*item)))
     return start, tuple(out) or (1,)
 
 
