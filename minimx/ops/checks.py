@@ -1,4 +1,4 @@
-"""Questions that many data sheets ask of their inputs, and the lessons if the answer is no."""
+"""What many data sheets ask of their inputs, and the lesson if the answer is no."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def same_reals(op: str, names: tuple[str, ...], *specs: Spec) -> None:
 
 
 def expect(op: str, name: str, spec: Spec, wanted: Shape, why: str) -> None:
-    """Refuse an input whose shape is not the `wanted` one; `why` says where that is from."""
+    """Refuse an input that has not the `wanted` shape; `why` says who wants it."""
     if spec.shape != wanted:
         raise ShapeError(
             f"{op}: {name} is {spec.shape}, but {why} asks for {wanted}. "

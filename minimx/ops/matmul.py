@@ -115,7 +115,9 @@ class Dot(Product):
     def matrices(self, lhs: Spec, rhs: Spec) -> tuple[Shape, Shape, Shape, Shape]:
         """All kept axes of an array are one axis of its matrix."""
         ta, tb = self.transpose_a, self.transpose_b
-        k, head = (lhs.shape[0], lhs.shape[1:]) if ta else (lhs.shape[-1], lhs.shape[:-1])
+        k, head = (
+            (lhs.shape[0], lhs.shape[1:]) if ta else (lhs.shape[-1], lhs.shape[:-1])
+        )
         last, tail = (
             (rhs.shape[-1], rhs.shape[:-1]) if tb else (rhs.shape[0], rhs.shape[1:])
         )

@@ -1,0 +1,199 @@
+"""The matrix product of a BLAS library, callable from inside compiled kernels.
+
+NumPy brings a BLAS along. `gemm` calls that library directly, so a kernel can hand it
+submatrices (a leading dimension), transposes and running sums without Python between.
+
+Kernels use the library with *one* thread and cut the work themselves, into pieces that
+depend on shapes only. So there is one pool of threads instead of two that fight for the
+cores, and a result does not depend on how many threads there are. Outside our kernels
+NumPy keeps its threads: see `one_thread`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from llvmlite import binding
+from numba import carray, cfunc, types  # type: ignore[attr-defined]
+from numba.extending import overload
+
+ROW_MAJOR, PLAIN, TRANSPOSED = 101, 111, 112
+
+# The names under which the libraries that NumPy is built with offer the same functions;
+# "64" in a name says that its integers are 64 bits wide.
+_PRODUCTS = ("scipy_cblas_{}64_", "cblas_{}64_", "scipy_cblas_{}", "cblas_{}")
+_SETTERS = (
+    "scipy_openblas_{}_num_threads64_",
+    "openblas_{}_num_threads64_",
+    "scipy_openblas_{}_num_threads",
+    "openblas_{}_num_threads",
+)
+_REALS = {"sgemm": types.float32, "dgemm": types.float64}
+
+
+def _find(library: ctypes.CDLL, patterns: tuple[str, ...], word: str) -> Any:
+    """The first function that the library has under one of the names, or None."""
+    for pattern in patterns:
+        found = getattr(library, pattern.format(word), None)
+        if found is not None:
+            return found
+    return None
+
+
+def _signature(real: Any, pointer: Any = types.uintp) -> Any:
+    """`(order, transposes, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)` of cblas."""
+    flag, size = types.int32, types.int64
+    product = (real, pointer, size, pointer, size, real, pointer, size)
+    return types.void(flag, flag, flag, size, size, size, *product)
+
+
+def plain_product(real: Any) -> Any:
+    """Three loops in the shape of cblas, for a NumPy whose BLAS we cannot find."""
+    pointer = types.CPointer(real)  # type: ignore[no-untyped-call]
+
+    @cfunc(_signature(real, pointer))
+    def product(  # type: ignore[no-untyped-def]
+        order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+    ):
+        left = carray(a, (k if ta == TRANSPOSED else m) * lda)
+        right = carray(b, (n if tb == TRANSPOSED else k) * ldb)
+        out = carray(c, m * ldc)
+        for i in range(m):
+            for j in range(n):
+                total = alpha * 0
+                for p in range(k):
+                    x = left[p * lda + i] if ta == TRANSPOSED else left[i * lda + p]
+                    y = right[j * ldb + p] if tb == TRANSPOSED else right[p * ldb + j]
+                    total += x * y
+                # beta 0 means: whatever stands in `c`, even a NaN, is not read
+                old = beta * out[i * ldc + j] if beta != 0 else beta
+                out[i * ldc + j] = alpha * total + old
+
+    return product
+
+
+def narrow_product(function: Any, real: Any) -> Any:
+    """Our signature for a library whose integers are 32 bits wide."""
+    flag, size, pointer = ctypes.c_int, ctypes.c_int, ctypes.c_size_t
+    scalar = ctypes.c_float if real == types.float32 else ctypes.c_double
+    matrix = (pointer, size)
+    function.argtypes = (*(flag,) * 3, *(size,) * 3, scalar, *matrix, *matrix, scalar)
+    function.argtypes += matrix
+    function.restype = None
+    narrow = np.int32
+
+    @cfunc(_signature(real))
+    def product(  # type: ignore[no-untyped-def]
+        order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+    ):
+        m, n, k = narrow(m), narrow(n), narrow(k)
+        lda, ldb, ldc = narrow(lda), narrow(ldb), narrow(ldc)
+        function(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+
+    return product
+
+
+# NumPy's own module: looking a symbol up in it also searches the BLAS it is linked to.
+_library = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
+_alive: list[Any] = []  # adapters must outlive the code that jumps to them
+
+
+def _address(word: str) -> int:
+    found = _find(_library, _PRODUCTS, word)
+    if found is None:
+        _alive.append(plain_product(_REALS[word]))
+    elif not found.__name__.endswith("64_"):
+        _alive.append(narrow_product(found, _REALS[word]))
+    else:
+        return ctypes.cast(found, ctypes.c_void_p).value or 0
+    return int(_alive[-1].address)
+
+
+_SYMBOLS: dict[Any, Any] = {}
+for _word, _real in _REALS.items():
+    # Compiled kernels on disk ask for these two symbols by name, so they must be there
+    # before any such kernel is loaded: every kernel file that multiplies imports us.
+    binding.add_symbol(f"minimx_{_word}", _address(_word))
+    _SYMBOLS[_real] = types.ExternalFunction(f"minimx_{_word}", _signature(_real))
+
+
+def gemm(
+    ta: bool, tb: bool, m: int, n: int, k: int,
+    a: Any, a_at: int, lda: int, b: Any, b_at: int, ldb: int,
+    beta: float, c: Any, c_at: int, ldc: int,
+) -> None:  # fmt: skip
+    """Inside compiled kernels: c = op(a) · op(b) + beta · c.
+
+    op(a) is (m, k), op(b) is (k, n), c is (m, n); ta, tb: transpose what is stored.
+    a, b, c: contiguous float32 or float64 arrays of any shape, of which only the memory
+    counts: the matrix starts at element `_at`, its rows are `ld` elements apart.
+    """
+    raise NotImplementedError("gemm works inside compiled kernels only")
+
+
+@overload(gemm, strict=False)
+def _gemm(
+    ta: Any, tb: Any, m: Any, n: Any, k: Any,
+    a: Any, a_at: Any, lda: Any, b: Any, b_at: Any, ldb: Any,
+    beta: Any, c: Any, c_at: Any, ldc: Any,
+) -> Callable[..., None]:  # fmt: skip
+    product, one = _SYMBOLS[a.dtype], getattr(np, a.dtype.name)(1)
+    real = getattr(np, a.dtype.name)
+
+    def call(  # type: ignore[no-untyped-def]
+        ta, tb, m, n, k, a, a_at, lda, b, b_at, ldb, beta, c, c_at, ldc
+    ):
+        product(
+            ROW_MAJOR,
+            TRANSPOSED if ta else PLAIN,
+            TRANSPOSED if tb else PLAIN,
+            m,
+            n,
+            k,
+            one,
+            a.ctypes.data + a_at * a.itemsize,
+            lda,
+            b.ctypes.data + b_at * b.itemsize,
+            ldb,
+            real(beta),
+            c.ctypes.data + c_at * c.itemsize,
+            ldc,
+        )
+
+    return call
+
+
+class _OneThread:
+    """`with one_thread:` BLAS uses one thread; what it used before returns at the end.
+
+    Several engine threads may be inside at once; the first one to enter and the last
+    one to leave do the switching.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = 1
+        self._get = _find(_library, _SETTERS, "get")
+        self._set = _find(_library, _SETTERS, "set")
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1 and self._set is not None:
+                self._before = self._get()
+                self._set(1)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._set is not None:
+                self._set(self._before)
+
+
+one_thread = _OneThread()

@@ -1,0 +1,490 @@
+"""Convolution over images, in three algorithms and three directions.
+
+data (N, C, H, W), weight (F, C / groups, KH, KW), bias (F,), out (N, F, OH, OW); see
+`minimx.kernels.convolution` for the algorithms and how work is cut.
+
+    forward(algorithm, at)         kernel(data, weight, bias or None, out, workspace)
+    data_gradient(algorithm, at)   kernel(dout, weight, ddata, workspace)
+    weight_gradient(algorithm, at) kernel(dout, data, dweight, dbias or None, workspace)
+
+The first half of the file is the direct algorithm: read it to know what a convolution
+is. The second half makes matrix products of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from minimx.kernels import threads
+from minimx.kernels.convolution import Algorithm, Geometry
+from minimx.kernels.cpu.blas import gemm, one_thread
+
+threads.pin()
+
+# numba lets a negative index count from the end, and asks at every access whether one
+# does; of an unsigned number it need not ask.
+_unsigned = np.uintp
+
+# -- direct: nested loops --------------------------------------------------------------
+
+
+@threads.jit()
+def stops(length: int, out: int, shift: int, stride: int) -> tuple[int, int]:
+    """The first and one past the last stop whose tap falls inside an axis.
+
+    At stop o the tap is at o * stride + shift; outside 0 .. length - 1 is padding.
+    """
+    first = 0 if shift >= 0 else (-shift + stride - 1) // stride
+    last = min(out, (length - 1 - shift) // stride + 1)
+    return first, max(first, last)
+
+
+@threads.jit(parallel=True)
+def forward_direct(data: Any, weight: Any, bias: Any, out: Any, at: Any) -> None:
+    """Every output row is a weighted sum of shifted input rows."""
+    channels, filters = at.channels // at.groups, at.filters // at.groups
+    for plane in prange(at.images * at.filters):
+        n, f = plane // at.filters, plane % at.filters
+        out[n, f] = bias[f]
+        for c in range(channels):
+            image = data[n, f // filters * channels + c]
+            for kh in range(at.kernel_h):
+                down = kh * at.dilate_h - at.pad_h
+                top, bottom = stops(at.height, at.out_h, down, at.stride_h)
+                for kw in range(at.kernel_w):
+                    right = kw * at.dilate_w - at.pad_w
+                    lo, hi = stops(at.width, at.out_w, right, at.stride_w)
+                    scale = weight[f, c, kh, kw]
+                    for h in range(top, bottom):
+                        start = lo * at.stride_w + right
+                        taps = image[h * at.stride_h + down, start :: at.stride_w]
+                        row = out[n, f, h, lo:hi]
+                        for w in range(hi - lo):
+                            row[w] += scale * taps[w]
+
+
+@threads.jit(parallel=True)
+def data_direct(dout: Any, weight: Any, ddata: Any, at: Any) -> None:
+    """What a pixel gave to every output comes back, times the same weight."""
+    channels, filters = at.channels // at.groups, at.filters // at.groups
+    for plane in prange(at.images * at.channels):
+        n, c = plane // at.channels, plane % at.channels
+        ddata[n, c] = 0
+        for f in range(filters):
+            image = dout[n, c // channels * filters + f]
+            for kh in range(at.kernel_h):
+                down = kh * at.dilate_h - at.pad_h
+                top, bottom = stops(at.height, at.out_h, down, at.stride_h)
+                for kw in range(at.kernel_w):
+                    right = kw * at.dilate_w - at.pad_w
+                    lo, hi = stops(at.width, at.out_w, right, at.stride_w)
+                    scale = weight[c // channels * filters + f, c % channels, kh, kw]
+                    for h in range(top, bottom):
+                        start = lo * at.stride_w + right
+                        line = ddata[n, c, h * at.stride_h + down]
+                        taps = line[start :: at.stride_w]
+                        row = image[h, lo:hi]
+                        for w in range(hi - lo):
+                            taps[w] += scale * row[w]
+
+
+@threads.jit(parallel=True, fastmath={"reassoc"})
+def weight_direct(dout: Any, data: Any, dweight: Any, at: Any) -> None:
+    """A weight's gradient sums, over images and stops, what went through it."""
+    channels, filters = at.channels // at.groups, at.filters // at.groups
+    for pair in prange(at.filters * channels):
+        f, c = pair // channels, pair % channels
+        source = f // filters * channels + c
+        for kh in range(at.kernel_h):
+            down = kh * at.dilate_h - at.pad_h
+            top, bottom = stops(at.height, at.out_h, down, at.stride_h)
+            for kw in range(at.kernel_w):
+                right = kw * at.dilate_w - at.pad_w
+                lo, hi = stops(at.width, at.out_w, right, at.stride_w)
+                start = lo * at.stride_w + right
+                total = dout.dtype.type(0)
+                for n in range(at.images):
+                    for h in range(top, bottom):
+                        line = data[n, source, h * at.stride_h + down]
+                        taps = line[start :: at.stride_w]
+                        row = dout[n, f, h, lo:hi]
+                        for w in range(hi - lo):
+                            total += row[w] * taps[w]
+                dweight[f, c, kh, kw] = total
+
+
+# -- lowering: rows copied so that a matrix product can do the rest --------------------
+
+
+@threads.jit()
+def lower(data: Any, n: int, c0: int, first: int, rows: Any, at: Any) -> None:
+    """Copy the taps of a band of output rows that starts at row `first`.
+
+    data (N, C, H, W), from channel `c0` of image `n`
+    rows (channels, taps, KW, phases, rows, OW): row `r` of phase `p` under vertical tap
+    `t` is the padded image's row (first + r) * stride + p + t * dilate, moved left by
+    the horizontal tap, every `stride`-th pixel.
+    """
+    channels, taps, kernel_w, phases, height, out_w = rows.shape
+    for c in range(channels):
+        image = data[n, c0 + c]
+        for tap in range(taps):
+            for phase in range(phases):
+                down = first * at.stride_h + phase + tap * at.dilate_h - at.pad_h
+                top, bottom = stops(at.height, height, down, at.stride_h)
+                for kw in range(kernel_w):
+                    right = kw * at.dilate_w - at.pad_w
+                    lo, hi = stops(at.width, out_w, right, at.stride_w)
+                    target = rows[c, tap, kw, phase]
+                    if lo > 0 or hi < out_w or top > 0 or bottom < height:
+                        target[:] = 0
+                    inside = target[top:bottom, lo:hi]
+                    _copy(image, down + top * at.stride_h, right, lo, inside, at)
+
+
+@threads.jit()
+def _copy(image: Any, y: int, right: int, lo: int, rows: Any, at: Any) -> None:
+    """rows[r, o] = image[y + r * stride_h, right + (lo + o) * stride_w]."""
+    height, width = _unsigned(rows.shape[0]), _unsigned(rows.shape[1])
+    y_, x_ = _unsigned(y), _unsigned(right + lo * at.stride_w)
+    step_h, step_w = _unsigned(at.stride_h), _unsigned(at.stride_w)
+    if at.stride_w == 1:  # said apart, so that the compiler copies many at once
+        for r in range(height):
+            for o in range(width):
+                rows[r, o] = image[y_ + r * step_h, x_ + o]
+    else:
+        for r in range(height):
+            for o in range(width):
+                rows[r, o] = image[y_ + r * step_h, x_ + o * step_w]
+
+
+@threads.jit()
+def fold(rows: Any, ddata: Any, n: int, c0: int, at: Any) -> None:
+    """The transpose of `lower`: add every copied row back to where it came from."""
+    channels, taps, kernel_w, phases, height, out_w = rows.shape
+    for c in range(channels):
+        image = ddata[n, c0 + c]
+        image[:] = 0
+        for tap in range(taps):
+            for phase in range(phases):
+                down = phase + tap * at.dilate_h - at.pad_h
+                top, bottom = stops(at.height, height, down, at.stride_h)
+                for kw in range(kernel_w):
+                    right = kw * at.dilate_w - at.pad_w
+                    lo, hi = stops(at.width, out_w, right, at.stride_w)
+                    inside = rows[c, tap, kw, phase, top:bottom, lo:hi]
+                    _add(inside, image, down + top * at.stride_h, right, lo, at)
+
+
+@threads.jit()
+def _add(rows: Any, image: Any, y: int, right: int, lo: int, at: Any) -> None:
+    """image[y + r * stride_h, right + (lo + o) * stride_w] += rows[r, o]."""
+    height, width = _unsigned(rows.shape[0]), _unsigned(rows.shape[1])
+    y_, x_ = _unsigned(y), _unsigned(right + lo * at.stride_w)
+    step_h, step_w = _unsigned(at.stride_h), _unsigned(at.stride_w)
+    if at.stride_w == 1:
+        for r in range(height):
+            for o in range(width):
+                image[y_ + r * step_h, x_ + o] += rows[r, o]
+    else:
+        for r in range(height):
+            for o in range(width):
+                image[y_ + r * step_h, x_ + o * step_w] += rows[r, o]
+
+
+@threads.jit()
+def start(product: int, at: Any, low: Any) -> Any:
+    """Where, in a channel's rows, those of the `product`-th vertical tap begin."""
+    down = product * at.dilate_h if low.products > 1 else 0
+    phase, row = down % at.stride_h, down // at.stride_h
+    return (phase * low.rows + row) * at.out_w
+
+
+@threads.jit(parallel=True)
+def pack(weight: Any, matrices: Any, at: Any, low: Any) -> None:
+    """Turn weight (F, C, KH, KW) into one matrix (F, C * KW) for each vertical tap."""
+    channels = at.channels // at.groups
+    shape = (low.products, at.filters, channels, at.kernel_w)
+    packed = matrices.reshape(shape)
+    for f in prange(at.filters):
+        for product in range(low.products):
+            for c in range(channels):
+                for kw in range(at.kernel_w):
+                    packed[product, f, c, kw] = weight[f, c, product, kw]
+
+
+# -- forward: weight matrix times lowered rows -----------------------------------------
+
+
+@threads.jit()
+def _forward_band(
+    data: Any, matrix: Any, bias: Any, out: Any, n: int, g: int, first: int,
+    buffer: Any, at: Any, low: Any,
+) -> None:  # fmt: skip
+    """Output rows `first` to `first + band` of group `g` of image `n`."""
+    channels, filters = at.channels // at.groups, at.filters // at.groups
+    last = min(first + low.band, at.out_h)
+    for f in range(g * filters, (g + 1) * filters):
+        out[n, f, first:last] = bias[f]
+    shape = (channels, low.taps, at.kernel_w, low.phases, low.rows, at.out_w)
+    lead = low.phases * low.rows * at.out_w
+    source, origin = buffer, 0
+    if buffer.size == 0:  # pointwise: the image itself is the matrix
+        source, lead = data.reshape(-1), at.height * at.width
+        origin = (n * at.channels + g * channels) * lead + first * at.width
+    else:
+        lower(data, n, g * channels, first, buffer.reshape(shape), at)
+    depth = channels * low.taps * at.kernel_w
+    plane = at.out_h * at.out_w
+    target = (n * at.filters + g * filters) * plane + first * at.out_w
+    for product in range(low.products):
+        left = (product * at.filters + g * filters) * depth
+        right = origin + start(product, at, low)
+        gemm(
+            False, False, filters, (last - first) * at.out_w, depth,
+            matrix, left, depth, source, right, lead, 1.0, out, target, plane,
+        )  # fmt: skip
+
+
+@threads.jit(parallel=True)
+def forward_lowered(
+    data: Any, matrix: Any, bias: Any, out: Any, buffers: Any, at: Any, low: Any
+) -> None:
+    """All bands of all images, dealt to `pieces`."""
+    bands = -(-at.out_h // low.band)
+    items = at.images * at.groups * bands
+    for piece in prange(low.pieces):
+        buffer = buffers[piece * low.buffer : (piece + 1) * low.buffer]
+        for item in range(
+            piece * items // low.pieces, (piece + 1) * items // low.pieces
+        ):
+            n, g = item // bands // at.groups, item // bands % at.groups
+            first = item % bands * low.band
+            _forward_band(data, matrix, bias, out, n, g, first, buffer, at, low)
+
+
+# -- gradient of the data: transposed weight times dout, folded back -------------------
+
+
+@threads.jit()
+def _data_block(
+    dout: Any, matrix: Any, ddata: Any, n: int, g: int, c0: int,
+    buffer: Any, at: Any, low: Any,
+) -> None:  # fmt: skip
+    """Channels `c0` to `c0 + band` of group `g` of image `n`."""
+    channels, filters = at.channels // at.groups, at.filters // at.groups
+    block = min(low.band, channels - c0)
+    row, depth = low.taps * at.kernel_w, channels * low.taps * at.kernel_w
+    lead = low.phases * low.rows * at.out_w
+    target, origin = buffer, 0
+    if buffer.size == 0:
+        target, lead = ddata.reshape(-1), at.height * at.width
+        origin = (n * at.channels + g * channels + c0) * lead
+    elif low.products > 1:
+        buffer[: block * row * lead] = 0
+    plane = at.out_h * at.out_w
+    for product in range(low.products):
+        left = (product * at.filters + g * filters) * depth + c0 * row
+        right = (n * at.filters + g * filters) * plane
+        gemm(
+            True, False, block * row, plane, filters,
+            matrix, left, depth, dout, right, plane,
+            1.0 if low.products > 1 else 0.0, target,
+            origin + start(product, at, low), lead,
+        )  # fmt: skip
+    if buffer.size:
+        shape = (block, low.taps, at.kernel_w, low.phases, low.rows, at.out_w)
+        rows = buffer[: block * row * lead].reshape(shape)
+        fold(rows, ddata, n, g * channels + c0, at)
+
+
+@threads.jit(parallel=True)
+def data_lowered(
+    dout: Any, matrix: Any, ddata: Any, buffers: Any, at: Any, low: Any
+) -> None:
+    """All channel blocks of all images, dealt to `pieces`."""
+    blocks = -(-(at.channels // at.groups) // low.band)
+    items = at.images * at.groups * blocks
+    for piece in prange(low.pieces):
+        buffer = buffers[piece * low.buffer : (piece + 1) * low.buffer]
+        for item in range(
+            piece * items // low.pieces, (piece + 1) * items // low.pieces
+        ):
+            n, g = item // blocks // at.groups, item // blocks % at.groups
+            c0 = item % blocks * low.band
+            _data_block(dout, matrix, ddata, n, g, c0, buffer, at, low)
+
+
+# -- gradient of the weight: lowered rows times transposed dout, summed over images ----
+
+
+@threads.jit(fastmath={"reassoc"})
+def _sum_rows(dout: Any, n: int, f0: int, first: int, last: int, sums: Any) -> None:
+    """Add the sum over rows `first` to `last` of every filter's dout, for the bias."""
+    for f in range(sums.size):
+        band = dout[n, f0 + f, first:last].reshape(-1)
+        total = dout.dtype.type(0)
+        for i in range(band.size):
+            total += band[i]
+        sums[f] += total
+
+
+@threads.jit()
+def _turn(dout: Any, n: int, f0: int, first: int, turned: Any) -> None:
+    """Copy dout from row `first` on as (stops, filters), the fastest layout."""
+    height, filters = _unsigned(turned.shape[0]), _unsigned(turned.shape[1])
+    begin = first * dout.shape[3]
+    for f in range(filters):
+        row = dout[n, f0 + f].reshape(-1)[begin : begin + turned.shape[0]]
+        for i in range(height):
+            turned[i, f] = row[i]
+
+
+@threads.jit()
+def _weight_band(
+    dout: Any, data: Any, sums: Any, n: int, g: int, first: int,
+    buffer: Any, at: Any, low: Any,
+) -> None:  # fmt: skip
+    """Add what output rows `first` to `first + band` say about the weight."""
+    channels, filters = at.channels // at.groups, at.filters // at.groups
+    last, f0 = min(first + low.band, at.out_h), g * filters
+    _sum_rows(dout, n, f0, first, last, sums[low.packed + f0 :][:filters])
+    rows, plane = (last - first) * at.out_w, at.out_h * at.out_w
+    right, at_right = dout.reshape(-1), (n * at.filters + f0) * plane
+    lead_right = plane
+    if low.turn:
+        right, at_right, lead_right = buffer[: low.turn], 0, filters
+        _turn(dout, n, f0, first, right[: rows * filters].reshape((rows, filters)))
+    else:
+        at_right += first * at.out_w
+    left, at_left = buffer[low.turn :], 0
+    lead = low.phases * low.rows * at.out_w
+    if left.size:
+        shape = (channels, low.taps, at.kernel_w, low.phases, low.rows, at.out_w)
+        lower(data, n, g * channels, first, left.reshape(shape), at)
+    else:
+        left, lead = data.reshape(-1), at.height * at.width
+        at_left = (n * at.channels + g * channels) * lead + first * at.width
+    depth = channels * low.taps * at.kernel_w
+    for product in range(low.products):
+        gemm(
+            False, low.turn == 0, depth, filters, rows,
+            left, at_left + start(product, at, low), lead,
+            right, at_right, lead_right,
+            1.0, sums, product * depth * at.filters + f0, at.filters,
+        )  # fmt: skip
+
+
+@threads.jit(parallel=True)
+def weight_lowered(
+    dout: Any, data: Any, sums: Any, buffers: Any, at: Any, low: Any
+) -> None:
+    """Running sums (pieces, weights + filters), each over its own images in order."""
+    bands = -(-at.out_h // low.band)
+    items = at.images * bands
+    for piece in prange(low.pieces):
+        buffer = buffers[piece * low.buffer : (piece + 1) * low.buffer]
+        sums[piece] = 0
+        for item in range(
+            piece * items // low.pieces, (piece + 1) * items // low.pieces
+        ):
+            for g in range(at.groups):
+                n, first = item // bands, item % bands * low.band
+                _weight_band(dout, data, sums[piece], n, g, first, buffer, at, low)
+
+
+@threads.jit(parallel=True)
+def collect(sums: Any, dweight: Any, dbias: Any, at: Any, low: Any) -> None:
+    """Add the running sums up, in order, and put each element where it belongs."""
+    channels = at.channels // at.groups
+    taps = channels * low.taps * at.kernel_w
+    for line in prange(low.products * taps):
+        total = sums[0, line * at.filters : (line + 1) * at.filters]
+        for piece in range(1, low.pieces):
+            more = sums[piece, line * at.filters : (line + 1) * at.filters]
+            for f in range(at.filters):
+                total[f] += more[f]
+        kw, rest = line % at.kernel_w, line // at.kernel_w
+        tap, c = rest % low.taps, rest // low.taps % channels
+        kh = tap + line // taps
+        for f in range(at.filters):
+            dweight[f, c, kh, kw] = total[f]
+    for f in range(dbias.size):
+        dbias[f] = 0
+        for piece in range(low.pieces):
+            dbias[f] += sums[piece, low.packed + f]
+
+
+# -- kernels for the data sheets -------------------------------------------------------
+
+
+def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
+    """`kernel(data, weight, bias or None, out[, workspace])`."""
+    low = algorithm.lowering
+
+    def direct(data: Any, weight: Any, bias: Any, out: Any) -> None:
+        bias = np.zeros(at.filters, data.dtype) if bias is None else bias
+        forward_direct(data, weight, bias, out, at)
+
+    def lowered(data: Any, weight: Any, bias: Any, out: Any, *workspace: Any) -> None:
+        bias = np.zeros(at.filters, data.dtype) if bias is None else bias
+        scratch = _scratch(workspace, data.dtype)
+        with one_thread:
+            matrix, buffers = _packed(weight, scratch, at, low)
+            forward_lowered(data, matrix, bias, out, buffers, at, low)
+
+    return direct if low is None else lowered
+
+
+def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
+    """`kernel(dout, weight, ddata[, workspace])`."""
+    low = algorithm.lowering
+
+    def direct(dout: Any, weight: Any, ddata: Any) -> None:
+        data_direct(dout, weight, ddata, at)
+
+    def lowered(dout: Any, weight: Any, ddata: Any, *workspace: Any) -> None:
+        scratch = _scratch(workspace, dout.dtype)
+        with one_thread:
+            matrix, buffers = _packed(weight, scratch, at, low)
+            data_lowered(dout, matrix, ddata, buffers, at, low)
+
+    return direct if low is None else lowered
+
+
+def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
+    """`kernel(dout, data, dweight, dbias or None[, workspace])`."""
+    low = algorithm.lowering
+
+    def direct(dout: Any, data: Any, dweight: Any, dbias: Any) -> None:
+        weight_direct(dout, data, dweight, at)
+        if dbias is not None:
+            np.sum(dout, axis=(0, 2, 3), out=dbias)
+
+    def lowered(dout: Any, data: Any, dweight: Any, dbias: Any, workspace: Any) -> None:
+        assert low is not None
+        scratch = _scratch((workspace,), dout.dtype)
+        kept = low.pieces * (low.packed + at.filters)
+        sums = scratch[:kept].reshape(low.pieces, -1)
+        dbias = np.empty(0, dout.dtype) if dbias is None else dbias
+        with one_thread:
+            weight_lowered(dout, data, sums, scratch[kept:], at, low)
+            collect(sums, dweight, dbias, at, low)
+
+    return direct if low is None else lowered
+
+
+def _scratch(workspace: tuple[Any, ...], dtype: Any) -> Any:
+    return workspace[0].view(dtype) if workspace else np.empty(0, dtype)
+
+
+def _packed(weight: Any, scratch: Any, at: Geometry, low: Any) -> tuple[Any, Any]:
+    """The weight as the matrices that the products want, and the rest of `scratch`."""
+    if low.products == 1:
+        return weight.reshape(-1), scratch
+    pack(weight, scratch[: low.packed], at, low)
+    return scratch[: low.packed], scratch[low.packed :]

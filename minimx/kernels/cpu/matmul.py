@@ -1,0 +1,91 @@
+"""Matrix products, cut into tiles that threads share.
+
+    product(a, b, out, ta, tb)     out = op(a) · op(b), for stacks of matrices
+    bias_rows(out, bias)           add one row to every row
+
+How a product is cut depends on its shape only, so its bits do not depend on the number
+of threads. What is not float32 or float64 is left to NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from minimx.kernels import threads
+from minimx.kernels.cpu.blas import gemm, one_thread
+
+threads.pin()
+
+# A tile is large enough that BLAS's own preparations do not count, and small enough
+# that a common layer has several.
+TILE_ROWS, TILE_COLUMNS = 256, 512
+
+
+@threads.jit(parallel=True)
+def _tiles(
+    a: Any, b: Any, out: Any, ta: bool, tb: bool, rows: int, columns: int
+) -> None:
+    """Fill out (stack, m, n), cut into tiles of rows × columns."""
+    stack, m, n = out.shape
+    k = a.shape[1] if ta else a.shape[2]
+    down, across = -(-m // rows), -(-n // columns)
+    for tile in prange(stack * down * across):
+        s, place = tile // (down * across), tile % (down * across)
+        i, j = place // across * rows, place % across * columns
+        gemm(
+            ta, tb, min(rows, m - i), min(columns, n - j), k,
+            a[s], i if ta else i * a.shape[2], a.shape[2],
+            b[s], j * b.shape[2] if tb else j, b.shape[2],
+            0.0, out[s], i * n + j, n,
+        )  # fmt: skip
+
+
+def tiling(m: int, n: int, stack: int = 1) -> tuple[int, int]:
+    """Rows and columns of a tile for an m × n product.
+
+    A stack of many products needs no cutting; one that would be a single tile is halved
+    along its longer side, so that two threads have work.
+
+    >>> tiling(128, 500, stack=2), tiling(256, 10), tiling(64, 64, stack=8)
+    ((128, 500), (128, 10), (64, 64))
+    """
+    rows, columns = _even(m, TILE_ROWS), _even(n, TILE_COLUMNS)
+    if stack * -(-m // rows) * -(-n // columns) < 2 and max(m, n) > 32:
+        if m >= n:
+            rows = -(-m // 2)
+        else:
+            columns = -(-n // 2)
+    return rows, columns
+
+
+def _even(length: int, largest: int) -> int:
+    """Parts of equal length, none longer than `largest`."""
+    return -(-length // max(1, -(-length // largest)))
+
+
+def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> None:
+    """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first."""
+    if out.dtype.kind != "f" or out.dtype.itemsize < 4 or out.size == 0 or a.size == 0:
+        _by_numpy(a, b, out, ta, tb)
+        return
+    m, n = out.shape[-2:]
+    stack = out.size // (m * n)
+    a, b = a.reshape(stack, *a.shape[-2:]), b.reshape(stack, *b.shape[-2:])
+    out = out.reshape(stack, m, n)
+    work = m * n * a.shape[-2 if ta else -1] * stack
+    with one_thread:
+        run = _tiles if threads.parts(work) > 1 else _tiles.serial
+        run(a, b, out, ta, tb, *tiling(m, n, stack))
+
+
+def _by_numpy(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
+    """Half precision is summed in single precision; integers have no BLAS."""
+    a = a.swapaxes(-1, -2) if ta else a
+    b = b.swapaxes(-1, -2) if tb else b
+    if out.dtype == np.float16:
+        out[...] = np.matmul(a.astype(np.float32), b.astype(np.float32))
+    else:
+        np.matmul(a, b, out=out)

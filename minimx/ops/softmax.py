@@ -1,0 +1,337 @@
+"""Data sheets of softmax and of the losses that are made with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from minimx.errors import OperatorError, ShapeError
+from minimx.kernels import find
+from minimx.kernels.half import in_single
+from minimx.ops.checks import expect, same_reals
+from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.ops.spec import Cost, Spec
+from minimx.shapes import Shape, normalize_axis
+
+# Comparing, subtracting, exp, adding, dividing, for one element.
+STEPS = 8
+
+
+def _grouped(shape: Shape, axis: int) -> Shape:
+    """A shape as (groups, length, inner) around one axis."""
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+
+
+class Family(Op):
+    """Operators along one axis with a temperature; out has the shape of data."""
+
+    axis: int
+    temperature: float | None
+
+    saves = ("out",)
+    log: ClassVar[bool] = False
+    sign: ClassVar[float] = 1.0
+
+    @property
+    def scale(self) -> float:
+        """What data is multiplied with before exp."""
+        heat = 1.0 if self.temperature is None else self.temperature
+        if heat == 0:
+            raise OperatorError(f"{self.name}: temperature must not be 0.")
+        return self.sign / heat
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape."""
+        same_reals(self.name, ("data",), *specs)
+        normalize_axis(self.name, self.axis, specs[0].ndim)
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.kernels.cpu.softmax`."""
+        (data,) = specs
+        shape = _grouped(data.shape, self.axis % data.ndim)
+        softmax, scale, log = find("softmax.softmax"), self.scale, self.log
+
+        def run(x: Any, out: Any) -> None:
+            if out.size:
+                scale_ = x.dtype.type(scale)
+                softmax(x.reshape(shape), scale_, log, out.reshape(shape))
+
+        return in_single(run, 1) if data.dtype.itemsize == 2 else run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """One operator, from the output alone."""
+        axis = self.axis % at.ins[0].ndim
+        op = SoftmaxGradient.of(axis=axis, scale=self.scale, log=self.log)
+        return (bind(op, dout, *saved),)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+
+
+@register("softmax")
+class Softmax(Family):
+    """exp(data / temperature), divided by its sum along `axis`: positive, summing to 1.
+
+    data: any shape; out: the same shape
+    """
+
+    axis: int = -1
+    temperature: float | None = None
+
+
+@register("log_softmax")
+class LogSoftmax(Family):
+    """The logarithm of softmax, computed without taking one of small numbers.
+
+    data: any shape; out: the same shape
+    """
+
+    axis: int = -1
+    temperature: float | None = None
+
+    log = True
+
+
+@register("softmin")
+class Softmin(Family):
+    """Softmax of -data: the smallest element gets the most.
+
+    data: any shape; out: the same shape
+    """
+
+    axis: int = -1
+    temperature: float | None = None
+
+    sign = -1.0
+
+
+@register("_backward_softmax")
+class SoftmaxGradient(Op):
+    """The gradient of softmax or its logarithm, from the gradient of its output and it.
+
+    dout, y: the same shape; out: that shape
+    """
+
+    axis: int
+    scale: float
+    log: bool
+
+    inputs = ("dout", "y")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.kernels.cpu.softmax`."""
+        shape = _grouped(specs[0].shape, self.axis)
+        gradient, scale, log = find("softmax.softmax_gradient"), self.scale, self.log
+
+        def run(dout: Any, y: Any, out: Any) -> None:
+            if out.size:
+                arrays = dout.reshape(shape), y.reshape(shape)
+                gradient(*arrays, y.dtype.type(scale), log, out.reshape(shape))
+
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def composed(self, dout: Value, y: Value) -> Value:
+        """The same, made of operators."""
+        total = lookup("sum").of(axis=self.axis, keepdims=True)
+        if self.log:
+            return (dout - bind(lookup("exp").of(), y) * bind(total, dout)) * self.scale
+        return y * (dout - bind(total, dout * y)) * self.scale
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, 3 * specs[0].nbytes)
+
+
+@register("SoftmaxOutput", "Softmax")
+class SoftmaxOutput(Op):
+    """Softmax whose gradient is that of the cross entropy with a label.
+
+    data (N, classes), label (N,): class numbers; multi_output: data (N, classes, ...),
+    label (N, ...); preserve_shape: data (..., classes), label (...). A label of the
+    shape of data holds probabilities. out: the shape of data.
+
+    Whatever gradient arrives is ignored, unless out_grad is true. use_ignore: labels
+    equal to ignore_label do not count. normalization: the gradient is divided by
+    nothing ('null'), by N ('batch') or by the number of labels that count ('valid').
+    smooth_alpha: so much of each label is shared out over the other classes.
+    """
+
+    grad_scale: float = 1.0
+    ignore_label: float = -1.0
+    multi_output: bool = False
+    use_ignore: bool = False
+    preserve_shape: bool = False
+    normalization: str = "null"
+    out_grad: bool = False
+    smooth_alpha: float = 0.0
+
+    inputs = ("data", "label")
+    saves = ("label", "out")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.normalization not in ("null", "batch", "valid"):
+            raise OperatorError(
+                f"SoftmaxOutput: normalization={self.normalization!r}: choose null, "
+                "batch or valid."
+            )
+
+    def groups(self, data: Spec) -> Shape:
+        """Data as (groups, classes, inner)."""
+        if self.multi_output:
+            return _grouped(data.shape, 1)
+        if self.preserve_shape:
+            return _grouped(data.shape, data.ndim - 1)
+        return data.shape[0], prod(data.shape[1:]), 1
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of data."""
+        data, label = specs
+        same_reals(self.name, ("data",), data)
+        if data.ndim < 2:
+            raise ShapeError(
+                f"SoftmaxOutput: data {data.shape} needs an axis for the samples and "
+                "one for the classes."
+            )
+        groups, _, inner = self.groups(data)
+        if label.shape != data.shape and label.size != groups * inner:
+            raise ShapeError(
+                f"SoftmaxOutput: label {label.shape} has {label.size} elements, data "
+                f"{data.shape} asks for {groups * inner} class numbers, or for "
+                "probabilities in the shape of data."
+            )
+        return data
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Softmax; the label is for the gradient."""
+        shape = self.groups(specs[0])
+        softmax = find("softmax.softmax")
+
+        def run(data: Any, label: Any, out: Any) -> None:
+            if out.size:
+                one = data.dtype.type(1)
+                softmax(data.reshape(shape), one, False, out.reshape(shape))
+
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(
+        self, at: Site, dout: Any, label: Value, out: Value
+    ) -> Sequence[Value | None]:
+        """The output minus the label, whatever the gradient of the output is."""
+        gradient = bind(SoftmaxOutputGradient.of(forward=self), label, out)
+        return gradient * dout if self.out_grad else gradient, None
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+
+
+@register("_backward_SoftmaxOutput")
+class SoftmaxOutputGradient(Op):
+    """The gradient of the cross entropy between a softmax and a label.
+
+    label, y: as in SoftmaxOutput, y being its output; out: the shape of y
+    """
+
+    forward: Any
+
+    inputs = ("label", "y")
+    differentiable = False
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of the softmax."""
+        return specs[1]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.kernels.cpu.softmax`."""
+        label, y = specs
+        settings = self.forward
+        groups, classes, inner = settings.groups(y)
+        scale = settings.grad_scale
+        if settings.multi_output and settings.normalization != "valid":
+            scale /= inner
+        if settings.normalization == "batch":
+            scale /= y.shape[0]
+        ignored = settings.ignore_label if settings.use_ignore else np.nan
+        gradient = find("softmax.output_gradient")
+        smooth, valid = settings.smooth_alpha, settings.normalization == "valid"
+
+        def of_numbers(label: Any, y: Any, out: Any) -> None:
+            kept = np.zeros(groups, np.int64)
+            shape = (groups, classes, inner)
+            gradient(
+                y.reshape(shape), label.reshape(groups, inner), float(ignored), smooth,
+                out.reshape(shape), kept,
+            )  # fmt: skip
+            divisor = max(int(kept.sum()), 1) if valid else 1
+            out *= out.dtype.type(scale / divisor)
+
+        def of_probabilities(label: Any, y: Any, out: Any) -> None:
+            np.subtract(y, label, out=out, casting="unsafe")
+            out *= out.dtype.type(scale)
+
+        run = of_probabilities if label.shape == y.shape else of_numbers
+        return in_single(run, 2) if y.dtype.itemsize == 2 else run
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One subtraction and one product for every element."""
+        return Cost(2 * specs[1].size, 2 * specs[1].nbytes + specs[0].nbytes)
+
+
+@register("softmax_cross_entropy")
+class SoftmaxCrossEntropy(Op):
+    """The sum over samples of -log softmax(data)[label].
+
+    data (N, classes), label (N,): class numbers; out (1,). A label that is no class
+    makes the sum NaN.
+    """
+
+    inputs = ("data", "label")
+    saves = ("data", "label")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """One number."""
+        data, label = specs
+        same_reals(self.name, ("data",), data)
+        if data.ndim != 2:
+            raise ShapeError(
+                f"softmax_cross_entropy: data {data.shape} must be (samples, classes). "
+                "Reshape it."
+            )
+        expect(self.name, "label", label, data.shape[:1], f"data {data.shape}")
+        return data.with_shape((1,))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A row each; the rows are summed in double precision, in order."""
+        cross_entropy = find("softmax.cross_entropy")
+
+        def run(data: Any, label: Any, out: Any) -> None:
+            losses = np.zeros(data.shape[0], data.dtype)
+            if data.size:
+                cross_entropy(data, label, losses)
+            out[0] = losses.sum(dtype=np.float64)
+
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(
+        self, at: Site, dout: Any, data: Value, label: Value
+    ) -> Sequence[Value | None]:
+        """softmax(data) - one_hot(label)."""
+        if not at.wants[0]:
+            return None, None
+        classes, dtype = at.ins[0].shape[1], at.ins[0].dtype.name
+        target = bind(lookup("one_hot").of(depth=classes, dtype=dtype), label)
+        return dout * (bind(Softmax.of(), data) - target), None
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, specs[0].nbytes + specs[1].nbytes)
