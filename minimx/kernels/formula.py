@@ -26,7 +26,7 @@ FUNCTIONS: dict[str, int] = {
     ),
     **dict.fromkeys(["sin", "cos", "tan", "arcsin", "arccos", "arctan"], 1),
     **dict.fromkeys(["sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"], 1),
-    **dict.fromkeys(["gamma", "gammaln", "digamma", "erf", "erfinv"], 1),
+    **dict.fromkeys(["gamma", "gammaln", "digamma", "trigamma", "erf", "erfinv"], 1),
     **dict.fromkeys(["abs", "sign", "floor", "ceil", "trunc", "rint", "round"], 1),
     **dict.fromkeys(["isnan", "isinf", "isfinite"], 1),
     **dict.fromkeys(["maximum", "minimum", "div", "mod", "power", "hypot"], 2),

@@ -243,7 +243,7 @@ def _same(function: Callable[..., Any]) -> Any:
 log2, log10, sqrt, cbrt = map(_same, (np.log2, np.log10, np.sqrt, np.cbrt))
 sin, cos, tan = map(_same, (np.sin, np.cos, np.tan))
 arcsin, arccos, arctan = map(_same, (np.arcsin, np.arccos, np.arctan))
-sinh, cosh = map(_same, (np.sinh, np.cosh))
+sinh, cosh, sign = map(_same, (np.sinh, np.cosh, np.sign))
 arcsinh, arccosh, arctanh = map(_same, (np.arcsinh, np.arccosh, np.arctanh))
 gamma, gammaln, erf = map(_same, (math.gamma, math.lgamma, math.erf))
 floor, ceil, trunc, rint = map(_same, (np.floor, np.ceil, np.trunc, np.rint))
@@ -252,17 +252,11 @@ abs = _same(abs)
 
 
 @_inline
-def sign(x: Any) -> Any:
-    """-1, 0 or 1; NaN stays."""
-    one, zero = x * 0 + 1, x * 0
-    return select(x > 0, one, select(x < 0, -one, zero))
-
-
-@_inline
 def round(x: Any) -> Any:
     """The nearest integer, halves away from zero."""
     whole = np.trunc(x)
-    return whole + select(np.abs(x - whole) >= x * 0 + 0.5, sign(x), x * 0)
+    rest = x - whole
+    return select(whole == x, x, whole + np.trunc(rest + rest))
 
 
 @_inline
@@ -310,7 +304,7 @@ def _div(a: Any, b: Any) -> Any:
 def _mod(a: Any, b: Any) -> Any:
     def of_reals(a, b):  # type: ignore[no-untyped-def]
         """The sign of b; 0 where b is 0."""
-        rest = a - b * np.floor(a / b)
+        rest = a % select(b == 0, b * 0 + 1, b)
         return select(b == 0, b * 0, rest)
 
     def of_integers(a, b):  # type: ignore[no-untyped-def]
@@ -337,12 +331,31 @@ def digamma(x: Any) -> Any:
         x = 1 - x
     total = 0.0
     big = np.float64(x)
-    while big < 10:
+    while big < 16:
         total -= 1 / big
         big += 1
     z = 1 / (big * big)
     series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
     return total + math.log(big) - 0.5 / big - series - mirrored
+
+
+@threads.jit()
+def trigamma(x: Any) -> Any:
+    """The derivative of digamma, found in the same way."""
+    mirrored, side = 0.0, 1.0
+    big = np.float64(x)
+    if x <= 0:
+        if x == np.floor(x):
+            return np.inf
+        mirrored, side = (math.pi / math.sin(math.pi * big)) ** 2, -1.0
+        big = 1 - big
+    total = 0.0
+    while big < 16:
+        total += 1 / (big * big)
+        big += 1
+    z = 1 / (big * big)
+    series = z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * 5 / 66))))
+    return mirrored + side * (total + (1 + 0.5 / big + series) / big)
 
 
 @threads.jit()

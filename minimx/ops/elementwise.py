@@ -130,6 +130,7 @@ _SMOOTH = (
      "An angle in radians"),
     ("gamma", "gamma(x)", "dy * y * digamma(x)", "The gamma function: (x - 1)!"),
     ("gammaln", "gammaln(x)", "dy * digamma(x)", "The logarithm of |gamma(x)|"),
+    ("digamma", "digamma(x)", "dy * trigamma(x)", "The slope of gammaln"),
     ("erf", "erf(x)", "dy * 1.1283791670955126 * exp(-x * x)", "The error function"),
     ("erfinv", "erfinv(x)", "dy * 0.886226925452758 * exp(y * y)",
      "The inverse of the error function"),
@@ -163,6 +164,7 @@ for _name, _text, _what in _STEPS:
     unary(_name, _text, doc=f"{_what}; the gradient is 0.", grad="0")
 for _name, _text, _what in _TESTS:
     unary(_name, _text, doc=f"{_what}.")
+unary("trigamma", "trigamma(x)", doc="The slope of digamma; its own is not known here.")
 
 # -- one input and settings ------------------------------------------------------------
 

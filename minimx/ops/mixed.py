@@ -83,10 +83,11 @@ class Where(Op):
         (condition,) = saved
         spec, out = at.ins[0], at.outs[0].shape
         wide = reshaped(condition, spec.shape, by_rows(spec.shape, out))
-        grads: list[Value | None] = [None]
+        grads: list[Value | None] = [None] * 3
         for k, chosen in ((1, BackwardWhereX), (2, BackwardWhereY)):
-            found = bind(chosen.of(), dout, wide) if at.wants[k] else None
-            grads.append(found and sum_to(found, out, at.ins[k].shape))
+            if at.wants[k]:
+                found = bind(chosen.of(), dout, wide)
+                grads[k] = sum_to(found, out, at.ins[k].shape)
         return grads
 
 

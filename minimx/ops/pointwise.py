@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from minimx import shapes
 from minimx.errors import DTypeError, ShapeError
 from minimx.kernels import pointwise
@@ -147,8 +149,14 @@ def _pair(name: str) -> Callable[[Any, Any], Value]:
     return apply
 
 
-def _single(name: str) -> Callable[[Value], Value]:
-    return lambda value: bind(lookup(name).of(), value)
+def _single(name: str) -> Callable[[Any], Any]:
+    def apply(value: Any) -> Any:
+        if isinstance(value, int | float):  # a setting
+            with np.errstate(all="ignore"):
+                return float(getattr(np, name)(value))
+        return bind(lookup(name).of(), value)
+
+    return apply
 
 
 OPERATORS: dict[str, Callable[..., Value]] = {

@@ -193,7 +193,11 @@ class Norm(Reduction):
     axis: Any = None
     out_dtype: Any = None
     keepdims: bool = False
-    saves = ("data", "out")
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """The sum of absolute values is not asked for."""
+        return ("data",) if self.ord == 1 else ("data", "out")
 
     def infer(self, *specs: Spec) -> Spec:
         """Data without the reduced axes; refuses other norms than 1 and 2."""
@@ -211,10 +215,10 @@ class Norm(Reduction):
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Data / norm for ord=2, the sign of data for ord=1."""
-        data, out = saved
+        data, *out = saved
         if self.ord == 1:
             return (self.spread(at, dout) * bind(lookup("sign").of(), data),)
-        return (data * self.spread(at, dout / out),)
+        return (data * self.spread(at, dout / out[0]),)
 
 
 @register("_sum_to")

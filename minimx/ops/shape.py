@@ -143,7 +143,7 @@ class BackwardBasicIndex(Move):
 
 
 def numpy_key(key: Key) -> Key:
-    """A key in NumPy's words; a stop of -1 with a negative step means "to the start"."""
+    """A key in NumPy's words; a stop of -1 with a negative step means to the start."""
     return tuple(
         slice(part[0], part[1] if part[1] >= 0 else None, part[2])
         if isinstance(part, tuple)
