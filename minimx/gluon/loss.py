@@ -198,7 +198,7 @@ class SoftmaxCrossEntropyLoss(Loss):
 
 
 class KLDivLoss(Loss):
-    """Kullback-Leibler divergence: label · (log label - pred).
+    """Kullback-Leibler divergence: the sum of label · (log label - pred).
 
     from_logits: pred holds log-probabilities (the default); otherwise scores.
     """
@@ -222,7 +222,8 @@ class KLDivLoss(Loss):
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
-        return self._mean(F, loss, sample_weight)
+        loss = _weighted(F, loss, self._weight, sample_weight)
+        return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
 class HingeLoss(Loss):

@@ -93,8 +93,8 @@ class Trainer:
         with `ignore_stale_grad` its parameter is left as it is.
         """
         with attributed(phase="update"):
-            self._check_fresh(ignore_stale_grad)
             self._rescale(batch_size)
+            self._check_fresh(ignore_stale_grad)
             self._allreduce()
             self._update(ignore_stale_grad)
 
@@ -106,8 +106,8 @@ class Trainer:
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
         """Update from gradients that `allreduce_grads` has summed; see `step`."""
         with attributed(phase="update"):
-            self._check_fresh(ignore_stale_grad)
             self._rescale(batch_size)
+            self._check_fresh(ignore_stale_grad)
             self._update(ignore_stale_grad)
 
     def _learning(self) -> list[tuple[int, Parameter]]:

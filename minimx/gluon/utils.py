@@ -190,11 +190,16 @@ def _fetch(url: str, target: Path, retries: int, verify_ssl: bool) -> None:
                 shutil.copyfileobj(source, file)
             return
         except OSError as reason:  # URLError and timeouts are OSErrors
-            permanent = isinstance(reason, urllib.error.HTTPError) and reason.code < 500
-            if left == 0 or permanent or url.startswith("file:"):
+            why: Any = getattr(reason, "reason", reason)
+            permanent = url.startswith("file:")
+            if isinstance(reason, urllib.error.HTTPError):  # somebody answered
+                why = f"{reason.code} {why}"
+                permanent = reason.code < 500
+                reason.close()
+            if left == 0 or permanent:
                 raise DataError(
-                    f"cannot fetch {url}: {getattr(reason, 'reason', reason)}. Check "
-                    "the address and the network, or put the file in place by hand."
+                    f"cannot fetch {url}: {why}. Check the address and the network, or "
+                    "put the file in place by hand."
                 ) from reason
 
 

@@ -4,8 +4,9 @@
 
 The states (`mom`, `mean`, ...) are changed; the new weight is the output, which callers
 let be `weight` itself. wd is weight decay; the gradient is first multiplied by
-rescale_grad, then clipped to ±clip_gradient unless that is negative. lazy_update asks
-for skipped rows in sparse gradients; a dense gradient has none.
+rescale_grad, then clipped to ±clip_gradient unless that is negative (Adam and RMSProp
+add the weight decay first and clip the sum, as in MXNet). lazy_update asks for skipped
+rows in sparse gradients; a dense gradient has none.
 
 `multi_` operators do the same for many weights in one call, `mp_` ones keep a weight in
 float32 beside the one in float16 that the network uses.

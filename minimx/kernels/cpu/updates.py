@@ -5,6 +5,8 @@ numbers (learning rate, weight decay, ...) are arguments of the compiled code, s
 learning rate compiles nothing.
 
     g = clip(rescale * gradient, -clip, clip)      clip < 0 means: no clipping
+
+As in MXNet, Adam and RMSProp add the weight decay before they clip, the others after.
 """
 
 from __future__ import annotations
@@ -101,7 +103,7 @@ def adam(
     one = weight.dtype.type(1)
     for i in prange(weight.size):
         w = weight[i]
-        g = _scaled(gradient[i], rescale, clip) + wd * w
+        g = _scaled(gradient[i] * rescale + wd * w, one, clip)
         m = beta1 * mean[i] + (one - beta1) * g
         v = beta2 * var[i] + (one - beta2) * g * g
         mean[i], var[i] = m, v
@@ -118,7 +120,7 @@ def rmsprop(
     one = weight.dtype.type(1)
     for i in prange(weight.size):
         w = weight[i]
-        g = _scaled(gradient[i], rescale, clip) + wd * w
+        g = _scaled(gradient[i] * rescale + wd * w, one, clip)
         square = gamma1 * n[i] + (one - gamma1) * g * g
         n[i] = square
         weight[i] = _scaled(w - lr * g / np.sqrt(square + epsilon), one, clip_weights)
@@ -134,7 +136,7 @@ def rmspropalex(
     one = weight.dtype.type(1)
     for i in prange(weight.size):
         w = weight[i]
-        g = _scaled(gradient[i], rescale, clip) + wd * w
+        g = _scaled(gradient[i] * rescale + wd * w, one, clip)
         square = gamma1 * n[i] + (one - gamma1) * g * g
         m = gamma1 * mean[i] + (one - gamma1) * g
         d = gamma2 * delta[i] - lr * g / np.sqrt(square - m * m + epsilon)

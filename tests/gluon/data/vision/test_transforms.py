@@ -1,0 +1,109 @@
+"""Transforms of images, singly and in batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minimx import nd
+from minimx.errors import ArgumentError, ShapeError
+from minimx.gluon.data.vision import transforms
+
+IMAGE = np.random.default_rng(0).integers(0, 256, (6, 4, 3)).astype(np.uint8)
+BATCH = np.stack([IMAGE, 255 - IMAGE])
+
+
+def image(numbers: Any = IMAGE) -> Any:
+    return nd.array(numbers, dtype=numbers.dtype)
+
+
+def test_to_tensor_scales_and_puts_channels_first() -> None:
+    found = transforms.ToTensor()(image())
+    expected = IMAGE.transpose(2, 0, 1).astype(np.float32) / 255
+    np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
+    assert found.dtype is np.float32
+    assert transforms.ToTensor()(image(BATCH)).shape == (2, 3, 6, 4)
+    with pytest.raises(ShapeError, match="is neither"):
+        transforms.ToTensor()(nd.ones((2, 2)))
+
+
+def test_normalize_by_channel() -> None:
+    mean, std = (0.1, 0.2, 0.3), (0.5, 0.6, 0.7)
+    x = np.random.default_rng(1).random((2, 3, 4, 5)).astype(np.float32)
+    expected = (x - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1))
+    change = transforms.Normalize(mean, std)
+    np.testing.assert_allclose(change(nd.array(x)).asnumpy(), expected, rtol=1e-5)
+    np.testing.assert_allclose(change(nd.array(x[0])).asnumpy(), expected[0], rtol=1e-5)
+    plain = transforms.Normalize(0.5, 2.0)(nd.array(x[0])).asnumpy()
+    np.testing.assert_allclose(plain, (x[0] - 0.5) / 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: transforms.Normalize(0, 0), ArgumentError, "none may be 0"),
+        (lambda: transforms.Normalize([[1.0]]), ArgumentError, "mean="),
+        (lambda: transforms.Normalize()(image()), ShapeError, "ToTensor first"),
+        (
+            lambda: transforms.Normalize([1.0, 2.0])(nd.ones((3, 4, 4))),
+            ShapeError,
+            "2 numbers.*3 channels",
+        ),
+        (lambda: transforms.Resize(3, interpolation=2), ArgumentError, "bilinear"),
+        (lambda: transforms.Resize(3)(nd.ones((3, 3))), ShapeError, "before ToTensor"),
+        (lambda: transforms.Compose([3]), ArgumentError, "not 3"),
+    ],
+)
+def test_wrong_use_is_explained(make: Any, error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        make()
+
+
+def test_compose_runs_in_order_and_takes_functions() -> None:
+    both = transforms.Compose([transforms.ToTensor(), lambda x: x * 2])
+    expected = IMAGE.transpose(2, 0, 1) / 255 * 2
+    np.testing.assert_allclose(both(image()).asnumpy(), expected, rtol=1e-6)
+    assert not both.batchable
+    hybrid = transforms.HybridCompose([transforms.Cast("float64"), transforms.Cast()])
+    assert hybrid.batchable
+    assert hybrid(image()).dtype is np.float32
+
+
+def test_resize_to_a_size() -> None:
+    assert transforms.Resize((8, 5))(image()).shape == (5, 8, 3)
+    assert transforms.Resize(7)(image()).shape == (7, 7, 3)
+    assert transforms.Resize(8, keep_ratio=True)(image()).shape == (12, 8, 3)
+    assert transforms.Resize(3)(image(BATCH)).shape == (2, 3, 3, 3)
+    assert transforms.Resize(3)(image()).dtype is np.uint8
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(0, 1))
+def test_resizing_one_colour_keeps_it(height: int, width: int, kind: int) -> None:
+    plain = np.full((4, 6, 1), 77, np.uint8)
+    found = transforms.Resize((width, height), interpolation=kind)(image(plain))
+    assert (found.asnumpy() == 77).all()
+
+
+def test_resizing_a_ramp_stays_a_ramp() -> None:
+    ramp = np.arange(8, dtype=np.float32).reshape(1, 8, 1)
+    found = transforms.Resize((16, 1))(image(ramp)).asnumpy().ravel()
+    np.testing.assert_allclose(found[1:-1], np.arange(0.25, 7, 0.5))
+    halved = transforms.Resize((4, 1), interpolation=0)(image(ramp)).asnumpy().ravel()
+    assert halved.tolist() == [0, 2, 4, 6]
+
+
+def test_flips_happen_in_half_of_the_cases() -> None:
+    np.random.seed(0)
+    sideways = transforms.RandomFlipLeftRight()
+    found = [sideways(image()).asnumpy() for _ in range(40)]
+    same = sum((x == IMAGE).all() for x in found)
+    mirrored = sum((x == IMAGE[:, ::-1]).all() for x in found)
+    assert same + mirrored == 40
+    assert 8 < same < 32
+    upright = transforms.RandomFlipTopBottom()
+    seen = {upright(image()).asnumpy().tobytes() for _ in range(40)}
+    assert seen == {IMAGE.tobytes(), IMAGE[::-1].tobytes()}

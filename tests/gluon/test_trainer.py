@@ -1,0 +1,296 @@
+"""One step of training, on one device and on several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minimx import autograd, events, gluon, initializer, nd, optimizer
+from minimx.device import cpu, gpu
+from minimx.errors import ArgumentError, DataError, ParameterError
+from minimx.gluon import nn
+from minimx.knobs import knobs
+from minimx.lr_scheduler import FactorScheduler
+
+
+def dense(ctx: Any = None) -> nn.Dense:
+    net = nn.Dense(2, in_units=2)
+    net.initialize(initializer.Constant(0.5), ctx=ctx)
+    return net
+
+
+def trained(net: Any, **settings: Any) -> gluon.Trainer:
+    return gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1, **settings}
+    )
+
+
+def backward(net: Any, numbers: Any = ((1.0, 2.0),), ctx: Any = None) -> None:
+    with autograd.record():
+        loss = (net(nd.array(numbers, ctx=ctx)) ** 2).sum()
+    loss.backward()
+
+
+def test_a_step_is_that_of_mxnet() -> None:
+    net = dense()
+    trainer = trained(net, wd=0.1)
+    backward(net)
+    trainer.step(1)
+    np.testing.assert_allclose(
+        net.weight.data().asnumpy(), [[0.195, -0.105]] * 2, atol=1e-6
+    )
+    np.testing.assert_allclose(net.bias.data().asnumpy(), [-0.3, -0.3], atol=1e-6)
+
+
+def test_the_batch_size_divides_the_gradient() -> None:
+    net = dense()
+    backward(net)
+    trained(net).step(10)
+    np.testing.assert_allclose(net.bias.data().asnumpy(), [-0.03, -0.03], atol=1e-7)
+    with pytest.raises(ArgumentError, match="batch_size=0"):
+        trained(net).step(0)
+
+
+def test_stale_gradients_stop_the_step_before_it_changes_anything() -> None:
+    net = nn.Sequential()
+    net.add(nn.Dense(2, in_units=2), nn.Dense(2, in_units=2))
+    net.initialize()
+    trainer = trained(net)
+    backward(net[0])
+    before = net[0].weight.data().asnumpy()
+    with pytest.raises(
+        UserWarning, match=rf"{net[1].weight.name} on cpu\(0\) is stale"
+    ):
+        trainer.step(1)
+    assert (net[0].weight.data().asnumpy() == before).all()
+    unused = net[1].weight.data().asnumpy()
+    trainer.step(1, ignore_stale_grad=True)
+    assert (net[0].weight.data().asnumpy() != before).all()
+    assert (net[1].weight.data().asnumpy() == unused).all()
+    with pytest.raises(UserWarning, match="is stale"):
+        trainer.step(1)
+
+
+def test_parameters_without_gradient_are_left_alone() -> None:
+    net = dense()
+    net.bias.grad_req = "null"
+    backward(net)
+    trained(net).step(1)
+    assert net.bias.data().asnumpy().tolist() == [0.0, 0.0]
+
+
+def test_accumulated_gradients() -> None:
+    net = dense()
+    net.setattr("grad_req", "add")
+    backward(net)
+    backward(net)
+    trained(net).step(2)
+    once = dense()
+    backward(once)
+    trained(once).step(1)
+    np.testing.assert_allclose(
+        net.weight.data().asnumpy(), once.weight.data().asnumpy(), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kvstore", ["device", "local", None])
+def test_devices_learn_from_each_other(kvstore: Any) -> None:
+    devices = [cpu(0), gpu(0)]
+    net, alone = dense(devices), dense()
+    settings = {"learning_rate": 0.1, "momentum": 0.9}
+    trainer = gluon.Trainer(net.collect_params(), "sgd", settings, kvstore=kvstore)
+    reference = gluon.Trainer(alone.collect_params(), "sgd", settings)
+    for step in range(3):
+        halves = [((1.0 + step, 2.0),), ((-1.0, 0.5 * step),)]
+        for ctx, half in zip(devices, halves, strict=True):
+            backward(net, half, ctx)
+        trainer.step(2)
+        backward(alone, halves[0] + halves[1])
+        reference.step(2)
+    for ctx in devices:
+        np.testing.assert_allclose(
+            net.weight.data(ctx).asnumpy(), alone.weight.data().asnumpy(), rtol=1e-5
+        )
+    assert trainer.optimizer.num_update == 3
+
+
+def test_reducing_and_updating_apart() -> None:
+    devices = [cpu(0), gpu(0)]
+    net = dense(devices)
+    trainer = trained(net)
+    for ctx in devices:
+        backward(net, ctx=ctx)
+    single = net.weight.grad(cpu(0)).asnumpy()
+    trainer.allreduce_grads()
+    for ctx in devices:
+        np.testing.assert_allclose(net.weight.grad(ctx).asnumpy(), 2 * single)
+    trainer.update(2)
+    np.testing.assert_allclose(
+        net.weight.data(gpu(0)).asnumpy(), 0.5 - 0.1 * single, rtol=1e-6
+    )
+
+
+def test_aggregation_does_not_change_what_is_learnt() -> None:
+    found = []
+    for size in (1, 4, 60):
+        with knobs(MXNET_OPTIMIZER_AGGREGATION_SIZE=size):
+            net = nn.Sequential()
+            net.add(*(nn.Dense(3, in_units=3) for _ in range(3)))
+            net.initialize(initializer.Constant(0.1))
+            trainer = trained(net, momentum=0.9)
+            for _ in range(2):
+                backward(net, ((1.0, 2.0, 3.0),))
+                trainer.step(1)
+            found.append([p.data().asnumpy() for p in net.collect_params().values()])
+    for other in found[1:]:
+        for one, two in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_learning_rates() -> None:
+    net = dense()
+    trainer = trained(net)
+    assert trainer.learning_rate == 0.1
+    trainer.set_learning_rate(0.3)
+    assert trainer.learning_rate == 0.3
+    scheduled = trained(net, lr_scheduler=FactorScheduler(1, 0.5))
+    for expected in (0.1, 0.05, 0.025):
+        backward(net)
+        scheduled.step(1)
+        assert scheduled.learning_rate == pytest.approx(expected)
+    with pytest.raises(ArgumentError, match="follows FactorScheduler"):
+        scheduled.set_learning_rate(1.0)
+
+
+def test_a_parameters_own_multipliers() -> None:
+    net = dense()
+    net.bias.lr_mult = 0.0
+    backward(net)
+    trained(net).step(1)
+    assert net.bias.data().asnumpy().tolist() == [0.0, 0.0]
+    assert (net.weight.data().asnumpy() != 0.5).all()
+
+
+def test_training_goes_on_from_stored_states(tmp_path: Path) -> None:
+    first, second = dense(), dense()
+    one, other = trained(first, momentum=0.9), trained(second, momentum=0.9)
+    backward(first)
+    one.step(1)
+    first.save_parameters(tmp_path / "net.params")
+    one.save_states(tmp_path / "net.states")
+    second.load_parameters(tmp_path / "net.params")
+    other.load_states(tmp_path / "net.states")
+    for net, trainer in ((first, one), (second, other)):
+        backward(net)
+        trainer.step(1)
+    np.testing.assert_array_equal(
+        first.weight.data().asnumpy(), second.weight.data().asnumpy()
+    )
+
+
+def test_states_of_a_fresh_trainer_can_be_stored(tmp_path: Path) -> None:
+    trained(dense()).save_states(tmp_path / "x.states")
+    trained(dense()).load_states(tmp_path / "x.states")
+
+
+def test_files_that_are_not_there_or_not_states(tmp_path: Path) -> None:
+    trainer = trained(dense())
+    with pytest.raises(DataError, match=r"nope\.states"):
+        trainer.load_states(tmp_path / "nope.states")
+    with pytest.raises(DataError, match="cannot write"):
+        trainer.save_states(tmp_path / "no" / "such" / "folder")
+    (tmp_path / "bad.states").write_bytes(b"\x80\x04pickled, perhaps; never opened")
+    with pytest.raises(DataError, match="optimizer states"):
+        trainer.load_states(tmp_path / "bad.states")
+
+
+def test_momentum_moves_with_the_network() -> None:
+    net, still = dense(), dense()
+    moving, staying = trained(net, momentum=0.9), trained(still, momentum=0.9)
+    for ctx in (cpu(0), gpu(0)):
+        net.reset_ctx(ctx)
+        backward(net, ctx=ctx)
+        moving.step(1)
+        backward(still)
+        staying.step(1)
+    np.testing.assert_allclose(
+        net.weight.data().asnumpy(), still.weight.data().asnumpy(), rtol=1e-6
+    )
+
+
+def test_states_belong_to_their_layer() -> None:
+    net = nn.Sequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Dense(2, in_units=2))
+    net.initialize()
+    trainer = trained(net, momentum=0.9)
+    backward(net)
+    trainer.step(1)
+    (updater,) = trainer._updaters.values()
+    owner = updater.states[0].chunk.owner
+    assert (owner.layer, owner.phase, owner.category) == (
+        "net/dense0",
+        "update",
+        "optimizer state",
+    )
+    assert events.attribution.phase == "other"
+
+
+def test_parameters_in_other_wrappings() -> None:
+    net = dense()
+    made = optimizer.SGD(learning_rate=1.0)
+    for params in (list(net.collect_params().values()), dict(net.collect_params())):
+        trainer = gluon.Trainer(params, made)
+        assert trainer.optimizer is made
+    shared = nn.Dense(2, in_units=2, params=net.params)
+    twice = [*net.collect_params().values(), *shared.collect_params().values()]
+    assert len(gluon.Trainer(twice, "sgd")._params) == 2
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda net: gluon.Trainer(3, "sgd"), "not a int"),
+        (lambda net: gluon.Trainer([3], "sgd"), "holds a int"),
+        (lambda net: gluon.Trainer(net.collect_params(), "sdg"), "Did you mean sgd"),
+        (lambda net: trained(net, learning_rat=1.0), "learning_rat"),
+        (
+            lambda net: gluon.Trainer(net.collect_params(), "sgd", kvstore="dist_sync"),
+            "'dist_sync' is not available",
+        ),
+        (
+            lambda net: gluon.Trainer(
+                net.collect_params(), "sgd", update_on_kvstore=True
+            ),
+            "own devices",
+        ),
+        (
+            lambda net: gluon.Trainer(
+                net.collect_params(), "sgd", compression_params={"type": "2bit"}
+            ),
+            "not compressed",
+        ),
+        (
+            lambda net: gluon.Trainer(net.collect_params(), optimizer.SGD(), {"wd": 1}),
+            "made already",
+        ),
+        (
+            lambda net: gluon.Trainer(
+                [gluon.Parameter("w", shape=1), gluon.Parameter("w", shape=1)], "sgd"
+            ),
+            "same name",
+        ),
+    ],
+)
+def test_wrong_arguments_are_explained(make: Any, words: str) -> None:
+    with pytest.raises((ArgumentError, TypeError), match=words):
+        make(dense())
+
+
+def test_a_step_before_initialize() -> None:
+    net = nn.Dense(2, in_units=2)
+    with pytest.raises(ParameterError, match=r"call initialize\(\)"):
+        trained(net).step(1)
