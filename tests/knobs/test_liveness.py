@@ -398,7 +398,7 @@ def test_the_virtual_clock_tells_the_same_times_in_every_run() -> None:
             for _ in range(5):
                 x = nd.dot(x, x)
             engine.wait_all()
-        ops = np.sort(record.ops(), order="id")
+        ops = np.sort(record.ops(), order="op")
         start = ops["t_start"].min()
         return [(ops[name] - start).tolist() for name in ("t_start", "t_end")]
 
