@@ -250,9 +250,8 @@ class LayerNorm(Op):
             if not data.size:
                 return
             rows = as_rows(data, axis)
-            result = (
-                out.reshape(rows.shape) if rows.base is data else np.empty_like(rows)
-            )
+            last = axis == data.ndim - 1
+            result = out.reshape(rows.shape) if last else np.empty_like(rows)
             stats = mean.reshape(-1), invstd.reshape(-1)
             normalize(rows, gamma, beta, eps, result, *stats)
             back_from_rows(result, axis, out)
