@@ -17,11 +17,11 @@ from minimx_widgets.base import View
 from minimx_widgets.packing import Array, Coder, Columns
 from minimx_widgets.run import News
 from minimx_widgets.tables import Table, Tables
-from minimx_widgets.units import human_count, human_share, human_time
+from minimx_widgets.units import counted, human_count, human_share, human_time
 
 KINDS = ("RAW", "WAR", "WAW")
 PUSHER = "python"  # the lane of the thread that pushes operations
-LEFT, RIGHT, TOP, BELOW = 140, 14, 46, 44
+LEFT, RIGHT, TOP, BELOW = 150, 14, 46, 44
 LANE = 28
 
 
@@ -78,22 +78,19 @@ def lay_out(record: Record, *, axis: str = "time", steps: int = 1500) -> EngineL
     else:
         begin, until = start.astype(float), end.astype(float)
         pushes = (ops["t_push"] - t0).astype(float)
-    low, high = (float(begin.min()), float(until.max())) if len(ops) else (0.0, 1.0)
+    low, high = 0.0, 1.0
+    if len(ops):
+        low, high = float(min(begin.min(), pushes.min())), float(until.max())
     busy = np.bincount(numbers, weights=end - start, minlength=len(lanes))
     span = float(end.max() - start.min()) if len(ops) else 1.0
     phases = Coder(PHASES).codes(record.strings, ops["phase"])
+    columns = (begin, until, phases, ops["layer"])
     boxes: list[Box] = []
     for lane in range(len(lanes)):
         rows = np.flatnonzero(numbers == lane)
         rows = rows[np.argsort(begin[rows], kind="stable")]
-        places = zip(
-            rows.tolist(),
-            begin[rows].tolist(),
-            until[rows].tolist(),
-            phases[rows].tolist(),
-            ops["layer"][rows].tolist(),
-            strict=True,
-        )
+        values = (column[rows].tolist() for column in columns)
+        places = zip(rows.tolist(), *values, strict=True)
         boxes += _merged(lane, places, (high - low) / steps)
     shares = busy / max(span, 1.0)
     high = max(high, low + 1)
@@ -149,11 +146,14 @@ class EngineTimeline(View):
 
     def __repr__(self) -> str:
         ops = self.record.ops()
-        waits = len(self.record.deps())
-        return (
-            f"EngineTimeline({len(ops)} operations, {len(self.lanes) - 1} workers, "
-            f"{waits} dependencies, clock={self.record.conditions.clock})"
-        )
+        workers = len(self.lanes) - 1
+        parts = [
+            counted(len(ops), "operation"),
+            counted(workers, "worker"),
+            counted(len(self.record.deps()), "dependency"),
+            f"clock={self.record.conditions.clock}",
+        ]
+        return f"EngineTimeline({', '.join(parts)})"
 
     def columns(self, news: News) -> Columns:
         """Operations and dependencies, times relative to the record's start."""
@@ -275,7 +275,7 @@ class _Picture:
     def head(self) -> list[str]:
         words = (
             f"{human_count(len(self.layout.pushes))} operations · "
-            f"{len(self.layout.lanes) - 1} workers · "
+            f"{counted(len(self.layout.lanes) - 1, 'worker')} · "
             f"clock {self.record.conditions.clock}"
         )
         return [
@@ -313,7 +313,8 @@ class _Picture:
             ends = [(x, TOP - 4), (x, bottom - 4)]
             parts.append(svg.line(ends, self.ink("line")))
             muted = self.ink("muted")
-            parts.append(svg.text(x, bottom + 11, words, muted, anchor="middle"))
+            if x < self.width - RIGHT - 16:
+                parts.append(svg.text(x, bottom + 11, words, muted, anchor="middle"))
         return parts
 
     def boxes(self) -> list[str]:

@@ -9,11 +9,12 @@ is shown at the knob.
 
 from __future__ import annotations
 
+import json
 import queue
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anywidget
@@ -24,6 +25,7 @@ from minimx.knobs import PRESETS, Knob, knobs
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.tables import Table
+from minimx_widgets.units import counted
 
 PINNED = (
     "MXNET_ENGINE_TYPE",
@@ -50,6 +52,10 @@ class KnobPanel(anywidget.AnyWidget):
     height = traitlets.Int(420).tag(sync=True)
     expanded = traitlets.Bool(False).tag(sync=True)
 
+    # A panel that could not be made is closed all the same, by its finaliser.
+    _worker: threading.Thread | None = None
+    _unwatch: Callable[[], None] | None = None
+
     def __init__(
         self,
         pinned: Sequence[str] = PINNED,
@@ -63,7 +69,6 @@ class KnobPanel(anywidget.AnyWidget):
         self._pinned = [name for name in wanted if name in self._names]
         self._revision = 0
         self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self._worker: threading.Thread | None = None
         super().__init__(
             declared=[describe(knobs.declared[name]) for name in self._names],
             presets=[[name, preset.meaning] for name, preset in PRESETS.items()],
@@ -100,14 +105,15 @@ class KnobPanel(anywidget.AnyWidget):
         live = sum(knobs.declared[name].live for name in self._names)
         turned = ", ".join(f"{name}={new}" for name, (_, new) in self.changed.items())
         ending = f", turned: {turned}" if turned else ", none turned"
-        return f"KnobPanel({len(self._names)} knobs, {live} live{ending})"
+        return f"KnobPanel({counted(len(self._names), 'knob')}, {live} live{ending})"
 
     def _repr_mimebundle_(self, **_: Any) -> Bundle:
         return mimebundle(self, repr(self), self.svg())
 
     def close(self) -> None:
         """Take the panel away; its worker thread ends."""
-        self._unwatch()
+        if self._unwatch is not None:
+            self._unwatch()
         worker, self._worker = self._worker, None
         if worker is not None and worker.is_alive():
             self._inbox.put(None)
@@ -159,8 +165,12 @@ class KnobPanel(anywidget.AnyWidget):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 done = self._do(message)
-        except (MXNetError, TypeError, ValueError) as refused:
+        except MXNetError as refused:
             self._say(message, name, ok=False, text=str(refused))
+            return
+        except Exception as broken:  # of a part that watches the knob: show it there
+            text = f"{type(broken).__name__}: {broken}"
+            self._say(message, name, ok=False, text=text)
             return
         took = 1e3 * (time.perf_counter() - began)
         notes = "".join(f" {warning.message}" for warning in caught)
@@ -231,15 +241,18 @@ def code(changed: dict[str, tuple[Any, Any]]) -> str:
     """
     if not changed:
         return "# No knob differs from its default."
-    settings = []
-    for name, (_, value) in changed.items():
-        words = ",".join(map(str, value)) if isinstance(value, tuple) else value
-        quoted = '"' + words.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        settings.append(f"{name}={quoted if isinstance(words, str) else repr(value)}")
+    settings = [f"{name}={_literal(value)}" for name, (_, value) in changed.items()]
     if len(settings) == 1:
         return f"with mx.knobs({settings[0]}):\n    ..."
     inside = "".join(f"    {setting},\n" for setting in settings)
     return f"with mx.knobs(\n{inside}):\n    ..."
+
+
+def _literal(value: Any) -> str:
+    """A value as Python source, text in double quotes."""
+    if isinstance(value, tuple):
+        value = ",".join(map(str, value))
+    return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def describe(knob: Knob) -> dict[str, Any]:

@@ -101,9 +101,9 @@ class Lab:
         for name, value in chosen.items():
             self.set(name, str(value))
         self.knobs = KnobPanel(pinned, height=470)
-        self.monitor = TrainingMonitor(self._run)
+        self.monitor = TrainingMonitor(self._run, height=128)
         self.engine = EngineTimeline(self._run, height=112)
-        self.memory = MemoryTimeline(self._run, height=190)
+        self.memory = MemoryTimeline(self._run, height=176)
         self.box = self._compose()
         self._changed(self.session)
 

@@ -58,6 +58,8 @@ class LabControls(anywidget.AnyWidget):
     settings = traitlets.Dict().tag(sync=True)
     status = traitlets.Dict().tag(sync=True)
 
+    _worker: threading.Thread | None = None
+
     def __init__(
         self,
         fields: list[Field],
@@ -68,7 +70,6 @@ class LabControls(anywidget.AnyWidget):
     ) -> None:
         self._change, self._command = change, command
         self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        self._worker: threading.Thread | None = None
         messages = [field.as_message() for field in fields]
         super().__init__(fields=messages, **settings)
         self.on_msg(self._hear)

@@ -282,7 +282,7 @@ def _head(view: MemoryTimeline, *, dark: bool) -> list[str]:
     )
     return [
         svg.text(14, 21, "Memory", ink, size=13, bold=True),
-        svg.text(76, 21, words, muted, size=11.5),
+        svg.text(80, 21, words, muted, size=11.5),
     ]
 
 

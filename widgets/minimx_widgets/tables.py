@@ -9,7 +9,7 @@ from html import escape
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under heads. The first column holds names, the others numbers."""
+    """Rows of text under heads. Columns of numbers are set flush right."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -25,22 +25,37 @@ class Table:
     def __repr__(self) -> str:
         lines = [self.heads, *self.rows]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.heads))]
+        right = self._numeric()
         out = [self.caption] if self.caption else []
         for line in lines:
-            cells = [line[0].ljust(widths[0])]
-            pairs = zip(line[1:], widths[1:], strict=True)
-            cells += [cell.rjust(width) for cell, width in pairs]
+            cells = [
+                cell.rjust(width) if flush else cell.ljust(width)
+                for cell, width, flush in zip(line, widths, right, strict=True)
+            ]
             out.append("  ".join(cells).rstrip())
         return "\n".join(out)
+
+    def _numeric(self) -> list[bool]:
+        """Which columns hold numbers: every cell of them begins with a digit."""
+        return [
+            all(row[i][:1].isdigit() or not row[i] for row in self.rows)
+            for i in range(len(self.heads))
+        ]
 
     def html(self) -> str:
         """The table as HTML, everything escaped."""
         caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
-        heads = "".join(f"<th>{escape(head)}</th>" for head in self.heads)
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self.rows
-        )
+        right = ["right" if flush else "left" for flush in self._numeric()]
+
+        def line(tag: str, cells: tuple[str, ...]) -> str:
+            pairs = zip(cells, right, strict=True)
+            return "".join(
+                f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
+                for cell, side in pairs
+            )
+
+        heads = line("th", self.heads)
+        rows = "".join(f"<tr>{line('td', row)}</tr>" for row in self.rows)
         head = f"<thead><tr>{heads}</tr></thead>"
         return f"<table>{caption}{head}<tbody>{rows}</tbody></table>"
 

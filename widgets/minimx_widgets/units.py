@@ -44,10 +44,21 @@ def human_count(value: float) -> str:
 def human_share(value: float) -> str:
     """A share of one in per cent.
 
-    >>> human_share(0.5), human_share(0.034)
-    ('50 %', '3.4 %')
+    >>> human_share(0.5), human_share(0.034), human_share(0)
+    ('50 %', '3.4 %', '0 %')
     """
-    return f"{100 * value:.{1 if value < 0.1 else 0}f} %"
+    return f"{100 * value:.{1 if 0 < value < 0.1 else 0}f} %"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, in the singular or plural.
+
+    >>> counted(1, "worker"), counted(3, "dependency")
+    ('1 worker', '3 dependencies')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
 
 
 def _short(value: float) -> str:

@@ -8,7 +8,6 @@ import { Frame, tipHead, tipRow } from "./lib/frame.js";
 import { liveView } from "./lib/live.js";
 import { count, duration, percent } from "./lib/scale.js";
 import { Surface } from "./lib/surface.js";
-import { colours } from "./lib/theme.js";
 
 const TOP = 20;
 const BELOW = 20;
@@ -45,7 +44,7 @@ class EngineView {
     this.frame = new Frame({
       el, model, title: "Engine", name: "engine", help: HELP, keys: KEYS, signal,
       onkey: (event) => this.key(event),
-      ontheme: () => this.retheme(),
+      ontheme: () => this.surface?.invalidate(),
     });
     this.colourings = this.frame.addChoice(
       "Colour", ["phase", "layer"], this.colour, (value) => this.setColour(value),
@@ -67,13 +66,10 @@ class EngineView {
       changed: () => this.redraw(),
     });
     data.store.addEventListener("change", () => this.redraw(), { signal });
-    this.retheme();
   }
 
-  retheme() {
-    if (!this.surface) return;
-    this.theme = colours(this.frame.root);
-    this.redraw();
+  get theme() {
+    return this.frame.theme;
   }
 
   setColour(value) {
@@ -90,12 +86,12 @@ class EngineView {
   }
 
   get laneHeight() {
-    const lanes = Math.max(3, this.data.lanes.length);
+    const lanes = Math.max(2, this.data.lanes.length);
     return Math.max(15, Math.min(28, Math.floor(this.model.get("height") / lanes)));
   }
 
   wantedHeight() {
-    return TOP + Math.max(3, this.data.lanes.length) * this.laneHeight + BELOW;
+    return TOP + Math.max(2, this.data.lanes.length) * this.laneHeight + BELOW;
   }
 
   laneY(lane) {
@@ -131,8 +127,14 @@ class EngineView {
     return row + this.data.ops.gone + (edge === "end" ? 0.92 : 0);
   }
 
-  xOf(row, edge) {
-    return this.xAt(this.placeOf(row, edge));
+  /** A function that gives the pixel of a row's push, start or end, for the range that
+   * is visible now. Called for every operation, so it must be quick. */
+  pixels() {
+    const [low, high] = this.axis.range;
+    const per = (this.surface.width - LEFT) / (high - low);
+    const { at, gone } = this.data.ops;
+    if (this.axis.mode === "time") return (row, edge) => LEFT + (at[edge][row] - low) * per;
+    return (row, edge) => LEFT + (row + gone + (edge === "end" ? 0.92 : 0) - low) * per;
   }
 
   xAt(value) {
@@ -146,12 +148,13 @@ class EngineView {
     const lane = order[Math.floor((y - TOP) / this.laneHeight)];
     if (lane === undefined || x < LEFT) return -1;
     const { at, n } = this.data.ops;
+    const xOf = this.pixels();
     let found = -1;
     let nearest = 4;
     for (let i = 0; i < n; i += 1) {
       if (at.lane[i] !== lane) continue;
-      const x0 = this.xOf(i, "start");
-      const x1 = this.xOf(i, "end");
+      const x0 = xOf(i, "start");
+      const x1 = xOf(i, "end");
       const away = x < x0 ? x0 - x : Math.max(0, x - x1);
       if (away < nearest) {
         nearest = away;
@@ -271,7 +274,7 @@ class EngineView {
     const shares = used.map((ns) => ns / span);
     const view = {
       data, theme, width, shares, active: used, laneHeight: this.laneHeight,
-      laneY: (lane) => this.laneY(lane), xOf: (row, edge) => this.xOf(row, edge),
+      laneY: (lane) => this.laneY(lane), xOf: this.pixels(),
       palette: this.palette, colourOf: (row) => this.colourOf(row),
     };
     paintLanes(ctx, view);
@@ -306,7 +309,7 @@ class EngineView {
       if (row >= 0) {
         paintSelected(ctx, {
           data, row, arrows: data.arrowsOf(op), laneHeight: this.laneHeight, theme, width,
-          laneY: (lane) => this.laneY(lane), xOf: (i, edge) => this.xOf(i, edge),
+          laneY: (lane) => this.laneY(lane), xOf: this.pixels(),
         });
       }
     }

@@ -45,12 +45,11 @@ class LabControls {
     this.form = el("div", { class: "mx-form" });
     const names = { train: this.train, pause: this.pause, step: this.step, stop: this.stop };
     for (const [name, node] of Object.entries(names)) node.dataset.command = name;
-    this.frame.picture.append(
-      el("div", { class: "mx-run" },
-        el("div", { class: "mx-buttons" }, this.train, this.pause, this.step, this.stop),
-        el("div", { class: "mx-run-state" }, this.bar, this.words)),
-      this.form,
+    this.frame.numbers.replaceWith(
+      el("div", { class: "mx-buttons" }, this.train, this.pause, this.step, this.stop),
+      el("div", { class: "mx-run-state" }, this.bar, this.words),
     );
+    this.frame.picture.append(this.form);
     this.buildFields();
   }
 
@@ -94,7 +93,6 @@ class LabControls {
     this.bar.setAttribute("aria-valuenow", String(Math.round(100 * part)));
     this.words.textContent = status.words;
     this.words.dataset.state = status.state;
-    this.frame.setNumbers([["state", status.state]]);
     this.frame.setNote(status.error, "error");
     Object.assign(this.frame.root.dataset, { state: status.state, done: status.done, total: status.total });
   }

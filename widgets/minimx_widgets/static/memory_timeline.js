@@ -8,9 +8,8 @@ import { liveView } from "./lib/live.js";
 import { CATEGORIES, EVENTS, MemoryData, columnsOf } from "./lib/memory_data.js";
 import { byteTicks, bytes, duration, roundUp } from "./lib/scale.js";
 import { Surface } from "./lib/surface.js";
-import { colours } from "./lib/theme.js";
 
-const LEFT = 64;
+const LEFT = 118; // as wide as in the engine timeline, so that times line up
 const BELOW = 20;
 const PHASES = ["other", "data", "forward", "backward", "update", "evaluate"];
 const HELP =
@@ -48,7 +47,7 @@ class MemoryView {
     this.frame = new Frame({
       el: host, model, title: "Memory", name: "memory", help: HELP, keys: KEYS, signal,
       onkey: (event) => this.key(event),
-      ontheme: () => this.retheme(),
+      ontheme: () => this.surface?.invalidate(),
     });
     this.addTools(signal);
     this.surface = new Surface({
@@ -65,7 +64,6 @@ class MemoryView {
       changed: () => this.redraw(),
     });
     data.store.addEventListener("change", () => this.redraw(), { signal });
-    this.retheme();
   }
 
   addTools(signal) {
@@ -99,10 +97,8 @@ class MemoryView {
     this.redraw();
   }
 
-  retheme() {
-    if (!this.surface) return;
-    this.theme = colours(this.frame.root);
-    this.redraw();
+  get theme() {
+    return this.frame.theme;
   }
 
   /** New rows arrived. @param {() => void} [painted] */
@@ -327,16 +323,15 @@ class MemoryView {
     ctx.stroke();
     ctx.setLineDash([]);
     ctx.font = `11px ${theme.font}`;
-    const text = `peak ${bytes(peak.bytes)}`;
-    const wide = ctx.measureText(text).width + 8;
-    ctx.fillStyle = theme.paper;
-    ctx.globalAlpha = 0.85;
-    ctx.fillRect(width - wide - 4, at + 2, wide, 15);
-    ctx.globalAlpha = 1;
+    ctx.lineJoin = "round";
+    ctx.lineWidth = 4;
+    ctx.strokeStyle = theme.paper;
     ctx.fillStyle = theme.alert;
     ctx.textAlign = "right";
-    ctx.textBaseline = "top";
-    ctx.fillText(text, width - 8, at + 3.5);
+    ctx.textBaseline = "bottom";
+    const text = `peak ${bytes(peak.bytes)}`;
+    ctx.strokeText(text, width - 4, at - 3);
+    ctx.fillText(text, width - 4, at - 3);
   }
 
   drawOverlay(ctx, width, height) {
@@ -420,12 +415,10 @@ class MemoryView {
     const { series, theme } = this;
     if (!series) return;
     const measured = this.measure === "reserved" ? "rounded" : this.measure;
-    const reuse = series.counts.hit / Math.max(1, series.counts.hit + series.counts.alloc);
     this.frame.setNumbers([
       ["peak", bytes(series.peak[this.measure].bytes)],
       ["now", bytes(series.total(measured))],
       ["reserved", bytes(series.live.reserved)],
-      ["reuse", `${Math.round(100 * reuse)} %`],
     ]);
     this.frame.setLegend([
       ...CATEGORIES.map((name, i) => [name, theme.category[i]]).filter((_, i) => series.live[measured][i] > 0 || series.at[`${measured}${i}`].subarray(0, series.n).some((v) => v > 0)),

@@ -7,7 +7,6 @@ import { Frame, tipHead, tipRow } from "./lib/frame.js";
 import { RunData, liveView } from "./lib/live.js";
 import { count, duration, lowerBound, moment, percent } from "./lib/scale.js";
 import { Surface } from "./lib/surface.js";
-import { colours } from "./lib/theme.js";
 import { markText } from "./lib/axis.js";
 
 const PHASES = ["other", "data", "forward", "backward", "update", "evaluate"];
@@ -62,7 +61,7 @@ class TrainingView {
     this.frame = new Frame({
       el: host, model, title: "Training", name: "training", help: HELP, keys: KEYS, signal,
       onkey: (event) => this.key(event),
-      ontheme: () => this.retheme(),
+      ontheme: () => this.surface?.invalidate(),
     });
     this.axes = this.frame.addChoice("Axis", ["steps", "time"], this.axis, (value) => this.setAxis(value));
     this.surface = new Surface({
@@ -74,13 +73,10 @@ class TrainingView {
     this.surface.node.addEventListener("pointermove", (event) => this.hover(event), { signal });
     this.surface.node.addEventListener("pointerleave", () => this.leave(), { signal });
     data.store.addEventListener("change", (event) => this.follow(event), { signal });
-    this.retheme();
   }
 
-  retheme() {
-    if (!this.surface) return;
-    this.theme = colours(this.frame.root);
-    this.surface.invalidate();
+  get theme() {
+    return this.frame.theme;
   }
 
   /** @param {() => void} [painted] */

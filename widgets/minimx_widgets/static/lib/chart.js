@@ -78,7 +78,7 @@ function drawGrid(ctx, { box, at, low, high, range, format, formatX, theme }) {
   }
   ctx.textAlign = "center";
   ctx.textBaseline = "top";
-  for (const value of ticks(range[0], range[1], Math.max(2, (box.right - box.left) / 80))) {
+  for (const value of ticks(range[0], range[1], Math.max(3, (box.right - box.left) / 55))) {
     const text = formatX(value);
     const half = ctx.measureText(text).width / 2;
     const x = at.x(value);

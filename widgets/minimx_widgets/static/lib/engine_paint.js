@@ -3,7 +3,7 @@
 import { KINDS, PUSHER, layOut } from "./engine_data.js";
 import { percent } from "./scale.js";
 
-export const LEFT = 132;
+export const LEFT = 118; // as wide as in the memory timeline, so that times line up
 
 /**
  * The backgrounds and names of the lanes; idle time is what stays this colour.
@@ -21,7 +21,7 @@ export function paintLanes(ctx, { data, theme, width, laneY, laneHeight, shares,
     ctx.textAlign = "left";
     ctx.globalAlpha = active[lane] || name === PUSHER ? 1 : 0.5;
     ctx.fillStyle = theme.ink;
-    ctx.fillText(clip(ctx, name, LEFT - 50), 2, y + (laneHeight - 3) / 2);
+    ctx.fillText(clip(ctx, name, LEFT - 44), 2, y + (laneHeight - 3) / 2);
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
     const share = name === PUSHER && !active[lane] ? "push" : percent(Math.min(1, shares[lane]));
@@ -39,8 +39,8 @@ export function paintOps(ctx, view) {
   const { data, theme, width, laneY, laneHeight, palette, colourOf, xOf } = view;
   const wide = Math.max(1, Math.floor(width - LEFT));
   const { boxes, shade, tint } = layOut(data, {
-    from: (row) => xOf(row, "start") - LEFT,
-    to: (row) => xOf(row, "end") - LEFT,
+    from: (/** @type {number} */ row) => xOf(row, "start") - LEFT,
+    to: (/** @type {number} */ row) => xOf(row, "end") - LEFT,
     width: wide, colour: colourOf, colours: palette.length,
   });
   const high = laneHeight - 3;

@@ -1,7 +1,7 @@
 // What surrounds every view: title, key numbers, tools, help, table, tooltip, theme.
 
 import { button, el, segmented } from "./dom.js";
-import { onTheme } from "./theme.js";
+import { colours, onTheme } from "./theme.js";
 
 /**
  * The frame of a view. Its parts are public: a view fills them.
@@ -42,8 +42,11 @@ export class Frame {
     );
     this.addStandardTools(table);
     host.append(this.root);
+    /** @type {ReturnType<typeof colours> | null} */
+    this.known = null;
     onTheme(signal, (dark) => {
       this.root.dataset.mxTheme = dark ? "dark" : "light";
+      this.known = null;
       ontheme?.();
     });
     signal.addEventListener("abort", () => clearInterval(this.refresh), { once: true });
@@ -65,6 +68,17 @@ export class Frame {
       onclick: () => this.toggleHelp(),
     }));
     this.tools.append(this.standard);
+  }
+
+  /** The colours in force. A page has none before the view is part of it, so they are
+   * read when something is drawn, and again after a change of theme. */
+  get theme() {
+    if (!this.known) {
+      const found = colours(this.root);
+      if (!this.root.isConnected) return found;
+      this.known = found;
+    }
+    return this.known;
   }
 
   /** Put a tool before the standard ones. @param {Node} node */

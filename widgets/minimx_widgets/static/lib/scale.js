@@ -91,7 +91,7 @@ export function count(value) {
 
 /** A share of one in per cent. @param {number} value */
 export function percent(value) {
-  return `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
+  return `${(100 * value).toFixed(value > 0 && value < 0.1 ? 1 : 0)} %`;
 }
 
 /**

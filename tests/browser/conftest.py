@@ -1,0 +1,284 @@
+"""A real JupyterLab on an empty folder, and a headless browser to look at it.
+
+Configuration, data, runtime and IPython folders are the test's own, so nothing of the
+user's is read and nothing leaks from one run into the next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+SCREENSHOTS = Path(__file__).parent / "screenshots"
+TOKEN = "minimx"
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+# Harmless lines of the page's console that are not ours.
+FOREIGN = ("favicon", "Source map", "DevTools", "preload")
+
+IS_READY = """() => {
+  const widget = window.jupyterapp?.shell.currentWidget;
+  const session = widget?.context?.isReady && widget.sessionContext;
+  return !!(session && session.isReady && session.session?.kernel?.status === 'idle'
+            && widget.isVisible);
+}"""
+RUN_CELL = """index => {
+  const notebook = jupyterapp.shell.currentWidget.content;
+  notebook.activeCellIndex = index;
+  notebook.mode = 'command';
+  jupyterapp.commands.execute('notebook:run-cell');
+  return 0;
+}"""
+CELL_IS_DONE = """index => {
+  const cell = jupyterapp.shell.currentWidget.content.widgets[index];
+  return cell.model.executionState !== 'running' && cell.model.executionCount !== null
+    && /\\d/.test(cell.node.querySelector('.jp-InputPrompt').textContent);
+}"""
+OUTPUTS = """index => {
+  const cell = jupyterapp.shell.currentWidget.content.widgets[index];
+  return cell.model.outputs.toJSON();
+}"""
+
+
+@dataclass
+class JupyterLab:
+    """A running server: its address, the folder that it serves, what it wrote."""
+
+    address: str
+    folder: Path
+    log: Path
+
+    def notebook(self, name: str, *cells: str) -> str:
+        """Write a notebook with these code cells; returns its name."""
+        book = {
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+            "cells": [
+                {
+                    "id": f"cell{i}",
+                    "cell_type": "code",
+                    "source": cell,
+                    "metadata": {},
+                    "outputs": [],
+                    "execution_count": None,
+                }
+                for i, cell in enumerate(cells)
+            ],
+        }
+        (self.folder / name).write_text(json.dumps(book), encoding="utf-8")
+        return name
+
+
+@dataclass
+class Notebook:
+    """A notebook in the browser, with what page and kernel complained about."""
+
+    page: Page
+    lab: JupyterLab
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, name: str) -> None:
+        """Open a notebook in a fresh workspace and wait for its kernel."""
+        self.page.on(
+            "pageerror", lambda error: self.complaints.append(f"page: {error}")
+        )
+        self.page.on("console", self._console)
+        self.page.goto(
+            f"{self.lab.address}/lab/tree/{name}?reset&token={TOKEN}",
+            wait_until="domcontentloaded",
+        )
+        self.page.wait_for_function(IS_READY, timeout=90_000)
+
+    def start(self, index: int) -> None:
+        """Start a cell and do not wait for it."""
+        self.page.evaluate(RUN_CELL, index)
+
+    def run(self, index: int, timeout: float = 60) -> str:
+        """Run a cell to its end; returns its text. An error in it is a failure."""
+        self.start(index)
+        return self.finish(index, timeout)
+
+    def finish(self, index: int, timeout: float = 60) -> str:
+        """Wait for a cell that was started; returns its text."""
+        self.page.wait_for_function(CELL_IS_DONE, arg=index, timeout=1000 * timeout)
+        text = []
+        for output in self.page.evaluate(OUTPUTS, index):
+            if output["output_type"] == "error":
+                raise AssertionError("\n".join(output["traceback"]))
+            text.append(output.get("text", ""))
+            text.append(output.get("data", {}).get("text/plain", ""))
+        return "".join("".join(part) for part in text)
+
+    def data(self, view: str, key: str) -> str:
+        """A data attribute of a view, such as the lanes of the engine timeline."""
+        found = self.page.locator(f'.mx-view[data-view="{view}"]').first
+        return found.get_attribute(f"data-{key}") or ""
+
+    def until(self, condition: str, argument: Any = None, timeout: float = 20) -> None:
+        """Wait until a JavaScript condition holds; looked at in every frame."""
+        self.page.wait_for_function(condition, arg=argument, timeout=1000 * timeout)
+
+    def shoot(self, name: str) -> Path:
+        """A screenshot, kept beside the tests (and out of version control)."""
+        SCREENSHOTS.mkdir(exist_ok=True)
+        path = SCREENSHOTS / f"{name}.png"
+        self.page.screenshot(path=str(path))
+        return path
+
+    def dark(self, on: bool = True) -> None:
+        """Switch JupyterLab's theme."""
+        theme = "JupyterLab Dark" if on else "JupyterLab Light"
+        command = (
+            "t => { jupyterapp.commands.execute('apputils:change-theme', {theme: t}); }"
+        )
+        self.page.evaluate(command, theme)
+        self.until(
+            f"() => document.body.dataset.jpThemeLight === '{str(not on).lower()}'"
+        )
+
+    def scroll_to(self, view: str) -> None:
+        """Bring a view into sight."""
+        self.page.locator(
+            f'.mx-view[data-view="{view}"]'
+        ).first.scroll_into_view_if_needed()
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not any(
+            word in message.text for word in FOREIGN
+        ):
+            self.complaints.append(f"console: {message.text}")
+
+
+@pytest.fixture(scope="session")
+def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterLab]:
+    """One server for all tests of the session."""
+    home = tmp_path_factory.mktemp("jupyter")
+    folder = home / "course"
+    folder.mkdir()
+    port = _free_port()
+    log = home / "server.log"
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            _command(port, folder), env=_environment(home), stdout=out, stderr=out
+        )
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _wait_for(address, server, log)
+            yield JupyterLab(address, folder, log)
+        finally:
+            server.terminate()
+            try:
+                server.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium: the system's, else the one that playwright brought."""
+    with sync_playwright() as playwright:
+        path = shutil.which("chromium") or shutil.which("chromium-browser")
+        found = playwright.chromium.launch(
+            executable_path=path, headless=True, args=CHROMIUM_ARGUMENTS
+        )
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def notebook(browser: Browser, jupyterlab: JupyterLab) -> Iterator[Notebook]:
+    """A page; its kernels are shut down afterwards."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    page = context.new_page()
+    yield Notebook(page, jupyterlab)
+    page.evaluate("() => window.jupyterapp?.serviceManager.sessions.shutdownAll()")
+    context.close()
+
+
+def _command(port: int, folder: Path) -> list[str]:
+    root = ["--allow-root"] if os.getuid() == 0 else []
+    settings = ROOT / "widgets/share/jupyter/lab/settings"
+    return [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        *root,
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        f"--IdentityProvider.token={TOKEN}",
+        f"--ServerApp.root_dir={folder}",
+        f"--LabApp.app_settings_dir={settings}",
+        "--LabApp.expose_app_in_browser=True",
+        "--KernelManager.transport=ipc",
+    ]
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """The process's environment with all of Jupyter's folders in `home`."""
+    own = {
+        name: str(home / name.lower())
+        for name in (
+            "JUPYTER_CONFIG_DIR",
+            "JUPYTER_DATA_DIR",
+            "JUPYTER_RUNTIME_DIR",
+            "IPYTHONDIR",
+            "MPLCONFIGDIR",
+        )
+    }
+    own["JUPYTER_PATH"] = str(ROOT / "widgets/share/jupyter")
+    own["JUPYTER_CONFIG_PATH"] = str(ROOT / "widgets/etc/jupyter")
+    paths = [ROOT, ROOT / "widgets", ROOT / "datasets"]
+    own["PYTHONPATH"] = os.pathsep.join(map(str, paths))
+    kept = {
+        k: v for k, v in os.environ.items() if not k.startswith(("MXNET_", "MINIMX_"))
+    }
+    if "MINIMX_CACHE" in os.environ:  # compiled kernels may be shared
+        kept["MINIMX_CACHE"] = os.environ["MINIMX_CACHE"]
+    return kept | own
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    """Until the server answers; what it wrote if it never does."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if server.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{address}/api?token={TOKEN}", timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")

@@ -1,0 +1,24 @@
+"""The server extension takes over the kernel's WebSocket and turns waiting off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import minimx_widgets.server as server
+
+ETC = Path(__file__).parents[2] / "widgets/etc/jupyter/jupyter_server_config.d"
+
+
+def test_the_extension_is_found_by_name() -> None:
+    [point] = server._jupyter_server_extension_points()
+    assert point == {"module": server.__name__}
+    enabled = json.loads((ETC / "minimx.json").read_text())
+    assert enabled["ServerApp"]["jpserver_extensions"] == {server.__name__: True}
+
+
+def test_loading_it_exchanges_the_connection_class() -> None:
+    app = SimpleNamespace(web_app=SimpleNamespace(settings={}))
+    server._load_jupyter_server_extension(app)
+    assert app.web_app.settings[server.SETTING] is server.NoDelayConnection
