@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import minimx_datasets
 import numpy as np
 import pytest
+
+import minimx_datasets
 from minimx_datasets import DatasetError, catalogue, digits, glyphs, make_glyphs
 
 BOXED = [name for name, entry in catalogue.CATALOGUE.items() if entry.kilobytes]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from minimx_datasets import DatasetError, cifar
 from numpy.typing import NDArray
+
+from minimx_datasets import DatasetError, cifar
 
 TEN = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
 

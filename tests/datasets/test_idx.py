@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from minimx_datasets import DatasetError, idx, load
 from numpy.typing import NDArray
+
+from minimx_datasets import DatasetError, idx, load
 
 CODES = {np.dtype(name): code for code, name in idx.TYPES.items()}
 

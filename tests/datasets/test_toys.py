@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
 from minimx_datasets import toys
 
 Maker = Callable[..., toys.Points]
