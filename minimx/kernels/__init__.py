@@ -9,6 +9,7 @@ Nobody imports numba before the first kernel is needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -32,3 +33,26 @@ def find(name: str, backend: str = "cpu") -> Any:
             f"there is no kernel {name!r} for {backend}: {error}. "
             f"Kernels live in minimx/kernels/{backend}/<file>.py."
         ) from None
+
+
+Job = tuple[str, Callable[[], None]]
+_offers: list[Callable[[], Iterable[Job]]] = []
+
+
+def offer(jobs: Callable[[], Iterable[Job]]) -> None:
+    """Say what `warm_up` should run: a callable that gives (name, job) pairs.
+
+    Rooms above know which kernels there are to compile, so they tell us.
+    """
+    _offers.append(jobs)
+
+
+def warm_up() -> Iterator[tuple[int, int, str]]:
+    """Compile every kernel into the cache; yields (done, total, name) after each.
+
+    A program that never calls this compiles each kernel when it is first needed.
+    """
+    todo = [job for jobs in _offers for job in jobs()]
+    for done, (name, job) in enumerate(todo, start=1):
+        job()
+        yield done, len(todo), name

@@ -76,6 +76,16 @@ class Formula:
         """
         return eval(self.code, {"__builtins__": {}, **functions}, dict(values))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Formula) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[str, tuple[str, ...]]:
+        return self.text, self.operands
+
     def __repr__(self) -> str:
         return f"Formula({self.text!r}, {self.operands})"
 

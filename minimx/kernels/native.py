@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import prange
 from numba import types as numba_types
@@ -200,47 +201,72 @@ def run4(kernel: int, a: Any, b: Any, c: Any, d: Any, out: Any) -> None:
     call(kernel, spill(args), spill(steps), n)
 
 
-# -- the launcher for everything else: rows of any array, on any number of threads -----
+# -- the launchers for everything else: rows of any array, on any number of threads ------
+#
+# A grid says how to walk through all operands at once, one line for each axis:
+#
+#     line 0              0, and each operand's step along a row in elements: 0 or 1
+#     line 1              the length of a row, and the same steps in bytes
+#     line 2 and further  the length of an outer axis, and the steps along it in bytes;
+#                         the innermost axis comes first
 
 
 @threads.jit()
 def _some_rows(
-    kernel: int, args: Any, grid: Any, first: int, last: int, n: int, cut: int
+    kernel: int, args: Any, grid: Any, first: int, last: int, start: int, stop: int
 ) -> None:
-    """Rows `first` to `last`, each cut into `cut` pieces; see `rows`."""
-    here = args.copy()
-    operands = args.size
-    inner = grid[1, 1:]
-    for item in range(first, last):
-        row = item // cut
-        start = n * (item % cut) // cut
-        stop = n * (item % cut + 1) // cut
+    """Elements `start` to `stop` of rows `first` to `last`."""
+    operands, axes = args.size, grid.shape[0]
+    here = np.empty(operands, np.intp)
+    index = np.zeros(axes, np.intp)
+    row = first
+    for k in range(operands):
+        here[k] = args[k] + start * grid[1, k + 1]
+    for axis in range(2, axes):
+        index[axis] = row % grid[axis, 0]
+        row //= grid[axis, 0]
         for k in range(operands):
-            here[k] = args[k] + start * grid[1, k + 1] * grid[0, k + 1]
-        for axis in range(grid.shape[0] - 1, 1, -1):
-            index = row % grid[axis, 0]
-            row //= grid[axis, 0]
+            here[k] += index[axis] * grid[axis, k + 1]
+    for _ in range(first, last):
+        call(kernel, here.ctypes.data, grid[0, 1:].ctypes.data, stop - start)
+        for axis in range(2, axes):  # to the next row, as an odometer does
+            index[axis] += 1
+            ahead = 1
+            if index[axis] == grid[axis, 0]:
+                index[axis] = 0
+                ahead = 1 - grid[axis, 0]
             for k in range(operands):
-                here[k] += index * grid[axis, k + 1] * grid[0, k + 1]
-        call(kernel, here.ctypes.data, inner.ctypes.data, stop - start)
+                here[k] += ahead * grid[axis, k + 1]
+            if ahead == 1:
+                break
 
 
 @threads.jit(parallel=True)
 def rows(kernel: int, args: Any, grid: Any, parts: int) -> None:
-    """Run a kernel on every row of a grid.
+    """Run a kernel on every row of a grid. args (operands,): addresses.
 
-    args (operands,): addresses. grid (2 + outer axes, 1 + operands): line 0 holds the
-    item sizes in bytes, line 1 the length of a row and each operand's step along it,
-    the other lines the length of an outer axis and the steps along that; steps count
-    elements. The work is dealt to `parts` threads.
+    The work is dealt to `parts` threads: whole rows if there are enough of them, else a
+    part of every row.
     """
     n = grid[1, 0]
     height = 1
     for axis in range(2, grid.shape[0]):
         height *= grid[axis, 0]
-    cut = 1 if height >= parts else -(-parts // max(height, 1))
-    items = height * cut
     for part in prange(parts):
-        first = items * part // parts
-        last = items * (part + 1) // parts
-        _some_rows(kernel, args, grid, first, last, n, cut)
+        if height >= parts:
+            first, last = height * part // parts, height * (part + 1) // parts
+            _some_rows(kernel, args, grid, first, last, 0, n)
+        else:
+            start, stop = n * part // parts, n * (part + 1) // parts
+            _some_rows(kernel, args, grid, 0, height, start, stop)
+
+
+@threads.jit(nogil=False)
+def rows2(kernel: int, a: Any, b: Any, out: Any, grid: Any) -> None:
+    """The rows of small flat arrays, two inputs and an output."""
+    height = 1
+    for axis in range(2, grid.shape[0]):
+        height *= grid[axis, 0]
+    args = np.empty(3, np.intp)
+    args[0], args[1], args[2] = a.ctypes.data, b.ctypes.data, out.ctypes.data
+    _some_rows(kernel, args, grid, 0, height, 0, grid[1, 0])

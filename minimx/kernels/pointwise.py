@@ -320,23 +320,34 @@ def _gridded(
     parts: int,
 ) -> Launch:
     """Launch row by row, on several threads if `parts` is more than 1."""
-    from minimx.kernels.native import rows
+    from minimx.kernels import native
 
-    lengths, steps = collapse(out_shape, shapes)
-    grid = np.empty((len(lengths) + 1, len(dtypes) + 1), np.intp)
-    grid[0] = [0, *(dtype.itemsize for dtype in dtypes)]
-    grid[1:, 0] = lengths
-    grid[1:, 1:] = steps
-    small = prod(out_shape) < SMALL
-    run = rows if parts > 1 else rows.small if small else rows.serial
+    grid = _grid(shapes, dtypes, out_shape)
+    small = prod(out_shape) < SMALL and parts == 1
+    if small and len(shapes) == 2 and not singles:
+        run = native.rows2
+        return lambda a, b, out: run(code, a.ravel(), b.ravel(), out.ravel(), grid)
+    rows = native.rows if parts > 1 else native.rows.serial
+    if small:
+        rows = native.rows.small
     tail = [single.ctypes.data for single in singles]
 
     def launch(*arrays: Any) -> None:
         *ins, out = [array.ctypes.data for array in arrays]
-        run(code, np.array([*ins, *tail, out]), grid, parts)
+        rows(code, np.array([*ins, *tail, out]), grid, parts)
 
     launch.keep = singles  # type: ignore[attr-defined]
     return launch
+
+
+def _grid(shapes: Sequence[Shape], dtypes: Sequence[DType], out_shape: Shape) -> Any:
+    """How to walk through all operands at once; the layout is that of `native.rows`."""
+    lengths, steps = collapse(out_shape, shapes)
+    grid = np.empty((len(lengths) + 1, len(dtypes) + 1), np.intp)
+    grid[0] = [0, *steps[0]]
+    grid[1:, 0] = lengths
+    grid[1:, 1:] = np.array(steps) * [dtype.itemsize for dtype in dtypes]
+    return grid
 
 
 def collapse(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minimx import kernels
 from minimx.knobs import knobs
 from minimx.ops import (
     conv,
@@ -23,6 +24,7 @@ from minimx.ops import (
     softmax,
     sorting,
     views,
+    warm,
 )
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "softmax",
     "sorting",
     "views",
+    "warm",
 ]
 
 # A plan settles whether its kernel runs serial or parallel, and on how many threads.
@@ -52,3 +55,5 @@ knobs.watch(
     ("MXNET_CPU_PARALLEL_SIZE", "OMP_NUM_THREADS"),
     lambda name, new, old: registry.forget_plans(),
 )
+
+kernels.offer(warm.jobs)
