@@ -17,13 +17,9 @@ from typing import Any
 
 import minimx.nd as nd
 from minimx.device import Context, current_context
-from minimx.errors import (
-    ArgumentError,
-    DeferredInitializationError,
-    MXNetError,
-    ParameterError,
-)
+from minimx.errors import ArgumentError, DeferredInitializationError, MXNetError
 from minimx.events import attribute, attribution
+from minimx.gluon.deferred import Completing, Placeholder
 from minimx.gluon.naming import BlockScope, name_block
 from minimx.gluon.parameter.dictionary import (
     ParameterDict,
@@ -31,7 +27,7 @@ from minimx.gluon.parameter.dictionary import (
     fill_from,
     read_named,
 )
-from minimx.gluon.parameter.parameter import Contexts, Parameter
+from minimx.gluon.parameter.parameter import Contexts, Parameter, shape_is_known
 from minimx.gluon.summary import summarize
 from minimx.gluon.utils import HookHandle, indent
 from minimx.nd.array import NDArray
@@ -393,8 +389,8 @@ class HybridBlock(Block):
             def hybrid_forward(self, F, x, factor):
                 return F.broadcast_mul(x, factor)
 
-    A parameter whose shape is learnt from the data needs `infer_shape(self, x, ...)`,
-    which sets it.
+    The open shape of a parameter is learnt from the first batch, by the operator that
+    it is given to, or in `infer_shape`.
     """
 
     def __init__(
@@ -424,34 +420,37 @@ class HybridBlock(Block):
         self._flags = dict(kwargs)
         super().hybridize(active, **kwargs)
 
-    def infer_shape(self, *args: NDArray) -> None:
-        """Set the open shapes of the block's own parameters, given its inputs."""
-        waiting = [p.name for p in self._reg_params.values() if p._deferred is not None]
-        shapes = [a.shape for a in args if isinstance(a, NDArray)]
-        raise ParameterError(
-            f"{type(self).__name__} does not know the shape of {', '.join(waiting)} "
-            f"from inputs of shape {shapes}. Override infer_shape(self, x, ...) and "
-            "set parameter.shape there, or give complete shapes when making them."
-        )
+    def infer_shape(self, *args: Any) -> None:
+        """Set the open shapes of the block's own parameters, given its inputs.
+
+        Operators do that by themselves for the parameters they are given; a layer that
+        uses a parameter in another way overrides this, and sets `parameter.shape`.
+        """
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Hand the parameters, on the device of `x`, to `hybrid_forward`."""
         ctx = x.context if isinstance(x, NDArray) else _context_of((x, *args))
+        operators: Any = nd
         try:
             params = {name: p.data(ctx) for name, p in self._reg_params.items()}
         except DeferredInitializationError:
-            self._finish_deferred(x, *args)
-            params = {name: p.data(ctx) for name, p in self._reg_params.items()}
+            params = self._with_placeholders(ctx, x, *args)
+            operators = Completing()
         if ctx is current_context():
-            return self.hybrid_forward(nd, x, *args, **params)
+            return self.hybrid_forward(operators, x, *args, **params)
         with ctx:  # arrays that hybrid_forward makes from nothing belong there too
-            return self.hybrid_forward(nd, x, *args, **params)
+            return self.hybrid_forward(operators, x, *args, **params)
 
-    def _finish_deferred(self, *args: Any) -> None:
-        """Learn the open shapes from the inputs, and fill the parameters."""
+    def _with_placeholders(self, ctx: Context, *args: Any) -> dict[str, NDArray]:
+        """Arrays for the first forward; placeholders where a shape is still open."""
         self.infer_shape(*args)
-        for parameter in self._reg_params.values():
-            parameter._finish_deferred()
+        found = {}
+        for name, parameter in self._reg_params.items():
+            if parameter._deferred is not None and shape_is_known(parameter.shape):
+                parameter._finish_deferred()
+            waits = parameter._deferred is not None
+            found[name] = Placeholder(parameter) if waits else parameter.data(ctx)
+        return found
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:
         """Compute the output with the operators of `F`. Subclasses must write it."""

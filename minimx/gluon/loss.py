@@ -391,6 +391,5 @@ class CosineEmbeddingLoss(Loss):
         return _weighted(F, loss, self._weight, sample_weight)
 
 
-
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss

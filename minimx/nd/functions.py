@@ -72,7 +72,7 @@ def _input_names(sheet: type[Op]) -> tuple[str, ...]:
     return tuple(declared)
 
 
-class _Call:
+class Call:
     """Sorts the arguments of one call into arrays and settings."""
 
     def __init__(self, sheet: type[Op]) -> None:
@@ -151,7 +151,7 @@ class _Call:
 
 def make(sheet: type[Op], public: str) -> Callable[..., Any]:
     """The `mx.nd` function of an operator."""
-    call = _Call(sheet)
+    call = Call(sheet)
     takes_arrays = sheet.variadic or bool(call.inputs)
 
     def function(*args: Any, **kwargs: Any) -> Any:

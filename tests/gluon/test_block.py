@@ -151,11 +151,52 @@ class Scale(gluon.HybridBlock):
         return F.broadcast_mul(x, factor)
 
 
-def test_a_users_layer_with_an_open_shape_needs_a_rule() -> None:
+def test_an_open_shape_that_no_operator_completes_is_explained() -> None:
     layer = Scale()
     layer.initialize()
-    with pytest.raises(ParameterError, match=r"scale\d+_factor.*Override infer_shape"):
+    with pytest.raises(
+        DeferredInitializationError, match=r"scale\d+_factor.*Override infer_shape"
+    ):
         layer(nd.ones((2, 3)))
+    layer.factor.shape = (3,)
+    assert layer(nd.ones((2, 3))).shape == (2, 3)
+
+
+class Twice(gluon.HybridBlock):
+    """A user's layer whose operators complete what it does not know."""
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._units = units
+        self.weight = self.params.get(
+            "weight", shape=(units, 0), allow_deferred_init=True
+        )
+        self.bias = self.params.get("bias", shape=(units,), init="ones")
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any) -> Any:
+        out = F.FullyConnected(x, weight=weight, bias=bias, num_hidden=self._units)
+        return out + (weight * 0).sum()  # the same array, completed by now
+
+
+def test_operators_complete_what_a_users_layer_does_not_know() -> None:
+    layer = Twice(4)
+    layer.initialize(ctx=[cpu(0), gpu(0)])
+    with autograd.record():
+        out = layer(nd.ones((2, 5), ctx=gpu(0)))
+    out.backward()
+    assert layer.weight.shape == (4, 5)
+    assert layer.weight.grad(gpu(0)).asnumpy().tolist() == [[2.0] * 5] * 4
+    again = layer(nd.ones((2, 5), ctx=gpu(0)))
+    np.testing.assert_array_equal(again.asnumpy(), out.asnumpy())
+
+
+def test_data_of_the_wrong_form_leaves_the_shape_open() -> None:
+    layer = nn.Conv2D(2, 3)
+    layer.initialize()
+    with pytest.raises(ShapeError):
+        layer(nd.ones((5, 7)))
+    assert layer.weight.shape == (2, 0, 3, 3)
+    assert layer(nd.ones((1, 4, 5, 5))).shape == (1, 2, 3, 3)
 
 
 def test_a_users_layer_with_a_rule() -> None:
@@ -168,17 +209,6 @@ def test_a_users_layer_with_a_rule() -> None:
     layer.hybridize(static_alloc=True, static_shape=True)
     assert layer(nd.ones((2, 3))).asnumpy().tolist() == [[1.0] * 3] * 2
     assert layer.factor.shape == (3,)
-
-
-def test_a_rule_that_leaves_the_shape_open_is_caught() -> None:
-    class Lazy(Scale):
-        def infer_shape(self, *args: Any) -> None:
-            """Forget to."""
-
-    layer = Lazy()
-    layer.initialize()
-    with pytest.raises(DeferredInitializationError, match=r"incomplete shape \(0,\)"):
-        layer(nd.ones((2, 3)))
 
 
 def test_values_survive_a_file(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ class Dataset:
         """Part `index` of `num_shards` parts, whose sizes differ by at most one."""
         if num_shards < 1 or not 0 <= index < num_shards:
             raise ArgumentError(
-                f"shard: there is no part {index} among {num_shards}; parts are counted "
-                "from 0."
+                f"shard: there is no part {index} among {num_shards}; parts are "
+                "counted from 0."
             )
         size, rest = divmod(len(self), num_shards)
         begin = size * index + min(index, rest)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import prod
 from typing import Any
 
 import minimx.nd as nd
@@ -11,7 +10,6 @@ from minimx.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.nn.activations import Activation
 from minimx.gluon.utils import indent
-from minimx.nd.array import NDArray
 
 
 class _Stack(Block):
@@ -110,12 +108,6 @@ class Dense(HybridBlock):
             self.act = None
             if activation is not None:
                 self.act = Activation(activation, prefix=activation + "_")
-
-    def infer_shape(self, *args: NDArray) -> None:
-        """The features of the first batch are the features of every batch."""
-        shape = args[0].shape
-        features = prod(shape[1:]) if self._flatten else shape[-1]
-        self.weight.shape = (self._units, features)
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """(N, units), or (…, units) without `flatten`."""

@@ -11,7 +11,6 @@ from typing import Any
 from minimx.errors import ArgumentError, ShapeError
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.nn.activations import Activation
-from minimx.nd.array import NDArray
 from minimx.shapes import Shape
 
 Sizes = int | Sequence[int]
@@ -105,16 +104,6 @@ class _Conv(HybridBlock):
                 "out. Change one of the numbers."
             )
         return (self._channels, in_channels // groups, *self._kwargs["kernel"])
-
-    def infer_shape(self, *args: NDArray) -> None:
-        """The channels of the first batch are the channels of every batch."""
-        shape = args[0].shape
-        if len(shape) != len(self._kwargs["kernel"]) + 2:
-            raise ShapeError(
-                f"{type(self).__name__}: data of shape {shape} has {len(shape)} axes; "
-                f"it must be {LAYOUTS[len(self._kwargs['kernel'])]}. Reshape it."
-            )
-        self.weight.shape = self._weight_shape(shape[1])
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """(N, channels, *image)."""

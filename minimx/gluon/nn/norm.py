@@ -8,8 +8,6 @@ import numpy as np
 
 from minimx.dtypes import FLOAT16, resolve
 from minimx.gluon.block import HybridBlock
-from minimx.nd.array import NDArray
-from minimx.shapes import normalize_axis
 
 
 class BatchNorm(HybridBlock):
@@ -66,13 +64,6 @@ class BatchNorm(HybridBlock):
             differentiable=learnt,
         )
 
-    def infer_shape(self, *args: NDArray) -> None:
-        """One entry for each channel of the first batch."""
-        shape = args[0].shape
-        channels = shape[normalize_axis("BatchNorm", self._axis, len(shape))]
-        for parameter in self._reg_params.values():
-            parameter.shape = (channels,)
-
     def cast(self, dtype: Any) -> None:
         """Convert; statistics in float16 would be too coarse and stay float32."""
         super().cast(np.float32 if resolve(dtype) == FLOAT16 else dtype)
@@ -124,12 +115,6 @@ class LayerNorm(HybridBlock):
                 init=beta_initializer,
                 allow_deferred_init=True,
             )
-
-    def infer_shape(self, *args: NDArray) -> None:
-        """One entry for each place along the axis."""
-        shape = args[0].shape
-        length = shape[normalize_axis("LayerNorm", self._axis, len(shape))]
-        self.gamma.shape = self.beta.shape = (length,)
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         """Same shape as data."""

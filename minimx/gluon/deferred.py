@@ -1,0 +1,109 @@
+"""Deferred initialization: operators tell what the parameters they are given look like.
+
+`Dense(10)` does not know how many features will come in. When the first batch passes,
+its `hybrid_forward` runs as always, but with a `Placeholder` for each parameter whose
+shape is open, and with `Completing` as `F`. The first operator that is given a
+placeholder says what shape belongs there (its data sheet's `complete`); the parameter
+is filled, and the placeholder *becomes* its array. So the rule is written once, in the
+data sheet, and serves the layers of users as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import minimx.nd as nd
+from minimx.dtypes import resolve
+from minimx.errors import DeferredInitializationError
+from minimx.gluon.parameter import Parameter
+from minimx.nd import functions
+from minimx.nd.array import NDArray
+from minimx.ops.registry import Op, lookup
+from minimx.ops.spec import Spec
+from minimx.shapes import Shape
+
+
+class Placeholder(NDArray):
+    """Stands for the array of a parameter until an operator completes its shape."""
+
+    __slots__ = ("_parameter",)
+
+    def __new__(cls, *args: Any) -> Any:
+        """A placeholder for a parameter; what operators make of it is a plain array."""
+        return super().__new__(cls) if len(args) == 1 else NDArray(*args)
+
+    def __init__(self, parameter: Parameter) -> None:
+        # Nothing of an array is set yet: whoever asks gets the error below.
+        self._parameter = parameter
+
+    def __getattr__(self, name: str) -> Any:
+        # Python comes here for what is not set. After `become` that is an honest typo.
+        parameter = self._parameter
+        if parameter._deferred is None:
+            raise AttributeError(f"NDArray has no attribute {name!r}")
+        raise DeferredInitializationError(
+            f"{parameter.name} has the open shape {parameter.shape}, and was used "
+            "before an operator could tell the rest (FullyConnected, Convolution, "
+            "BatchNorm, … can). Override infer_shape(self, x, ...) in the layer and "
+            "set parameter.shape there, or give a complete shape when making it."
+        )
+
+    def become(self, array: NDArray) -> None:
+        """Be an array from now on: its memory, and its place on the tape."""
+        self.chunk, self.spec, self.offset = array.chunk, array.spec, array.offset
+        self._view, self._entry = array._view, array._entry
+        self._grad, self._fresh_grad = array._grad, array._fresh_grad
+
+
+class Completing:
+    """The operators of `mx.nd`, which complete placeholders on their way."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(nd, name)
+        return found if name not in functions.FUNCTIONS else self._completing(name)
+
+    @staticmethod
+    def _completing(name: str) -> Callable[..., Any]:
+        function = functions.FUNCTIONS[name]
+        sorter = functions.Call(lookup(name))
+
+        def complete_then_call(*args: Any, **kwargs: Any) -> Any:
+            if any(is_open(value) for value in (*args, *kwargs.values())):
+                known = set(sorter.inputs) | set(sorter.fields)
+                op, arrays = sorter.sort(
+                    args, {k: v for k, v in kwargs.items() if k in known}
+                )
+                complete(op, arrays)
+            return function(*args, **kwargs)
+
+        return complete_then_call
+
+
+def is_open(value: Any) -> bool:
+    """Whether a value is a placeholder that waits to be completed."""
+    return isinstance(value, Placeholder) and value._parameter._deferred is not None
+
+
+def complete(op: Op, arrays: list[NDArray]) -> None:
+    """Fill the parameters whose placeholders an operator was given.
+
+    Nothing is filled unless the operator is content with all the shapes.
+    """
+    waiting = {n: x for n, x in zip(op.inputs, arrays, strict=True) if is_open(x)}
+    shapes: dict[str, Shape] = {}
+    if op.inputs[0] not in waiting and hasattr(op, "complete"):
+        shapes = op.complete(arrays[0].spec)
+    specs = []
+    for name, array in zip(op.inputs, arrays, strict=True):
+        if name in waiting and name in shapes:
+            dtype = resolve(waiting[name]._parameter.dtype)
+            specs.append(Spec.of(shapes[name], dtype))
+        else:
+            specs.append(array.spec)  # a placeholder without a rule explains itself
+    op.infer(*specs)
+    for name, placeholder in waiting.items():
+        parameter = placeholder._parameter
+        parameter.shape = shapes[name]
+        parameter._finish_deferred()
+        placeholder.become(parameter.data(arrays[0].context))
