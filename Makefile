@@ -11,11 +11,9 @@ UV := $(shell command -v uv 2>/dev/null)
 
 # make lab FLAGS="--no-browser --port 9000" hands its flags to JupyterLab.
 FLAGS ?=
-START := notebooks/00-knob-board.ipynb
 # make test BROWSER=required fails where no Chromium is found; auto leaves its tests out.
 BROWSER ?= auto
-CHROMIUM := $(shell command -v chromium || command -v chromium-browser || \
-  command -v google-chrome)
+CHROMIUM := $(shell command -v chromium || command -v chromium-browser)
 PYTEST := $(BIN)/python -m pytest
 
 SHARED := $(shell find widgets/share widgets/etc -type f 2>/dev/null)
@@ -36,11 +34,8 @@ help:
 
 # -- jobs -------------------------------------------------------------------------------
 
-# The environment comes first on PATH, so that the kernels find its mpiexec and its tools.
 lab: $(STAMPS)/lab $(STAMPS)/compiled
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m jupyterlab \
-	  --ServerApp.root_dir="$(CURDIR)" --LabApp.default_url="/lab/tree/$(START)" \
-	  $$([ "$$(id -u)" != 0 ] || echo --allow-root) $(FLAGS)
+	$(BIN)/minimx lab $(FLAGS)
 
 test: lint unit notebooks browser
 
@@ -59,7 +54,7 @@ notebooks: $(STAMPS)/test $(STAMPS)/compiled
 
 browser: $(STAMPS)/test $(STAMPS)/compiled
 ifneq ($(CHROMIUM),)
-	CHROMIUM="$(CHROMIUM)" $(PYTEST) -q -m browser tests/browser
+	$(PYTEST) -q -m browser tests/browser
 else ifeq ($(BROWSER),required)
 	@echo "No Chromium was found, and BROWSER=required asks for the browser tests."
 	@echo "On Debian and Ubuntu: apt-get install chromium fonts-dejavu-core"

@@ -1,0 +1,34 @@
+"""What every test may rely on: defaults everywhere, no deadline on a busy machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import hypothesis
+import pytest
+
+# A learner's own settings must not decide what the tests find. Compiled kernels may be
+# shared, though: compiling them anew takes minutes.
+KEPT = {"MINIMX_CACHE"}
+for _name in list(os.environ):
+    if _name.startswith(("MXNET_", "NNVM_", "MINIMX_", "DMLC_")) and _name not in KEPT:
+        del os.environ[_name]
+
+# The programs that a test draws are new ones in every run; the failing one is printed
+# in a form that can be pasted. Time limits are pytest-timeout's affair.
+hypothesis.settings.register_profile("minimx", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("minimx")
+
+# Programs for other Pythons, and for `python -m`: pytest must not import them.
+collect_ignore_glob = ["compat/*", "benchmarks/peers/*"]
+
+
+@pytest.fixture(autouse=True)
+def knobs_go_back() -> Iterator[None]:
+    """No test leaves a knob turned."""
+    from minimx.knobs import knobs
+
+    yield
+    if knobs.diff():
+        knobs.reset()

@@ -1,0 +1,75 @@
+"""Thermometers: how long files and functions are, and how much code there is in all.
+
+Code lines are what is left without blank lines, comments, docstrings and lines that
+hold nothing but text (what an error teaches, what a knob means), so that words are
+never what gets cut. A file that grows too long usually holds two ideas.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("minimx", "widgets", "datasets", "tests")
+FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+MOST_LINES = 500
+MOST_LINES_OF_A_FUNCTION = 60
+MOST_CODE = 20_000
+
+SILENT = {
+    tokenize.STRING,
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.ENCODING,
+}
+
+
+def code_lines(source: str) -> int:
+    """How many lines of a file hold code.
+
+    >>> code_lines('"Says."\\n\\nx = 1  # one\\n# two\\ny = (\\n    "words"\\n)\\n')
+    3
+    """
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return len({token.start[0] for token in tokens if token.type not in SILENT})
+
+
+def long_functions(source: str) -> list[str]:
+    """The functions that do not fit on a screen."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            length = node.end_lineno - node.lineno + 1
+            if length > MOST_LINES_OF_A_FUNCTION:
+                found.append(f"{node.name}, line {node.lineno}: {length} lines")
+    return found
+
+
+def short_name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", FILES, ids=short_name)
+def test_a_file_is_one_idea_and_a_function_one_screen(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert source.count("\n") < MOST_LINES
+    assert long_functions(source) == []
+
+
+def test_the_framework_fits_in_the_head() -> None:
+    sizes = {
+        short_name(path): code_lines(path.read_text(encoding="utf-8"))
+        for path in (ROOT / "minimx").rglob("*.py")
+    }
+    largest = sorted(sizes.items(), key=lambda item: -item[1])[:10]
+    assert sum(sizes.values()) < MOST_CODE, largest

@@ -1,0 +1,41 @@
+"""Who may import whom: the contracts in pyproject.toml, and no accidental packages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+#: Folders at the top that must never become import names of their own: `import
+#: datasets` belongs to Hugging Face, and `widgets` or `book` to nobody.
+NOT_PACKAGES = ("tests", "notebooks", "book", "widgets", "datasets")
+
+
+def test_every_import_goes_down() -> None:
+    program = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run(
+        [program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("folder", NOT_PACKAGES)
+def test_a_folder_at_the_top_is_no_package(folder: str) -> None:
+    if folder in ("tests", "notebooks", "book"):
+        assert list((ROOT / folder).rglob("__init__.py")) == []
+    else:
+        assert not (ROOT / folder / "__init__.py").exists()
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["numba", "scipy", "matplotlib", "IPython", "ipywidgets", "minimx_widgets"],
+)
+def test_the_front_door_opens_without(module: str) -> None:
+    """`import minimx` stays quick, and works where only the core is installed."""
+    program = f"import minimx, sys; sys.exit({module!r} in sys.modules)"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], check=False)
+    assert done.returncode == 0, f"import minimx has imported {module}"
