@@ -63,7 +63,8 @@ def short_name(path: Path) -> str:
 def test_a_file_is_one_idea_and_a_function_one_screen(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     assert source.count("\n") < MOST_LINES
-    assert long_functions(source) == []
+    if not path.is_relative_to(ROOT / "tests"):  # a table of cases may be long
+        assert long_functions(source) == []
 
 
 def test_the_framework_fits_in_the_head() -> None:
