@@ -2,8 +2,9 @@
 
     import minimx as mx
 
-This is the front door: it re-exports and does nothing else. Inside the package nobody
-imports it; a room imports the room below that defines what it needs.
+This is the front door: it re-exports, and where IPython runs it lets `%env` turn knobs.
+Inside the package nobody imports it; a room imports the room below that defines what it
+needs.
 """
 
 from __future__ import annotations
@@ -42,9 +43,12 @@ from minimx.context import (
     gpu_memory_info,
     num_gpus,
 )
+from minimx.knobs import ipython as _ipython
 from minimx.knobs import knobs
 from minimx.record import Record
 from minimx.version import __version__
+
+_ipython.install()  # from now on `%env NAME=value` acts from the next cell
 
 __all__ = [
     "Context",

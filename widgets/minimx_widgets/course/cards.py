@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import ipywidgets as ipw
+
+from minimx_widgets.base import Bundle, mimebundle
+
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_FRAME = "border:1px solid var(--jp-border-color1);padding:0.6em 0.9em;max-width:50em"
 
 
 class PredictCard(ipw.VBox):  # type: ignore[misc]
@@ -31,40 +37,62 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         self.confidence: int | None = None
         self.measured: float | None = None
         self._measure = measure
-        self._number = ipw.FloatText(
-            value=None, layout=ipw.Layout(width="8em"), tooltip="your prediction"
+        self._number = ipw.Text(
+            placeholder="a number",
+            tooltip="your prediction",
+            layout=ipw.Layout(width="8em"),
         )
         self._sure = ipw.IntSlider(
             value=70,
             min=50,
             max=100,
             step=5,
-            description="how sure?",
-            readout_format="d",
+            description="% sure",
+            tooltip="how sure are you? 50 is a coin toss",
             layout=ipw.Layout(width="20em"),
+            style={"description_width": "4em"},
         )
         self._button = ipw.Button(
-            description="Lock in and measure", button_style="primary", icon="lock"
+            description="Lock in and measure",
+            button_style="primary",
+            icon="lock",
+            layout=ipw.Layout(width="auto"),
         )
         self._answer = ipw.HTML()
         self._button.on_click(self._pressed)
-        row = ipw.HBox(
-            [self._number, ipw.HTML(html.escape(unit)), self._sure, self._button],
-            layout=ipw.Layout(align_items="center", gap="0.6em"),
-        )
         super().__init__(
-            [ipw.HTML(f"<b>Predict.</b> {question}"), row, self._answer],
+            [ipw.HTML(self._asked()), self._row(), self._answer],
             layout=ipw.Layout(
                 border="1px solid var(--jp-border-color1)",
-                padding="0.6em 0.9em",
+                padding="0.5em 0.9em",
                 margin="0.4em 0",
                 max_width="52em",
             ),
         )
 
+    def _row(self) -> Any:
+        unit = ipw.HTML(html.escape(self.unit))
+        return ipw.HBox(
+            [self._number, unit, self._sure, self._button],
+            layout=ipw.Layout(
+                align_items="center", grid_gap="0.6em", flex_flow="row wrap"
+            ),
+        )
+
+    def _asked(self) -> str:
+        style = "line-height:1.5;white-space:normal"
+        return f'<div style="{style}"><b>Predict.</b> {self.question}</div>'
+
     def __repr__(self) -> str:
         state = "open" if self.predicted is None else f"predicted {self.predicted:g}"
         return f"PredictCard({state}, unit={self.unit!r})"
+
+    def _repr_mimebundle_(self, **_: Any) -> Bundle:
+        data, metadata = mimebundle(self, repr(self))
+        hint = "<i>Run the cell to answer.</i>" if self.predicted is None else ""
+        still = f"{self._asked()}{self._answer.value or hint}"
+        data["text/html"] = f'<div style="{_FRAME}">{still}</div>'
+        return data, metadata
 
     def predict(self, value: float, confidence: int = 70) -> float:
         """Lock a prediction in, measure, show both; returns the measured number.
@@ -75,46 +103,69 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         if not math.isfinite(value):
             raise ValueError(f"a prediction is a finite number, not {value}.")
         self._answer.value = "<i>measuring …</i>"
+        self._lock(True)
         try:
             measured = float(self._measure())
         except BaseException as error:
+            self._lock(False)
             self._answer.value = (
                 f"<b>The measurement failed:</b> {html.escape(str(error))}"
             )
             raise
         self.predicted, self.confidence, self.measured = value, confidence, measured
-        for control in (self._number, self._sure, self._button):
-            control.disabled = True
         self._answer.value = self._comparison()
         return measured
 
+    def _lock(self, locked: bool) -> None:
+        for control in (self._number, self._sure, self._button):
+            control.disabled = locked
+
     def _pressed(self, _: Any) -> None:
-        value, sure = self._number.value, self._sure.value
+        value = read_number(self._number.value)
         if value is None:
             self._answer.value = "Enter a number first. A wild guess is fine."
             return
-        self._button.disabled = True
+        sure = self._sure.value
+        self._lock(True)  # here already, so that a second click finds it locked
 
         def work() -> None:
             try:
                 self.predict(value, sure)
-            except Exception:  # already shown on the card, which stays open
-                self._button.disabled = False
+            except Exception:  # already shown on the card, which is open again
+                return
 
         threading.Thread(target=work, name="prediction", daemon=True).start()
 
     def _comparison(self) -> str:
         said, seen = self.predicted, self.measured
-        assert said is not None
-        assert seen is not None
+        if said is None or seen is None:
+            raise RuntimeError("nothing to compare before a prediction is locked in")
+        unit = f" {html.escape(self.unit)}" if self.unit else ""
         return (
-            f"You said <b>{said:.4g} {html.escape(self.unit)}</b>, this machine says "
-            f"<b>{seen:.4g} {html.escape(self.unit)}</b>: {_distance(said, seen)}."
-            f"{_axis(said, seen)}"
+            f"You said <b>{said:.4g}{unit}</b>, this machine says "
+            f"<b>{seen:.4g}{unit}</b>: {distance(said, seen)}.{_axis(said, seen)}"
         )
 
 
-def _distance(said: float, seen: float) -> str:
+def read_number(text: str) -> float | None:
+    """The number that a text begins with; a unit may follow. None if there is none.
+
+    >>> read_number("34 ×"), read_number("0,5 ms"), read_number("1e3"), read_number("?")
+    (34.0, 0.5, 1000.0, None)
+    """
+    match = _NUMBER.match(text.strip())
+    if match is None:
+        return None
+    value = float(match.group().replace(",", "."))
+    return value if math.isfinite(value) else None
+
+
+def distance(said: float, seen: float) -> str:
+    """How far a prediction was off, in words.
+
+    >>> distance(3, 3), distance(1, 10), distance(95, 100), distance(0, 5)
+    ('exactly right', 'too low by a factor of 10', 'within a tenth', 'too low by 5')
+    """
     if said == seen:
         return "exactly right"
     if said > 0 and seen > 0:
@@ -142,9 +193,12 @@ def _axis(said: float, seen: float) -> str:
             (seen, "measured", 36, "var(--jp-brand-color1, #1976d2)"),
         )
     )
+    zero = f"{x(0):.1f}"
     return (
         '<svg viewBox="0 0 540 50" width="540" height="50" role="img" '
         'aria-label="prediction and measurement on one axis" style="display:block">'
         '<line x1="40" x2="440" y1="25" y2="25" stroke="currentColor" opacity="0.35"/>'
-        f"{marks}</svg>"
+        f'<line x1="{zero}" x2="{zero}" y1="18" y2="32" stroke="currentColor"/>'
+        f'<text x="{zero}" y="29" dx="-6" font-size="11" text-anchor="end" '
+        f'fill="currentColor">0</text>{marks}</svg>'
     )

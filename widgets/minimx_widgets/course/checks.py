@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import html
+import os
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import minimx
+
+# Where lines live that are not the learner's: minimx, its widgets, Python itself.
+_OTHERS = tuple(
+    f"{folder}{os.sep}"
+    for folder in (
+        Path(minimx.__file__).parent,
+        Path(__file__).parent.parent,
+        Path(contextlib.__file__).parent,
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +51,8 @@ class Feedback:
 
     def _repr_html_(self) -> str:
         colour = "--jp-success-color1" if self.passed else "--jp-warn-color1"
-        text = html.escape(repr(self)).replace("\n", "<br>&nbsp;&nbsp;")
+        first, *more = html.escape(repr(self)).split("\n")
+        text = f"<b>{first}</b>" + "".join(f"<br>{line.strip()}" for line in more)
         style = f"border-left:4px solid var({colour});padding:0.3em 0.8em"
         return f'<div style="{style}">{text}</div>'
 
@@ -45,7 +61,7 @@ def check(function: Callable[..., Feedback]) -> Callable[..., Feedback]:
     """Make a function that judges an exercise safe to call on any attempt.
 
     An attempt that is missing (`...` or None) or that raises becomes feedback with the
-    line that raised, never a bare traceback.
+    learner's line that raised, never a bare traceback.
     """
 
     @functools.wraps(function)
@@ -55,12 +71,22 @@ def check(function: Callable[..., Feedback]) -> Callable[..., Feedback]:
         try:
             return function(attempt, *args, **kwargs)
         except Exception as error:  # shown to the learner, with its place
-            where = traceback.extract_tb(error.__traceback__)[-1]
+            line = _learners_line(error)
             return Feedback(
                 False,
-                f"{type(error).__name__} in line {where.lineno}: {error}",
+                f"{type(error).__name__}: {error}",
                 "an answer without an exception",
-                f"the line `{where.line}`" if where.line else "",
+                f"the line `{line}`" if line else "",
             )
 
     return judged
+
+
+def _learners_line(error: BaseException) -> str:
+    """The innermost line of a traceback that the learner wrote; empty if none is."""
+    lines = [
+        frame.line
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(_OTHERS)
+    ]
+    return (lines[-1] or "") if lines else ""

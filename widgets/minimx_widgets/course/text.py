@@ -1,29 +1,48 @@
-"""Text that a notebook makes: unfolding hints, source excerpts, verdicts on claims."""
+"""Text that a notebook makes: hints, source excerpts, refusals, verdicts on claims.
+
+Everything here has a rich form for the page and a plain one, which says the same in
+words: nbval compares it, and a terminal shows it.
+"""
 
 from __future__ import annotations
 
 import html
 import inspect
+import os
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+# What a sentence in a document can turn out to be, and its mark.
+VERDICTS = {"holds": "✔", "fails": "✘", "depends": "◐"}
+_COLOURS = {
+    "holds": "--jp-success-color1",
+    "fails": "--jp-error-color1",
+    "depends": "--jp-warn-color1",
+}
+FEWEST_WORDS = 6  # of a sentence that explains something
 
-class _Shown:
+
+class Shown:
     """Something with a rich and a plain form."""
 
-    def __init__(self, rich: str, plain: str) -> None:
-        self._rich = rich
-        self._plain = plain
+    def __init__(self, plain: str, rich: str, kind: str = "text/html") -> None:
+        """`kind` is the MIME type of `rich`: HTML or Markdown."""
+        self.plain = plain
+        self.rich = rich
+        self.kind = kind
 
     def __repr__(self) -> str:
-        return self._plain
+        return self.plain
 
-    def _repr_html_(self) -> str:
-        return self._rich
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": self.plain, self.kind: self.rich}
 
 
-def hints(*texts: str) -> _Shown:
+def hints(*texts: str) -> Shown:
     """Hints that unfold one inside the other: the next is offered by the last."""
     rich = ""
     for number, text in reversed(list(enumerate(texts, 1))):
@@ -31,38 +50,128 @@ def hints(*texts: str) -> _Shown:
             f"<details style='margin-left:1em'><summary>Hint {number} of {len(texts)}"
             f"</summary><div style='margin:0.3em 1em'>{text}</div>{rich}</details>"
         )
-    return _Shown(rich, f"{len(texts)} hints, folded")
+    return Shown(f"{len(texts)} hints, folded", rich)
 
 
-def read_core(thing: Any, first: int = 1, last: int | None = None) -> _Shown:
-    """The source of a function or class of minimx, as it is installed here.
+def code(text: str) -> str:
+    """A piece of Python inside a hint, as HTML."""
+    body = html.escape(textwrap.dedent(text).strip())
+    return f"<pre style='margin:0.4em 0'>{body}</pre>"
 
-    first, last: which of its lines to show, counted from 1.
+
+@contextmanager
+def refused(error: type[BaseException] = Exception) -> Iterator[None]:
+    """Show the message of the error that the block is expected to raise.
+
+    Raises AssertionError if the block raises nothing; other errors pass through.
     """
-    lines, start = inspect.getsourcelines(thing)
-    module = inspect.getmodule(thing)
-    name = module.__name__ if module else "?"
-    shown = lines[first - 1 : last]
-    body = textwrap.dedent("".join(shown)).rstrip()
-    title = f"{name}.{thing.__qualname__}, from line {start + first - 1}"
+    try:
+        yield
+    except error as refusal:
+        print(f"{type(refusal).__name__}: {refusal}")
+        for note in getattr(refusal, "__notes__", ()):
+            print(f"  {note}")
+    else:
+        raise AssertionError("nothing was refused here, though the text says it is")
+
+
+def read_core(thing: Any, *more: Any) -> Shown:
+    """The source of functions or classes of minimx, as they are installed here.
+
+    Comments and docstrings are part of it. Above each stands where to find it.
+    """
+    plain, rich = [], []
+    for one in (thing, *more):
+        lines, start = inspect.getsourcelines(one)
+        body = textwrap.dedent("".join(lines)).rstrip()
+        name = f"{inspect.unwrap(one).__module__}.{one.__qualname__}"
+        plain.append(f"# {name}\n{body}")
+        rich.append(f"{_place(one, name, start)}\n```python\n{body}\n```")
+    return Shown("\n\n".join(plain), "\n\n".join(rich), "text/markdown")
+
+
+def _place(thing: Any, name: str, line: int) -> str:
+    """The name of something; a link to its file, if the page can reach it."""
+    path = Path(inspect.getsourcefile(thing) or "").resolve()
+    root = Path.cwd().parent
+    where = f"`{name}`, from line {line}"
+    if path.is_relative_to(root) and (root / "notebooks").is_dir():
+        address = os.path.relpath(path).replace(os.sep, "/")
+        return f"[`{name}`]({address}), from line {line}\n"
+    return f"{where}\n"
+
+
+def explained(sentence: str, model: str) -> Shown:
+    """A learner's own sentence beside a model one, which it unlocks."""
+    sentence = " ".join(sentence.split())
+    if len(sentence.split()) < FEWEST_WORDS:
+        plain = f"Write a sentence of at least {FEWEST_WORDS} words first."
+        return Shown(plain, f"<i>{plain}</i>")
+    plain = f"yours: {sentence}\nours:  {model}"
     rich = (
-        f"<div><code>{html.escape(title)}</code>"
-        f"<pre style='border-left:3px solid var(--jp-border-color1);padding-left:1em'>"
-        f"{html.escape(body)}</pre></div>"
+        "<table><tr><th>yours</th><td style='text-align:left'>"
+        f"{html.escape(sentence)}</td></tr><tr><th>ours</th>"
+        f"<td style='text-align:left'>{html.escape(model)}</td></tr></table>"
+        "<i>Does yours name a cause, or only what happened?</i>"
     )
-    return _Shown(rich, f"# {name}.{thing.__qualname__}\n{body}")
+    return Shown(plain, rich)
 
 
-def verdicts(rows: Sequence[tuple[str, str, str]]) -> _Shown:
-    """A table of (what a document claims, verdict, evidence)."""
+def verdicts(rows: Sequence[tuple[str, str, str]]) -> Shown:
+    """A table of (what a document claims, verdict, evidence); cells may be HTML.
+
+    A verdict begins with "holds", "fails" or "depends".
+    """
+    for _, verdict, _ in rows:
+        if verdict.split()[0] not in VERDICTS:
+            raise ValueError(
+                f"{verdict!r}: a verdict begins with {', '.join(VERDICTS)}."
+            )
     body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{c}</td>" for c in row) + "</tr>"
-        for row in rows
+        f"<tr>{_cell(claim)}{_verdict(verdict)}{_cell(evidence)}</tr>"
+        for claim, verdict, evidence in rows
     )
-    head = "".join(
-        f"<th style='text-align:left'>{word}</th>"
-        for word in ("claim", "verdict", "evidence")
+    heads = "".join(f"{_cell(w, 'th')}" for w in ("claim", "verdict", "evidence"))
+    rich = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    plain = "\n".join(
+        f"{VERDICTS[verdict.split()[0]]} {verdict}: {_words(claim)}\n"
+        f"    {_words(evidence)}"
+        for claim, verdict, evidence in rows
     )
-    rich = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    plain = "\n".join(" | ".join(row) for row in rows)
-    return _Shown(rich, plain)
+    return Shown(plain, rich)
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Shown:
+    """Rows of text and numbers; the first column is left, the others right aligned."""
+    cells = [[str(cell) for cell in row] for row in (heads, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
+    plain = "\n".join(
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    )
+    head, *body = (
+        "".join(_cell(html.escape(cell), kind, i) for i, cell in enumerate(row))
+        for kind, row in zip(["th"] + ["td"] * len(rows), cells, strict=True)
+    )
+    lines = "".join(f"<tr>{row}</tr>" for row in body)
+    rich = f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+    return Shown(plain, rich)
+
+
+def _cell(text: str, kind: str = "td", column: int = 0) -> str:
+    side = "right" if column else "left"
+    return f"<{kind} style='text-align:{side};vertical-align:top'>{text}</{kind}>"
+
+
+def _verdict(verdict: str) -> str:
+    word = verdict.split()[0]
+    style = f"color:var({_COLOURS[word]});white-space:nowrap"
+    return _cell(f"<b style='{style}'>{VERDICTS[word]} {html.escape(verdict)}</b>")
+
+
+def _words(markup: str) -> str:
+    """HTML without its tags."""
+    return html.unescape(re.sub(r"<[^>]+>", "", markup))

@@ -1,0 +1,201 @@
+"""Notebook 01: when work is asked for, when it is done, and what a stopwatch sees.
+
+`now` reads the clock in use and `busy_time` the record: the two sources of truth that
+the exercises compare. Both checks run the learner's stopwatch on real work; the first
+on the virtual clock, where it must be right to the nanosecond, the second on the wall
+clock, where it may be off by `TOLERANCE`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minimx import engine, events, nd
+from minimx.knobs import knobs
+from minimx.record import Record
+from minimx_widgets.course.checks import Feedback, check
+
+SENTENCE = (
+    "The call only queues the work and comes back; a worker does it later, so a "
+    "stopwatch around the call has measured the queueing."
+)
+
+TOLERANCE = 0.05
+ATTEMPTS = 3
+PRODUCTS, SIZE = 8, 768  # several milliseconds each: a thousand times a gap's length
+PENDING = 4  # products of somebody else, still under way when a benchmark starts
+
+
+def now() -> int:
+    """Nanoseconds of the clock in use, which the knob MINIMX_CLOCK chooses."""
+    return events.clock()
+
+
+def busy_time(record: Record, name: str = "", since: int = 0) -> int:
+    """Nanoseconds in which at least one worker ran an operation.
+
+    name: count operations of this name only; all by default.
+    since: count only what was pushed at this time or later.
+    """
+    ops = record.ops()
+    wanted = ops["t_push"] >= since
+    if name:
+        wanted &= np.array([text == name for text in record.texts(ops["name"])], bool)
+    spans = sorted(zip(ops["t_start"][wanted], ops["t_end"][wanted], strict=True))
+    total, reached = 0, 0
+    for start, end in spans:
+        total += max(0, int(end) - max(int(start), reached))
+        reached = max(reached, int(end))
+    return total
+
+
+@check
+def check_stopwatch(attempt: Callable[[Callable[[], Any]], float]) -> Feedback:
+    """The faded exercise: `attempt(work)` gives the seconds until `work` is finished.
+
+    It is tried on the virtual clock, with somebody else's work under way.
+    """
+    with knobs(MINIMX_CLOCK="virtual", MXNET_ENGINE_TYPE=None):
+        x = nd.ones((SIZE, SIZE))
+        right = _on_virtual_clock(x, _right_stopwatch)
+        seen = _on_virtual_clock(x, attempt)
+        issue = _on_virtual_clock(x, _issue_only)
+        everything = _on_virtual_clock(x, _from_the_past)
+    if not isinstance(seen, float | int):
+        return Feedback(False, f"it returned {seen!r}", "a number of seconds")
+    words = f"{seen:.6f} s where the virtual clock says {right:.6f} s"
+    if seen == right:
+        return Feedback(True, f"{right:.6f} s, exactly what the virtual clock says")
+    if seen <= issue:
+        idea = "the second blank: the stopwatch stopped while workers still worked"
+    elif seen >= everything:
+        idea = "the first blank: work from before the start was counted as well"
+    else:
+        idea = "what has to be finished when the stopwatch starts, and when it stops"
+    return Feedback(False, words, f"{right:.6f} s", idea)
+
+
+def _on_virtual_clock(x: Any, stopwatch: Callable[[Callable[[], Any]], Any]) -> Any:
+    """What a stopwatch says about three products, while two others are under way."""
+    engine.wait_all()
+    others = [nd.dot(x, x) for _ in range(2)]
+    said = stopwatch(lambda: [nd.dot(x, x) for _ in range(3)])
+    engine.wait_all()
+    del others
+    return said
+
+
+def _right_stopwatch(work: Callable[[], Any]) -> float:
+    engine.wait_all()
+    start = now()
+    work()
+    engine.wait_all()
+    return (now() - start) / 1e9
+
+
+def _issue_only(work: Callable[[], Any]) -> float:
+    start = now()
+    work()
+    return (now() - start) / 1e9
+
+
+def _from_the_past(work: Callable[[], Any]) -> float:
+    start = now()
+    work()
+    engine.wait_all()
+    return (now() - start) / 1e9
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a benchmark: what it said and what the record says, in seconds.
+
+    `hurried` is whether all products had been asked for before the first was done.
+    """
+
+    said: float
+    busy: float
+    hurried: bool
+
+    @property
+    def error(self) -> float:
+        """How far off it was, as a share of the busy time."""
+        return abs(self.said / self.busy - 1)
+
+
+@check
+def check_benchmark(attempt: Callable[[int, int], float]) -> Feedback:
+    """The free exercise: `attempt(products, size)` gives the seconds that they take.
+
+    The best of three trials counts. An operation here takes milliseconds, a gap between
+    two of them microseconds; if another program takes the processor, it nearly always
+    does so inside an operation, where stopwatch and record lose the same time. So an
+    honest benchmark is off by far less than 5 % at least once in three times, and one
+    that forgets a wait is off by more than a quarter every time.
+    """
+    settings = ("MXNET_ENGINE_TYPE", "MXNET_CPU_WORKER_NTHREADS", "MINIMX_CLOCK")
+    with knobs(**dict.fromkeys(settings)):
+        said = attempt(1, 64)  # compiles the kernels before anything is measured
+        if not isinstance(said, float | int):
+            return Feedback(False, f"it returned {said!r}", "seconds, a number")
+        trials = []
+        for _ in range(ATTEMPTS):
+            trials.append(_trial(attempt))
+            if trials[-1].error <= TOLERANCE:
+                break
+    return _judge(min(trials, key=lambda trial: trial.error))
+
+
+def _trial(attempt: Callable[[int, int], float]) -> Trial:
+    """Run a benchmark once, while products of somebody else are under way."""
+    x = nd.ones((SIZE, SIZE))
+    engine.wait_all()
+    with Record() as record:
+        others = [nd.dot(x, x) for _ in range(PENDING)]
+        start = now()
+        said = attempt(PRODUCTS, SIZE)
+        engine.wait_all()
+        del others
+    ops = record.ops()
+    mine = ops["t_push"] >= start
+    mine &= np.array([name == "dot" for name in record.texts(ops["name"])], bool)
+    hurried = bool(mine.any()) and bool(
+        ops["t_push"][mine].max() < ops["t_end"][mine].min()
+    )
+    return Trial(said, busy_time(record, "dot", since=start) / 1e9, hurried)
+
+
+def _judge(trial: Trial) -> Feedback:
+    if not trial.busy:
+        return Feedback(False, "no product was ever computed", "a benchmark of nd.dot")
+    share = trial.said / trial.busy
+    words = f"it said {share:.3g} × the busy time of the record"
+    wanted = "1 × the busy time, within 5 %"
+    if trial.error > TOLERANCE:
+        return Feedback(False, words, wanted, _misconception(share))
+    if not trial.hurried:
+        return Feedback(
+            False,
+            f"{words}, but waited after every product",
+            "one wait before the start and one before the stop",
+            "a wait inside the loop: the queue runs empty, and two workers would "
+            "never meet",
+        )
+    return Feedback(True, f"{words}, with one wait before and one after")
+
+
+def _misconception(share: float) -> str:
+    if not math.isfinite(share) or share <= 0:
+        return "the order: stop minus start"
+    if share > 100:
+        return "the unit: seconds are wanted"
+    if share < 0.08:
+        return "the stop: the calls have come back, the products have not"
+    if share < 1:
+        return "the stop: some products were finished by then, but not all of them"
+    return "the start: inputs, or other people's work, were not finished by then"
