@@ -62,7 +62,12 @@ class BatchNorm(Op):
     training: bool = False
 
     inputs = ("data", "gamma", "beta", "moving_mean", "moving_var")
-    saves = ("data", "gamma", "out1", "out2")
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """A fixed gamma does not matter."""
+        gamma = () if self.fix_gamma else ("gamma",)
+        return ("data", *gamma, "out1", "out2")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,7 +147,7 @@ def grouped(data: Spec, axis: int) -> Shape:
 class BatchNormGradient(Op):
     """The gradients of data, gamma and beta through a batch normalization.
 
-    dout, data: one shape; gamma, mean, invstd (C,)
+    dout, data: one shape; gamma, unless it is fixed, mean and invstd (C,)
     batch: mean and invstd are the batch's own, and so depend on data
     """
 
@@ -151,8 +156,15 @@ class BatchNormGradient(Op):
     batch: bool
     axis: int
 
-    inputs = ("dout", "data", "gamma", "mean", "invstd")
     visible = 3
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """A fixed gamma does not matter."""
+        gamma = () if self.fix_gamma else ("gamma",)
+        return ("dout", "data", *gamma, "mean", "invstd")
+
+    all_inputs = ("dout", "data", "gamma", "mean", "invstd")
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """The shapes of data, gamma and beta."""
@@ -163,25 +175,21 @@ class BatchNormGradient(Op):
         shape, fixed, batch = grouped(specs[1], self.axis), self.fix_gamma, self.batch
         gradient = find("norm.batch_gradient")
 
-        def run(
-            dout: Any, data: Any, gamma: Any, mean: Any, invstd: Any,
-            ddata: Any, dgamma: Any, dbeta: Any,
-        ) -> None:  # fmt: skip
+        def run(dout: Any, data: Any, *rest: Any) -> None:
+            *gammas, mean, invstd, ddata, dgamma, dbeta = rest
             arrays = dout.reshape(shape), data.reshape(shape)
-            gamma = np.ones_like(gamma) if fixed else gamma
+            gamma = np.ones_like(mean) if fixed else gammas[0]
             outs = ddata.reshape(shape), dgamma, dbeta
             gradient(*arrays, gamma, mean, invstd, batch, *outs)
             if fixed:
                 dgamma[...] = 0
 
-        return in_single(run, 5) if specs[0].dtype.itemsize == 2 else run
+        return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
 
-    def composed(
-        self, dout: Value, data: Value, gamma: Value, mean: Value, invstd: Value
-    ) -> tuple[Value, ...]:
+    def composed(self, dout: Value, data: Value, *rest: Value) -> tuple[Value, ...]:
         """The same, made of operators; statistics of the batch are taken again."""
-        ndim = len(data.shape)
-        others = tuple(a for a in range(ndim) if a != self.axis)
+        *gamma, mean, invstd = rest
+        others = tuple(a for a in range(len(data.shape)) if a != self.axis)
         aligned = tuple(n if a == self.axis else 1 for a, n in enumerate(data.shape))
         line = (data.shape[self.axis],)
         average = lookup("mean").of(axis=others, keepdims=True)
@@ -194,7 +202,7 @@ class BatchNormGradient(Op):
             scale = reshaped(invstd, line, aligned)
         x_hat = off * scale
         dgamma, dbeta = bind(total, dout * x_hat), bind(total, dout)
-        slope = scale if self.fix_gamma else scale * reshaped(gamma, line, aligned)
+        slope = scale * reshaped(gamma[0], line, aligned) if gamma else scale
         if self.batch:
             dout = dout - bind(average, dout) - x_hat * bind(average, dout * x_hat)
         return dout * slope, dgamma * 0 if self.fix_gamma else dgamma, dbeta

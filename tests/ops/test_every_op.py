@@ -83,10 +83,11 @@ def test_result_is_what_numpy_says(sample: Sample, dtype: str) -> None:
     inputs = sample.cast(dtype)
     if "dtype" in sample.settings and not sample.inputs:
         op = lookup(sample.op).of(**{**sample.settings, "dtype": dtype})
+    # What is expected is asked first: operators that update states change their inputs.
+    expected = None if sample.oracle is None else expected_of(sample, inputs)
     outs = run(op, *inputs)[: op.visible]
-    if sample.oracle is None:
+    if expected is None:
         return
-    expected = expected_of(sample, inputs)
     assert len(outs) == len(expected)
     for out, wanted in zip(outs, expected, strict=True):
         wanted = np.asarray(wanted)
