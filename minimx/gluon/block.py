@@ -326,18 +326,24 @@ class Block:
 
     def __call__(self, *args: Any) -> Any:
         """Run the hooks and `forward`, on behalf of this block."""
-        at = attribution
-        outside = at.layer, at.owners
-        at.layer, at.owners = self._inside.get(id(outside[1])) or self._look_inside()
+        at = attribution.__dict__  # this thread's, looked up once: every layer pays
+        layer, owners = at["layer"], at["owners"]
+        inside = self._inside.get(id(owners)) or self._look_inside()
+        at["layer"], at["owners"] = inside
         try:
-            for hook in self._forward_pre_hooks.values():
-                hook(self, args)
-            out = self.forward(*args)
-            for hook in self._forward_hooks.values():
-                hook(self, args, out)
-            return out
+            if self._forward_hooks or self._forward_pre_hooks:
+                return self._hooked(args)
+            return self.forward(*args)
         finally:
-            at.layer, at.owners = outside
+            at["layer"], at["owners"] = layer, owners
+
+    def _hooked(self, args: tuple[Any, ...]) -> Any:
+        for hook in list(self._forward_pre_hooks.values()):
+            hook(self, args)
+        out = self.forward(*args)
+        for hook in list(self._forward_hooks.values()):
+            hook(self, args, out)
+        return out
 
     def forward(self, *args: Any) -> Any:
         """Compute the output. Subclasses must write it."""
