@@ -1,0 +1,121 @@
+"""The tape: what was computed under `record()`, written down call by call.
+
+A recorded call is a `Node`: the operator, where its inputs came from, and the few
+values its gradient rule asked to keep. Nodes are numbered in the order of recording, so
+an input's node always has a smaller number than its user's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from minimx.errors import GradientError, OperatorError
+from minimx.events import attribution
+from minimx.ops.registry import Op, Plan, Value
+from minimx.ops.spec import Spec
+
+GRAD_REQS = ("write", "add", "null")
+
+_numbers = itertools.count(1)
+
+
+class Leaf:
+    """Where a gradient ends: a marked variable, its gradient array and what to do."""
+
+    __slots__ = ("grad", "number", "req")
+
+    def __init__(self, grad: Value, req: str) -> None:
+        self.grad = grad
+        self.req = req
+        self.number = 0  # a leaf is older than any node
+
+
+class Node:
+    """One recorded call."""
+
+    __slots__ = (
+        "inputs",
+        "ins",
+        "layer",
+        "number",
+        "op",
+        "op_id",
+        "outs",
+        "saved",
+    )
+
+    def __init__(
+        self,
+        op: Op,
+        inputs: list[Entry | None],
+        ins: tuple[Spec, ...],
+        outs: tuple[Spec, ...],
+        saved: list[Value],
+        op_id: int,
+    ) -> None:
+        self.op = op
+        self.inputs: list[Entry | None] | None = inputs
+        self.ins = ins
+        self.outs = outs
+        self.saved = saved
+        self.op_id = op_id
+        self.number = next(_numbers)
+        self.layer = attribution.layer
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name} #{self.number}: {self.ins} → {self.outs}>"
+
+
+# Which output of which node a value is; a leaf has only output 0.
+Entry = tuple[Node | Leaf, int]
+
+
+def record_call(
+    op: Op, inputs: Sequence[Value], outs: Sequence[Value], plan: Plan, op_id: int
+) -> None:
+    """Write a call on the tape, if any of its inputs leads to a variable."""
+    entries = [value._entry for value in inputs]
+    if entries.count(None) == len(entries) or not op.differentiable:
+        return
+    saved = [_pick(name, op, inputs, outs) for name in op.saves]
+    node = Node(op, entries, tuple(v.spec for v in inputs), plan.outs, saved, op_id)
+    for index in range(op.visible):
+        outs[index]._entry = (node, index)
+
+
+def _pick(
+    name: str, op: Op, inputs: Sequence[Value], outs: Sequence[Value]
+) -> tuple[Value, int]:
+    """The value that `saves` calls `name`, and its place: ≥ 0 input, < 0 output."""
+    if name == "out" or (name.startswith("out") and name[3:].isdigit()):
+        index = int(name[3:] or 0)
+        # An alias: the output itself would point at its node and form a cycle.
+        return outs[index]._alias(), -1 - index
+    if op.variadic:
+        raise OperatorError(f"{op.name}: a variadic operator saves no single input")
+    index = op.inputs.index(name)
+    return inputs[index], index
+
+
+def mark_variables(
+    variables: Value | Sequence[Value],
+    gradients: Value | Sequence[Value],
+    grad_reqs: str | Sequence[str] = "write",
+) -> None:
+    """Make arrays the places where gradients end.
+
+    gradients: arrays of the same shapes, which `backward` fills.
+    grad_reqs: 'write', 'add' or 'null', for all or for each.
+    """
+    if not isinstance(variables, (list, tuple)):
+        variables, gradients = [variables], [gradients]
+    if isinstance(grad_reqs, str):
+        grad_reqs = [grad_reqs] * len(variables)
+    for variable, gradient, req in zip(variables, gradients, grad_reqs, strict=True):
+        if req not in GRAD_REQS:
+            raise GradientError(
+                f"grad_req={req!r}: choose one of {', '.join(GRAD_REQS)}."
+            )
+        variable._grad = gradient
+        variable._entry = (Leaf(gradient, req), 0) if req != "null" else None

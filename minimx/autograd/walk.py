@@ -1,0 +1,233 @@
+"""Walking the tape backwards.
+
+From the largest number down is a topological order, since nodes are numbered as they
+were recorded. Nothing recurses, so depth has no limit.
+
+A gradient rule is written with operators, and `bind` hands them to whatever world the
+values belong to. Recording *during* the walk (`create_graph=True`) therefore gives
+gradients of gradients for free.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+from minimx import engine
+from minimx.autograd.modes import state
+from minimx.autograd.tape import Entry, Leaf, Node
+from minimx.errors import GradientError
+from minimx.events import attribute, attribution
+from minimx.knobs import knobs
+from minimx.ops.registry import Site, Value, bind, lookup
+from minimx.ops.spec import Spec
+
+
+def backward(
+    heads: Value | Sequence[Value],
+    head_grads: Value | Sequence[Value | None] | None = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
+) -> None:
+    """Fill the gradients of every marked variable that `heads` depend on.
+
+    heads: arrays computed under `record()`.
+    head_grads: one array for each head, of its shape; None means ones.
+    retain_graph: keep the tape, so that it can be walked again.
+    """
+    heads_, grads_ = _as_lists(heads, head_grads)
+    found = _walk(heads_, grads_, retain_graph, train_mode, create_graph=False)
+    for leaf, gradient in found.items():
+        _deliver(leaf, gradient)
+
+
+def grad(
+    heads: Value | Sequence[Value],
+    variables: Value | Sequence[Value],
+    head_grads: Value | Sequence[Value | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
+) -> Any:
+    """Gradients of heads with respect to variables, returned instead of stored.
+
+    create_graph: record the walk itself, so that the result can be differentiated.
+    """
+    single = not isinstance(variables, (list, tuple))
+    wanted: list[Value] = [variables] if single else list(variables)
+    leaves = []
+    for variable in wanted:
+        entry = variable._entry
+        if entry is None or not isinstance(entry[0], Leaf):
+            raise GradientError(
+                "grad: a variable was not marked. Call attach_grad() on it before "
+                "record()."
+            )
+        leaves.append(entry[0])
+    heads_, grads_ = _as_lists(heads, head_grads)
+    keep = create_graph if retain_graph is None else retain_graph
+    found = _walk(heads_, grads_, keep, train_mode, create_graph)
+    results = []
+    for leaf, variable in zip(leaves, wanted, strict=True):
+        if leaf not in found:
+            raise GradientError(
+                f"grad: the heads do not depend on a variable of shape "
+                f"{variable.shape}. Was it used inside record()?"
+            )
+        results.append(found[leaf])
+    return results[0] if single else results
+
+
+def _as_lists(heads: Any, head_grads: Any) -> tuple[list[Value], list[Value | None]]:
+    if not isinstance(heads, (list, tuple)):
+        heads, head_grads = [heads], [head_grads]
+    if head_grads is None:
+        head_grads = [None] * len(heads)
+    if len(heads) != len(head_grads):
+        raise GradientError(
+            f"backward: {len(heads)} heads but {len(head_grads)} head gradients. "
+            "Give one for each, or none at all."
+        )
+    for head, gradient in zip(heads, head_grads, strict=True):
+        if head._entry is None:
+            raise GradientError(
+                f"backward: the array of shape {head.shape} was not computed from a "
+                "marked variable inside `with autograd.record():`. Call attach_grad() "
+                "on the inputs first, and compute inside the block."
+            )
+        if gradient is not None and gradient.shape != head.shape:
+            raise GradientError(
+                f"backward: head gradient {gradient.shape} does not have the shape "
+                f"{head.shape} of its head."
+            )
+    return list(heads), list(head_grads)
+
+
+class _Pending:
+    """Gradients that have arrived at each output of each node, not yet summed."""
+
+    def __init__(self) -> None:
+        self.arrived: dict[Node | Leaf, list[list[Value]]] = {}
+        self._heap: list[tuple[int, Node]] = []
+
+    def add(self, entry: Entry, gradient: Value) -> None:
+        node, index = entry
+        lists = self.arrived.get(node)
+        if lists is None:
+            count = 1 if isinstance(node, Leaf) else node.op.visible
+            lists = self.arrived[node] = [[] for _ in range(count)]
+            if isinstance(node, Node):
+                heapq.heappush(self._heap, (-node.number, node))
+        lists[index].append(gradient)
+
+    def pop(self) -> tuple[Node, list[Value | None]] | None:
+        if not self._heap:
+            return None
+        node = heapq.heappop(self._heap)[1]
+        return node, [_sum(values) for values in self.arrived.pop(node)]
+
+    def leaves(self) -> dict[Leaf, Value]:
+        return {
+            cast(Leaf, leaf): _sum(lists[0]) for leaf, lists in self.arrived.items()
+        }
+
+
+def _sum(values: list[Value]) -> Value | None:
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else bind(lookup("add_n").of(), *values)
+
+
+@contextmanager
+def _walking(train: bool, create_graph: bool) -> Iterator[None]:
+    """The modes, the attribution and the bulk in which the tape is walked."""
+    at = attribution
+    before = (at.layer, at.phase, at.category)
+    modes = state.recording, state.training
+    state.recording, state.training = create_graph, train
+    bulk = knobs.MXNET_EXEC_BULK_EXEC_TRAIN and not create_graph
+    size = knobs.MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD if bulk else 0
+    try:
+        with engine.bulk(size):
+            yield
+    finally:
+        state.recording, state.training = modes
+        attribute(*before)
+        at.forward_op = 0
+
+
+def _walk(
+    heads: list[Value],
+    head_grads: list[Value | None],
+    retain: bool,
+    train: bool,
+    create_graph: bool,
+) -> dict[Leaf, Value]:
+    pending = _Pending()
+    with _walking(train, create_graph):
+        attribute("", "backward", "gradient")
+        for head, gradient in zip(heads, head_grads, strict=True):
+            if gradient is None:
+                gradient = bind(lookup("ones_like").of(), head._alias())
+            pending.add(head._entry, gradient)
+        while (popped := pending.pop()) is not None:
+            node, douts = popped
+            _step(node, douts, pending, create_graph)
+            if not retain:
+                node.inputs = None
+                node.saved = []
+        return pending.leaves()
+
+
+def _step(
+    node: Node, douts: list[Value | None], pending: _Pending, create_graph: bool
+) -> None:
+    """Apply one node's rule and pass the gradients on to where its inputs came from."""
+    inputs = node.inputs
+    if inputs is None:
+        raise GradientError(
+            f"backward: the tape was already walked past {node.op.name}, and its saved "
+            "values are gone. Give retain_graph=True to the first backward()."
+        )
+    if attribution.layer is not node.layer:
+        attribute(node.layer, "backward", "gradient")
+    attribution.forward_op = node.op_id
+    wants = tuple(entry is not None for entry in inputs)
+    saved = [_restore(node, value, place, create_graph) for value, place in node.saved]
+    if node.op.visible > 1:
+        dout: Any = tuple(
+            _zeros(node.outs[i], douts) if d is None else d for i, d in enumerate(douts)
+        )
+    else:
+        dout = douts[0]
+    gradients = node.op.grad(Site(node.ins, node.outs, wants), dout, *saved)
+    for entry, gradient in zip(inputs, gradients, strict=True):
+        if entry is not None and gradient is not None:
+            pending.add(entry, gradient)
+
+
+def _restore(node: Node, value: Value, place: int, create_graph: bool) -> Value:
+    """A saved value; while recording, one that still knows where it came from."""
+    alias = value._alias()
+    if create_graph:
+        assert node.inputs is not None
+        alias._entry = node.inputs[place] if place >= 0 else (node, -1 - place)
+    return alias
+
+
+def _zeros(spec: Spec, douts: list[Value | None]) -> Value:
+    """Zeros for an output that nobody used, in the world of its neighbours."""
+    example = next(d for d in douts if d is not None)
+    return example._zeros_like_spec(spec)
+
+
+def _deliver(leaf: Leaf, gradient: Value) -> None:
+    """Store a gradient as the variable's `grad_req` says."""
+    target = leaf.grad
+    if leaf.req == "add":
+        target._assign(bind(lookup("broadcast_add").of(), target._alias(), gradient))
+    else:
+        target._assign(gradient)
+    target._fresh_grad = True
