@@ -201,7 +201,7 @@ def run4(kernel: int, a: Any, b: Any, c: Any, d: Any, out: Any) -> None:
     call(kernel, spill(args), spill(steps), n)
 
 
-# -- the launchers for everything else: rows of any array, on any number of threads ------
+# -- the launchers for everything else: rows of any array, on any number of threads ----
 #
 # A grid says how to walk through all operands at once, one line for each axis:
 #
