@@ -19,6 +19,7 @@ from collections.abc import Callable
 from minimx.device import Device
 from minimx.engine import bulking
 from minimx.engine.base import Engine
+from minimx.engine.bell import Bell
 from minimx.engine.failures import deliver, deliver_first, spoil, unraised
 from minimx.engine.lanes import Layout, Sizes
 from minimx.engine.operation import Operation
@@ -37,34 +38,23 @@ from minimx.engine.workers import (
 class Waiter(Claim):
     """A claim of a thread that waits: once granted it wakes the thread and is gone."""
 
-    __slots__ = ("_bell",)
+    __slots__ = ("bell",)
 
-    def __init__(
-        self, reads: tuple[Var, ...] = (), writes: tuple[Var, ...] = ()
-    ) -> None:
+    def __init__(self, reads: tuple[Var, ...], writes: tuple[Var, ...]) -> None:
         super().__init__(reads, writes, adds=0)
-        self.put = Waiter.granted
-        self._bell = threading.Lock()
-        self._bell.acquire()
+        self.put = Waiter.wake
+        self.bell = Bell()
 
-    def granted(self) -> None:
-        """Give the vars back, as nothing is done with them, and wake the thread."""
+    def wake(self) -> None:
+        """Give the vars back, as nothing is done with them, and wake the thread.
+
+        If it was interrupted meanwhile, nobody hears the bell.
+        """
         with var_lock:
             ready = release(self)
         if ready is not None:
             hand_over(ready)
-        self._bell.release()
-
-    def wake(self) -> None:
-        """Wake the thread."""
-        self._bell.release()
-
-    def sleep(self, patience: float = -1) -> None:
-        """Wait to be woken, or for `patience` seconds; -1 is for ever.
-
-        An interrupt leaves the claim behind, which is granted some day and vanishes.
-        """
-        self._bell.acquire(timeout=patience)
+        self.bell.ring()
 
 
 def hand_over(ready: list[Claim]) -> None:
@@ -96,7 +86,7 @@ class ThreadedEngine(Engine):
         self._lanes_lock = threading.Lock()
         self._crew: list[Worker] = []
         self._pushed = 0
-        self._waiting: list[Waiter] = []  # for everything to be done
+        self._waiting: list[Bell] = []  # for everything to be done
 
     # Pushing
 
@@ -185,8 +175,8 @@ class ThreadedEngine(Engine):
             if self._outstanding():
                 return
             waiting, self._waiting = self._waiting, []
-        for waiter in waiting:
-            waiter.wake()
+        for bell in waiting:
+            bell.ring()
 
     # Waiting
 
@@ -194,14 +184,14 @@ class ThreadedEngine(Engine):
         """See `Engine.wait_to_read`; raises `EngineError` inside an operation."""
         self._before_waiting()
         if var.writer is not None:
-            self._wait(Waiter(reads=(var,)))
+            self._wait(var, Waiter((var,), ()))
         deliver(var)
 
     def wait_to_write(self, var: Var) -> None:
         """See `Engine.wait_to_write`; raises `EngineError` inside an operation."""
         self._before_waiting()
         if var.writer is not None or var.readers:
-            self._wait(Waiter(writes=(var,)))
+            self._wait(var, Waiter((), (var,)))
         deliver(var)
 
     def wait_all(self) -> None:
@@ -215,27 +205,26 @@ class ThreadedEngine(Engine):
         if bulking.users:
             bulking.hand_over_all(self.submit)
 
-    def _wait(self, waiter: Waiter) -> None:
+    def _wait(self, var: Var, waiter: Waiter) -> None:
         with var_lock:
+            if var.writer is None and not (waiter.writes and var.readers):
+                return  # it would be granted at once
             try:
-                granted = append(waiter)
-                if granted:
-                    release(waiter)
+                append(waiter)
             except BaseException:
                 withdraw(waiter)
                 raise
-        if not granted:
-            waiter.sleep()
+        waiter.bell.wait()
 
     def _settle(self, patience: float = -1) -> None:
         """Wait until nothing is outstanding."""
         if not self._outstanding():
             return
-        waiter = Waiter()
+        bell = Bell()
         with var_lock:
-            self._waiting.append(waiter)
+            self._waiting.append(bell)
         self._wake_if_idle()
-        waiter.sleep(patience)
+        bell.wait(patience)
 
     # Closing
 

@@ -22,6 +22,7 @@ from minimx import events
 from minimx.drivers import driver_for
 from minimx.engine import bulking
 from minimx.engine.base import Engine
+from minimx.engine.bell import Bell
 from minimx.engine.failures import deliver, deliver_first
 from minimx.engine.lanes import Lane, Layout, Sizes, naive
 from minimx.engine.operation import BULK, COPY_FROM_GPU, COPY_TO_GPU, Operation
@@ -57,7 +58,7 @@ class _Wait:
     """A thread waits: simulate until `over()`, then wake it."""
 
     over: Callable[[], bool]
-    bell: threading.Lock
+    bell: Bell
 
 
 class VirtualEngine(Engine):
@@ -73,7 +74,7 @@ class VirtualEngine(Engine):
         push_ns: int = PUSH_NS,
         time: int = 0,
     ) -> None:
-        """`duration` says how many nanoseconds an operation takes; it is `time` o'clock.
+        """`duration` says how long an operation takes; it is `time` o'clock now.
 
         `successor(self)` gives the engine that takes over from a closed one.
         """
@@ -120,8 +121,7 @@ class VirtualEngine(Engine):
 
     def _wait(self, over: Callable[[], bool], patience: float = -1) -> None:
         """Simulate until `over()`, and let this thread's time be the time of that."""
-        bell = threading.Lock()
-        bell.acquire()
+        bell = Bell()
         with self._starting:
             if self._stopped:
                 return  # everything was done before it stopped
@@ -129,7 +129,7 @@ class VirtualEngine(Engine):
                 worker = Worker("virtual", self._inbox, self._serve, spend=self._spend)
                 start(worker, self._crew)
             self._inbox.put(_Wait(over, bell))
-        bell.acquire(timeout=patience)
+        bell.wait(patience)
 
     def _idle(self) -> bool:
         return self._simulation.pending == 0
@@ -187,7 +187,7 @@ class VirtualEngine(Engine):
                     self._simulation.step()
                 with var_lock:
                     self._python = max(self._python, self._simulation.time)
-                item.bell.release()
+                item.bell.ring()
             item = None
 
     def _enter(self, job: Job) -> None:
