@@ -21,7 +21,7 @@ hypothesis.settings.register_profile("minimx", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("minimx")
 
 # Programs for other Pythons, and for `python -m`: pytest must not import them.
-collect_ignore_glob = ["compat/*", "benchmarks/peers/*"]
+collect_ignore_glob = ["compat/*", "benchmarks/programs/*"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,98 @@
+"""Who takes part: a library, in an interpreter of its own, with its settings.
+
+MXNet and PyTorch want other versions of NumPy than we do, so each lives in a virtual
+environment: `<peers>/mxnet` and `<peers>/torch`. `install` makes them; an environment
+that is there already, from elsewhere, serves as well.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One competitor."""
+
+    name: str
+    #: The library's import name, and the file in `programs/` that uses it.
+    library: str
+    program: str
+    #: An expression, after the import, that computes and fetches a first result.
+    first: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def python(self, peers: Path) -> Path:
+        """The interpreter that has the library; it may not exist."""
+        if self.library in ("minimx", "numpy"):
+            return Path(sys.executable)
+        return peers / self.library / "bin" / "python"
+
+    def environment(self) -> dict[str, str]:
+        """The variables it runs under: the user's without any MXNet knob."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("MXNET_", "MINIMX_")) or name == "MINIMX_CACHE"
+        }
+        return kept | dict(self.settings)
+
+
+NAIVE = {"MXNET_ENGINE_TYPE": "NaiveEngine"}
+PER_DEVICE = {"MXNET_ENGINE_TYPE": "ThreadedEnginePerDevice"}
+_MX = "(library.nd.ones(4) + 1).asnumpy()"
+_TORCH = "(library.ones(4) + 1).numpy()"
+
+PEERS = (
+    Peer("minimx naive", "minimx", "mxnet_api", _MX, NAIVE),
+    Peer("minimx", "minimx", "mxnet_api", _MX, PER_DEVICE),
+    Peer("mxnet naive", "mxnet", "mxnet_api", _MX, NAIVE),
+    Peer("mxnet", "mxnet", "mxnet_api", _MX, PER_DEVICE),
+    Peer("torch", "torch", "torch_api", _TORCH),
+    Peer("numpy", "numpy", "numpy_api", "library.ones(4) + 1"),
+)
+
+#: The last NumPy that MXNet 1.9.1 works with has wheels up to Python 3.11.
+REQUIREMENTS = {"mxnet": ["mxnet==1.9.1", "numpy==1.23.5"], "torch": ["torch", "numpy"]}
+PYTHON = "3.11"
+
+
+def install(folder: Path, libraries: tuple[str, ...] = tuple(REQUIREMENTS)) -> None:
+    """Make the environments that are missing. CalledProcessError if one fails."""
+    uv = shutil.which("uv")
+    for library in libraries:
+        home = folder / library
+        python = home / "bin" / "python"
+        if python.exists():
+            print(f"{library}: {home} is there already")
+            continue
+        print(f"{library}: installing into {home}", flush=True)
+        wanted = REQUIREMENTS[library]
+        if uv is not None:
+            _run(uv, "venv", "--quiet", "--python", PYTHON, str(home))
+            _run(uv, "pip", "install", "--quiet", "--python", str(python), *wanted)
+        else:
+            _run(_older_python(), "-m", "venv", str(home))
+            _run(str(python), "-m", "pip", "install", "--quiet", *wanted)
+
+
+def _older_python() -> str:
+    if sys.version_info[:2] == (3, 11):
+        return sys.executable
+    found = shutil.which(f"python{PYTHON}")
+    if found is None:
+        raise FileNotFoundError(
+            f"MXNet 1.9.1 needs Python {PYTHON}, and there is no python{PYTHON} here. "
+            "Install it, or uv, which fetches one."
+        )
+    return found
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True)

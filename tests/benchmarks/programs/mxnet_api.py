@@ -1,0 +1,142 @@
+"""The cases in MXNet's API: the very same lines run under MXNet and under minimx.
+
+Every method prepares its arrays and returns `run(count)`, which does the work `count`
+times and waits for the last result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Step = Callable[[], Any]
+Run = Callable[[int], None]
+
+
+class Program:
+    """The cases for a library that is MXNet, or speaks like it."""
+
+    def __init__(self, library: Any) -> None:
+        self.mx = library
+        self.random = np.random.RandomState(0)
+
+    def array(self, *shape: int) -> Any:
+        """Random numbers."""
+        values = self.random.standard_normal(size=shape).astype(np.float32)
+        return self.mx.nd.array(values)
+
+    def repeat(self, step: Step) -> Run:
+        """Run a step many times and wait."""
+        wait = self.mx.nd.waitall
+
+        def run(count: int) -> None:
+            for _ in range(count):
+                step()
+            wait()
+
+        return run
+
+    def add_small(self) -> Run:
+        """Dispatch of a binary operator."""
+        a, b = self.array(4), self.array(4)
+        return self.repeat(lambda: a + b)
+
+    def relu_small(self) -> Run:
+        """Dispatch of a named operator."""
+        a, relu = self.array(4), self.mx.nd.relu
+        return self.repeat(lambda: relu(a))
+
+    def slice_small(self) -> Run:
+        """A view of some rows."""
+        a = self.array(8, 8)
+        return self.repeat(lambda: a[2:5])
+
+    def chain(self) -> Run:
+        """Ten operators on the tape, and back."""
+        x, record = self.array(4), self.mx.autograd.record
+        x.attach_grad()
+
+        def step() -> None:
+            with record():
+                y = x
+                for _ in range(10):
+                    y = y * 2
+            y.backward()
+
+        return self.repeat(step)
+
+    def add_large(self) -> Run:
+        """Memory bandwidth."""
+        a, b = self.array(1000, 1000), self.array(1000, 1000)
+        return self.repeat(lambda: a + b)
+
+    def sum_large(self) -> Run:
+        """A reduction to one number."""
+        a = self.array(1000, 1000)
+        return self.repeat(lambda: a.sum())
+
+    def training(self, net: Any, *shape: int) -> Step:
+        """A step of SGD with momentum on one batch."""
+        mx, gluon = self.mx, self.mx.gluon
+        net.initialize(mx.init.Xavier())
+        data = self.array(*shape)
+        label = mx.nd.array(self.random.randint(10, size=shape[0]))
+        loss = gluon.loss.SoftmaxCrossEntropyLoss()
+        trainer = gluon.Trainer(
+            net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9}
+        )
+
+        def step() -> None:
+            with mx.autograd.record():
+                error = loss(net(data), label)
+            error.backward()
+            trainer.step(shape[0])
+
+        return step
+
+    def mlp(self) -> Run:
+        """Two dense layers."""
+        nn = self.mx.gluon.nn
+        net = nn.Sequential()
+        net.add(nn.Dense(256, activation="relu"), nn.Dense(10))
+        return self.repeat(self.training(net, 256, 784))
+
+    def mlp_recorded(self) -> Run:
+        """Two dense layers, while the recorder remembers everything."""
+        unrecorded = self.mlp()
+
+        def run(count: int) -> None:
+            with self.mx.Record():
+                unrecorded(count)
+
+        return run
+
+    def lenet(self) -> Run:
+        """Two convolutions, two dense layers."""
+        nn = self.mx.gluon.nn
+        net = nn.Sequential()
+        net.add(
+            nn.Conv2D(20, kernel_size=5, activation="relu"),
+            nn.MaxPool2D(2, 2),
+            nn.Conv2D(50, kernel_size=5, activation="relu"),
+            nn.MaxPool2D(2, 2),
+            nn.Dense(500, activation="relu"),
+            nn.Dense(10),
+        )
+        return self.repeat(self.training(net, 128, 1, 28, 28))
+
+    def loader(self) -> Run:
+        """One pass over a data set."""
+        data = self.mx.gluon.data
+        images = self.random.standard_normal(size=(20_000, 28, 28)).astype(np.float32)
+        labels = self.random.randint(10, size=20_000).astype(np.float32)
+        batches = data.DataLoader(data.ArrayDataset(images, labels), batch_size=256)
+
+        def step() -> None:
+            for batch, _ in batches:
+                last = batch
+            last.wait_to_read()
+
+        return self.repeat(step)
