@@ -1,6 +1,7 @@
 """`mx.gluon`: networks made of blocks, losses, trainers and data."""
 
-from minimx.gluon import block, data, loss, nn, parameter, utils
+from minimx import metric
+from minimx.gluon import block, data, loss, model_zoo, nn, parameter, utils
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter import (
     Constant,
@@ -21,6 +22,8 @@ __all__ = [
     "block",
     "data",
     "loss",
+    "metric",
+    "model_zoo",
     "nn",
     "parameter",
     "utils",

@@ -84,7 +84,7 @@ def test_parts_before_init_are_refused() -> None:
 
 def test_blocks_in_a_plain_list_are_pointed_out() -> None:
     net = Net()
-    net.more = [nn.Dense(1)]  # type: ignore[attr-defined]
+    net.more = [nn.Dense(1)]
     with pytest.warns(UserWarning, match=r"Net\.more holds blocks in a plain list"):
         net.collect_params()
 

@@ -96,7 +96,7 @@ class Dense(HybridBlock):
                 dtype=dtype,
                 allow_deferred_init=True,
             )
-            self.bias = None
+            self.bias: Any = None  # a Parameter, if there is one
             if use_bias:
                 self.bias = self.params.get(
                     "bias",

@@ -80,7 +80,7 @@ class _Conv(HybridBlock):
                 init=weight_initializer,
                 allow_deferred_init=True,
             )
-            self.bias = None
+            self.bias: Any = None  # a Parameter, if there is one
             if use_bias:
                 self.bias = self.params.get(
                     "bias",

@@ -128,7 +128,12 @@ def test_leaving_early_stops_the_workers() -> None:
 
 def test_at_most_prefetch_batches_are_made_ahead() -> None:
     made: list[int] = []
-    data = SimpleDataset(list(range(20))).transform(lambda x: made.append(x) or x)
+
+    def note(x: int) -> int:
+        made.append(x)
+        return x
+
+    data = SimpleDataset(list(range(20))).transform(note)
     passing = iter(DataLoader(data, 1, num_workers=1, prefetch=3))
     next(passing)
     passing.close()  # type: ignore[attr-defined]

@@ -246,7 +246,7 @@ def test_layers_compute_what_mxnet_does(row: Row, ctx: Any) -> None:
     make, numbers, shape, first, total, gradient, parameters = row
     layer = make()
     layer.initialize(ctx=ctx)
-    x = nd.array(numbers, ctx=ctx)
+    x: Any = nd.array(numbers, ctx=ctx)
     x.attach_grad()
     layer(x)
     for parameter in layer.collect_params().values():

@@ -27,8 +27,8 @@ LABELS = np.array([3, 1, 4, 1, 5, 9], np.uint8)
 
 
 def idx(array: Any) -> bytes:
-    head = bytes([0, 0, 8, array.ndim])
-    return head + np.array(array.shape, ">u4").tobytes() + array.tobytes()
+    head = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
+    return head + bytes(array.tobytes())
 
 
 def packed(content: bytes) -> bytes:

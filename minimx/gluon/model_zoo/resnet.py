@@ -1,0 +1,292 @@
+"""ResNets: deep networks whose blocks learn what to add to their input.
+
+v1 ("Deep residual learning for image recognition", He et al., 2015) activates after the
+addition, v2 ("Identity mappings in deep residual networks", 2016) before each
+convolution. Both come with basic blocks (two 3×3 convolutions, 18 and 34 layers) and
+bottlenecks (1×1, 3×3, 1×1; 50 layers and more). `thumbnail` is for small images: the
+first layers keep the size instead of dividing it by four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minimx.errors import ArgumentError
+from minimx.gluon import nn
+from minimx.gluon.block import HybridBlock
+
+#: layers: (is it made of bottlenecks, blocks in each stage, channels of each stage)
+SPECS: dict[int, tuple[bool, list[int], list[int]]] = {
+    18: (False, [2, 2, 2, 2], [64, 64, 128, 256, 512]),
+    34: (False, [3, 4, 6, 3], [64, 64, 128, 256, 512]),
+    50: (True, [3, 4, 6, 3], [64, 256, 512, 1024, 2048]),
+    101: (True, [3, 4, 23, 3], [64, 256, 512, 1024, 2048]),
+    152: (True, [3, 8, 36, 3], [64, 256, 512, 1024, 2048]),
+}
+
+
+def _conv3x3(channels: int, stride: int, in_channels: int) -> nn.Conv2D:
+    return nn.Conv2D(
+        channels, 3, stride, padding=1, use_bias=False, in_channels=in_channels
+    )
+
+
+class _Residual(HybridBlock):
+    """A block of either version: `body` beside a shortcut."""
+
+    def __init__(
+        self,
+        channels: int,
+        stride: int,
+        downsample: bool = False,
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._build(channels, stride, downsample, in_channels)
+
+    def _build(
+        self, channels: int, stride: int, downsample: bool, in_channels: int
+    ) -> None:
+        raise ArgumentError(f"{type(self).__name__} does not say what it is made of")
+
+
+class _ResidualV1(_Residual):
+    """relu(shortcut(x) + body(x)); the shortcut fits the size where it changes."""
+
+    def _build(
+        self, channels: int, stride: int, downsample: bool, in_channels: int
+    ) -> None:
+        self.body = nn.HybridSequential(prefix="")
+        self.body.add(*self._layers(channels, stride, in_channels))
+        self.downsample: Any = None
+        if downsample:
+            self.downsample = nn.HybridSequential(prefix="")
+            self.downsample.add(
+                nn.Conv2D(channels, 1, stride, use_bias=False, in_channels=in_channels),
+                nn.BatchNorm(),
+            )
+
+    @staticmethod
+    def _layers(channels: int, stride: int, in_channels: int) -> list[HybridBlock]:
+        raise ArgumentError("a residual block needs _layers()")
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """(N, channels, H / stride, W / stride)."""
+        shortcut = x if self.downsample is None else self.downsample(x)
+        return F.Activation(shortcut + self.body(x), act_type="relu")
+
+
+class BasicBlockV1(_ResidualV1):
+    """Two 3×3 convolutions."""
+
+    @staticmethod
+    def _layers(channels: int, stride: int, in_channels: int) -> list[HybridBlock]:
+        return [
+            _conv3x3(channels, stride, in_channels),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            _conv3x3(channels, 1, channels),
+            nn.BatchNorm(),
+        ]
+
+
+class BottleneckV1(_ResidualV1):
+    """1×1 down to a quarter of the channels, 3×3, and 1×1 up again."""
+
+    @staticmethod
+    def _layers(channels: int, stride: int, in_channels: int) -> list[HybridBlock]:
+        quarter = channels // 4
+        return [
+            nn.Conv2D(quarter, 1, stride),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            _conv3x3(quarter, 1, quarter),
+            nn.BatchNorm(),
+            nn.Activation("relu"),
+            nn.Conv2D(channels, 1, 1),
+            nn.BatchNorm(),
+        ]
+
+
+class _ResidualV2(_Residual):
+    """x + convolutions, each after a normalisation and an activation."""
+
+    def _build(
+        self, channels: int, stride: int, downsample: bool, in_channels: int
+    ) -> None:
+        self._stages = self._convolutions(channels, stride, in_channels)
+        for number, convolution in enumerate(self._stages, 1):
+            setattr(self, f"bn{number}", nn.BatchNorm())
+            setattr(self, f"conv{number}", convolution())
+        self.downsample: Any = None
+        if downsample:
+            self.downsample = nn.Conv2D(
+                channels, 1, stride, use_bias=False, in_channels=in_channels
+            )
+
+    @staticmethod
+    def _convolutions(channels: int, stride: int, in_channels: int) -> list[Any]:
+        raise ArgumentError("a residual block needs _convolutions()")
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """(N, channels, H / stride, W / stride)."""
+        shortcut = x
+        for number in range(1, len(self._stages) + 1):
+            x = getattr(self, f"bn{number}")(x)
+            x = F.Activation(x, act_type="relu")
+            if number == 1 and self.downsample is not None:
+                shortcut = self.downsample(x)
+            x = getattr(self, f"conv{number}")(x)
+        return x + shortcut
+
+
+class BasicBlockV2(_ResidualV2):
+    """Two 3×3 convolutions."""
+
+    @staticmethod
+    def _convolutions(channels: int, stride: int, in_channels: int) -> list[Any]:
+        return [
+            lambda: _conv3x3(channels, stride, in_channels),
+            lambda: _conv3x3(channels, 1, channels),
+        ]
+
+
+class BottleneckV2(_ResidualV2):
+    """1×1 down to a quarter of the channels, 3×3, and 1×1 up again."""
+
+    @staticmethod
+    def _convolutions(channels: int, stride: int, in_channels: int) -> list[Any]:
+        quarter = channels // 4
+        return [
+            lambda: nn.Conv2D(quarter, 1, 1, use_bias=False),
+            lambda: _conv3x3(quarter, stride, quarter),
+            lambda: nn.Conv2D(channels, 1, 1, use_bias=False),
+        ]
+
+
+class _ResNet(HybridBlock):
+    """`features`, then a Dense layer that chooses among `classes`."""
+
+    def __init__(
+        self,
+        block: type[_Residual],
+        layers: Sequence[int],
+        channels: Sequence[int],
+        classes: int = 1000,
+        thumbnail: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if len(layers) != len(channels) - 1:
+            raise ArgumentError(
+                f"{type(self).__name__}: {len(layers)} stages need {len(layers) + 1} "
+                f"numbers of channels (the first layer's first), not {len(channels)}."
+            )
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            self._enter(channels[0], thumbnail)
+            into = channels[0]
+            for stage, (count, out) in enumerate(
+                zip(layers, channels[1:], strict=True), 1
+            ):
+                stride = 1 if stage == 1 else 2
+                self.features.add(_stage(block, stage, count, out, stride, into))
+                into = out
+            self._leave()
+            self.output = nn.Dense(classes, in_units=channels[-1])
+
+    def _enter(self, channels: int, thumbnail: bool) -> None:
+        """The layers before the first stage."""
+        if thumbnail:
+            self.features.add(_conv3x3(channels, 1, 0))
+        else:
+            self.features.add(
+                nn.Conv2D(channels, 7, 2, 3, use_bias=False),
+                nn.BatchNorm(),
+                nn.Activation("relu"),
+                nn.MaxPool2D(3, 2, 1),
+            )
+
+    def _leave(self) -> None:
+        """The layers after the last stage."""
+        self.features.add(nn.GlobalAvgPool2D())
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """(N, classes)."""
+        return self.output(self.features(x))
+
+
+class ResNetV1(_ResNet):
+    """A ResNet of version 1; x (N, channels, H, W)."""
+
+
+class ResNetV2(_ResNet):
+    """A ResNet of version 2; x (N, channels, H, W)."""
+
+    def _enter(self, channels: int, thumbnail: bool) -> None:
+        self.features.add(nn.BatchNorm(scale=False, center=False))
+        super()._enter(channels, thumbnail)
+
+    def _leave(self) -> None:
+        self.features.add(
+            nn.BatchNorm(), nn.Activation("relu"), nn.GlobalAvgPool2D(), nn.Flatten()
+        )
+
+
+def _stage(
+    block: type[_Residual],
+    number: int,
+    count: int,
+    channels: int,
+    stride: int,
+    into: int,
+) -> nn.HybridSequential:
+    """`count` blocks, the first of which may change size and channels."""
+    stage = nn.HybridSequential(prefix=f"stage{number}_")
+    with stage.name_scope():
+        first = block(
+            channels,
+            stride,
+            stride != 1 or into != channels,
+            in_channels=into,
+            prefix="",
+        )
+        stage.add(first)
+        for _ in range(count - 1):
+            stage.add(block(channels, 1, False, in_channels=channels, prefix=""))
+    return stage
+
+
+def get_resnet(
+    version: int,
+    num_layers: int,
+    pretrained: bool = False,
+    ctx: Any = None,
+    root: str | None = None,
+    **kwargs: Any,
+) -> _ResNet:
+    """A ResNet by version (1 or 2) and number of layers (18, 34, 50, 101 or 152).
+
+    pretrained, ctx, root: for stored weights, which are not offered here.
+    kwargs: classes, thumbnail, prefix, params.
+    """
+    if version not in (1, 2) or num_layers not in SPECS:
+        raise ArgumentError(
+            f"there is no ResNet v{version} of {num_layers} layers; versions are 1 and "
+            f"2, layers {', '.join(map(str, SPECS))}."
+        )
+    if pretrained:
+        raise ArgumentError(
+            "trained weights are not part of minimx. Make the network with "
+            "pretrained=False, and call load_parameters with a file of yours."
+        )
+    bottleneck, layers, channels = SPECS[num_layers]
+    if version == 1:
+        return ResNetV1(
+            BottleneckV1 if bottleneck else BasicBlockV1, layers, channels, **kwargs
+        )
+    return ResNetV2(
+        BottleneckV2 if bottleneck else BasicBlockV2, layers, channels, **kwargs
+    )
