@@ -127,8 +127,8 @@ class BatchNorm(Op):
             return (None,) * 5
         dout = dout[0] if self.output_mean_var else dout
         op = BatchNormGradient.of(
-            eps=self.eps, fix_gamma=self.fix_gamma, batch=self.batch,
-            axis=self.axis % at.ins[0].ndim,
+            shape=at.ins[0].shape, eps=self.eps, fix_gamma=self.fix_gamma,
+            batch=self.batch, axis=self.axis % at.ins[0].ndim,
         )  # fmt: skip
         return *bind(op, dout, *saved), None, None
 
@@ -143,14 +143,22 @@ def grouped(data: Spec, axis: int) -> Shape:
     return prod(data.shape[:axis]), data.shape[axis], prod(data.shape[axis + 1 :])
 
 
+def _axes(shape: Shape, axis: int) -> tuple[Shape, Shape, Shape]:
+    """All other axes; the shape of one number per place on `axis`, in two forms."""
+    others = tuple(a for a in range(len(shape)) if a != axis)
+    aligned = tuple(n if a == axis else 1 for a, n in enumerate(shape))
+    return others, aligned, (shape[axis],)
+
+
 @register("_backward_BatchNorm")
 class BatchNormGradient(Op):
     """The gradients of data, gamma and beta through a batch normalization.
 
-    dout, data: one shape; gamma, unless it is fixed, mean and invstd (C,)
+    dout, data: `shape`; gamma, unless it is fixed, mean and invstd (C,)
     batch: mean and invstd are the batch's own, and so depend on data
     """
 
+    shape: Shape
     eps: float
     fix_gamma: bool
     batch: bool
@@ -189,9 +197,7 @@ class BatchNormGradient(Op):
     def composed(self, dout: Value, data: Value, *rest: Value) -> tuple[Value, ...]:
         """The same, made of operators; statistics of the batch are taken again."""
         *gamma, mean, invstd = rest
-        others = tuple(a for a in range(len(data.shape)) if a != self.axis)
-        aligned = tuple(n if a == self.axis else 1 for a, n in enumerate(data.shape))
-        line = (data.shape[self.axis],)
+        others, aligned, line = _axes(self.shape, self.axis)
         average = lookup("mean").of(axis=others, keepdims=True)
         total = lookup("sum").of(axis=others)
         if self.batch:
@@ -269,7 +275,10 @@ class LayerNorm(Op):
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator for all three."""
         dout = dout[0] if self.output_mean_var else dout
-        op = LayerNormGradient.of(eps=self.eps, axis=self.axis % at.ins[0].ndim)
+        shape = at.ins[0].shape
+        op = LayerNormGradient.of(
+            shape=shape, eps=self.eps, axis=self.axis % len(shape)
+        )
         found: Sequence[Value] = bind(op, dout, *saved)
         return found
 
@@ -297,9 +306,10 @@ def back_from_rows(rows: Any, axis: int, out: Any) -> None:
 class LayerNormGradient(Op):
     """The gradients of data, gamma and beta through a layer normalization.
 
-    dout, data: one shape; gamma (length,); mean, invstd: that shape without the axis
+    dout, data: `shape`; gamma (length,); mean, invstd: that shape without the axis
     """
 
+    shape: Shape
     eps: float
     axis: int
 
@@ -337,13 +347,12 @@ class LayerNormGradient(Op):
         self, dout: Value, data: Value, gamma: Value, mean: Value, invstd: Value
     ) -> tuple[Value, ...]:
         """The same, made of operators; the statistics are taken again."""
-        others = tuple(a for a in range(len(data.shape)) if a != self.axis)
-        aligned = tuple(n if a == self.axis else 1 for a, n in enumerate(data.shape))
+        others, aligned, line = _axes(self.shape, self.axis)
         average = lookup("mean").of(axis=self.axis, keepdims=True)
         off = data - bind(average, data)
         scale = bind(lookup("rsqrt").of(), bind(average, off * off) + self.eps)
         x_hat, head = off * scale, dout
-        dout = dout * reshaped(gamma, (data.shape[self.axis],), aligned)
+        dout = dout * reshaped(gamma, line, aligned)
         dout = dout - bind(average, dout) - x_hat * bind(average, dout * x_hat)
         if not others:  # a single vector: nothing to add up
             return dout * scale, head * x_hat, head
@@ -406,7 +415,10 @@ class L2Normalization(Op):
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator, from the data and the lengths."""
-        op = L2NormalizationGradient.of(vectors=self.vectors(at.ins[0]), eps=self.eps)
+        shape = at.ins[0].shape
+        op = L2NormalizationGradient.of(
+            shape=shape, vectors=self.vectors(at.ins[0]), eps=self.eps
+        )
         return (bind(op, dout, *saved),)
 
     def cost(self, *specs: Spec) -> Cost:
@@ -418,10 +430,11 @@ class L2Normalization(Op):
 class L2NormalizationGradient(Op):
     """The gradient of L2Normalization, from its data and the lengths.
 
-    dout, data: one shape, seen as `vectors` (groups, length, inner)
+    dout, data: `shape`, seen as `vectors` (groups, length, inner)
     norm (groups, inner); out: the shape of data
     """
 
+    shape: Shape
     vectors: Shape
     eps: float
 
@@ -442,7 +455,7 @@ class L2NormalizationGradient(Op):
 
     def composed(self, dout: Value, data: Value, norm: Value) -> Value:
         """The same, made of operators; the lengths are taken again."""
-        shape = data.shape
+        shape = self.shape
         dout, data = (reshaped(v, shape, self.vectors) for v in (dout, data))
         total = lookup("sum").of(axis=1, keepdims=True)
         scale = bind(lookup("rsqrt").of(), bind(total, data * data) + self.eps)

@@ -75,7 +75,13 @@ def _batch_norms() -> list[Sample]:
         inner -= x_hat * (d * x_hat).mean(axes, keepdims=True)
         return inner * g * s, (d * x_hat).sum(axes), d.sum(axes)
 
-    settings = {"eps": _EPS, "fix_gamma": False, "batch": True, "axis": 1}
+    settings: dict[str, Any] = {
+        "eps": _EPS,
+        "fix_gamma": False,
+        "batch": True,
+        "axis": 1,
+    }
+    settings["shape"] = IMAGES.shape
     dout = numbers(3, 2, 4, 2, seed=9)
     return [
         *rows,
@@ -120,7 +126,7 @@ def _other_norms() -> list[Sample]:
         return ((d - y * (d * y).sum(1, keepdims=True)) / n).reshape(x.shape)
 
     stats = CUBE.mean(2), 1 / np.sqrt(CUBE.var(2) + 1e-5)
-    settings = {"eps": 1e-5, "axis": 2}
+    settings = {"shape": CUBE.shape, "eps": 1e-5, "axis": 2}
     return [
         Sample("LayerNorm", (CUBE, gamma, beta), {}, layer, tolerance=32),
         Sample(
@@ -156,7 +162,7 @@ def _other_norms() -> list[Sample]:
         Sample(
             "_backward_L2Normalization",
             (numbers(3, 2, 4, 2, seed=9), IMAGES, norm),
-            {"vectors": (3, 2, 8), "eps": 1e-10},
+            {"shape": IMAGES.shape, "vectors": (3, 2, 8), "eps": 1e-10},
             gradient,
             smooth=False,
             tolerance=32,

@@ -1,0 +1,443 @@
+"""What the table of samples cannot ask: states, chance, second gradients, lessons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minimx.errors import DTypeError, OperatorError, ShapeError
+from minimx.ops.conv import Convolution
+from minimx.ops.matmul import FullyConnected
+from minimx.ops.norm import BatchNorm, LayerNorm
+from minimx.ops.pointwise import Backward
+from minimx.ops.registry import Op, lookup
+from minimx.ops.spec import Spec
+from tests.ops.interpreter import Value, gradients, run, specs_of
+from tests.ops.oracles import softmax
+from tests.ops.sample import Sample, numbers
+from tests.ops.samples import nn, norm, optim
+
+F32 = np.dtype("float32")
+
+
+def spec(*shape: int, dtype: Any = F32) -> Spec:
+    return Spec.of(shape, np.dtype(dtype))
+
+
+def of(name: str, **settings: Any) -> Op:
+    return lookup(name).of(**settings)
+
+
+# -- gradients of gradients ------------------------------------------------------------
+
+
+def composable() -> list[Sample]:
+    found = []
+    for row in [*nn.ROWS, *norm.ROWS]:
+        sheet = lookup(row.op)
+        fused = row.op.startswith("_backward_") and sheet.composed is not None
+        if fused and not issubclass(sheet, Backward):
+            found.append(row)
+    return found
+
+
+class TestComposed:
+    """The fused kernel of a gradient, and the same made of operators."""
+
+    @pytest.mark.parametrize("sample", composable(), ids=str)
+    def test_agrees_with_the_kernel(self, sample: Sample) -> None:
+        op = of(sample.op, **sample.settings)
+        inputs = sample.cast("float64")
+        outs = run(op, *inputs)
+        composed = op.composed(*(Value(a) for a in inputs))
+        composed = composed if isinstance(composed, tuple) else (composed,)
+        for fused, value in zip(outs, composed, strict=True):
+            # eps and the statistics were rounded differently when the row was written
+            np.testing.assert_allclose(value.array, fused, rtol=1e-6, atol=1e-6)
+
+    @pytest.mark.parametrize(
+        ("name", "settings", "shapes"),
+        [
+            ("softmax", {}, [(3, 4)]),
+            ("log_softmax", {"axis": 0}, [(3, 4)]),
+            ("LayerNorm", {}, [(3, 4), (4,), (4,)]),
+            ("L2Normalization", {}, [(3, 4)]),
+            ("FullyConnected", {"num_hidden": 2}, [(3, 4), (2, 4), (2,)]),
+            ("Pooling", {"kernel": (2, 2)}, [(1, 2, 3, 3)]),
+            ("Pooling", {"kernel": (2, 2), "pool_type": "avg"}, [(1, 2, 3, 3)]),
+            (
+                "Convolution",
+                {"kernel": (2, 2), "num_filter": 2, "stride": (1, 2), "pad": (1, 0)},
+                [(1, 2, 3, 4), (2, 2, 2, 2), (2,)],
+            ),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_the_second_gradient_is_the_slope_of_the_first(
+        self, name: str, settings: dict[str, Any], shapes: list[tuple[int, ...]]
+    ) -> None:
+        """In one random direction for all inputs together."""
+        import minimx as mx
+        from minimx import autograd
+
+        inputs = [numbers(*s, seed=k) for k, s in enumerate(shapes)]
+        ways = [numbers(*s, seed=k + 9) for k, s in enumerate(shapes)]
+        function = getattr(mx.nd, name)
+
+        def slope(arrays: list[Any]) -> Any:
+            """The derivative of sum(out**2) along the ways, still differentiable."""
+            for array in arrays:
+                array.attach_grad()
+            with autograd.record():
+                out = function(*arrays, **settings)
+                total = (out * out * out).sum()
+                found = autograd.grad(total, arrays, create_graph=True)
+                pairs = zip(found, ways, strict=True)
+                return sum(
+                    (g * mx.nd.array(w, dtype="float64")).sum() for g, w in pairs
+                )
+
+        def arrays_at(step: float) -> list[Any]:
+            pairs = zip(inputs, ways, strict=True)
+            return [mx.nd.array(x + step * w, dtype="float64") for x, w in pairs]
+
+        here = arrays_at(0)
+        slope(here).backward()
+        second = sum(
+            (a.grad.asnumpy() * w).sum() for a, w in zip(here, ways, strict=True)
+        )
+        step = 1e-5
+        right, left = slope(arrays_at(step)), slope(arrays_at(-step))
+        difference = float((right - left).asscalar()) / (2 * step)
+        np.testing.assert_allclose(second, difference, rtol=1e-5, atol=1e-6)
+
+
+# -- states ----------------------------------------------------------------------------
+
+
+class TestStates:
+    """What operators change besides their outputs."""
+
+    def test_batch_norm_moves_its_statistics_in_training_only(self) -> None:
+        x = numbers(6, 2, 5)
+        gamma, beta = np.ones(2), np.zeros(2)
+        for training in (True, False):
+            mean, var = np.full(2, 0.5), np.full(2, 2.0)
+            op = of("BatchNorm", momentum=0.8, training=training)
+            run(op, x, gamma, beta, mean, var)
+            moved = 0.8 * 0.5 + 0.2 * x.mean((0, 2)), 0.8 * 2.0 + 0.2 * x.var((0, 2))
+            expected = moved if training else (np.full(2, 0.5), np.full(2, 2.0))
+            np.testing.assert_allclose(mean, expected[0])
+            np.testing.assert_allclose(var, expected[1])
+            assert op.mutates == (("moving_mean", "moving_var") if training else ())
+
+    def test_a_large_mean_does_not_swallow_the_variance(self) -> None:
+        x = (1e4 + numbers(64, 1, 16)).astype("float32")
+        one, zero = np.ones(1, "float32"), np.zeros(1, "float32")
+        out, _, invstd = run(of("BatchNorm", training=True), x, one, zero, zero, one)
+        exact = x.astype("float64").var()
+        np.testing.assert_allclose(1 / invstd**2 - 1e-3, exact, rtol=1e-4)
+        assert abs(out.std() - 1) < 1e-2
+
+    def test_momentum_is_kept(self) -> None:
+        w, g, m = (a.copy() for a in (optim.W, optim.G, optim.S))
+        step = -0.1 * (g + 0.5 * w)
+        (out,) = run(of("sgd_mom_update", lr=0.1, momentum=0.9, wd=0.5), w, g, m)
+        np.testing.assert_allclose(m, 0.9 * optim.S + step)
+        np.testing.assert_allclose(out, optim.W + m)
+        np.testing.assert_array_equal(w, optim.W)  # only out= may change the weight
+
+    def test_adam_keeps_mean_and_square(self) -> None:
+        w, g, m, v = (a.copy() for a in (optim.W, optim.G, optim.S, optim.T))
+        run(of("adam_update", lr=0.1), w, g, m, v)
+        np.testing.assert_allclose(m, 0.9 * optim.S + 0.1 * g)
+        np.testing.assert_allclose(v, 0.999 * optim.T + 0.001 * g * g)
+
+    def test_the_weight_may_be_written_where_it_stands(self) -> None:
+        for row in optim.ROWS:
+            if row.op.startswith(("mp_", "multi_")):
+                continue
+            op = of(row.op, **row.settings)
+            first, second = (list(row.cast("float32")) for _ in range(2))
+            expected = run(op, *first)[0]
+            op.plan(specs_of(second)).kernel(*second, second[0])
+            np.testing.assert_array_equal(second[0], expected)
+            for a, b in zip(first[2:], second[2:], strict=True):
+                np.testing.assert_array_equal(a, b)
+
+    def test_a_mixed_update_keeps_what_half_precision_would_lose(self) -> None:
+        weight, grad = np.ones(3, "float16"), np.full(3, 1e-4, "float16")
+        master = np.ones(3, "float32")
+        for _ in range(10):
+            (weight,) = run(of("mp_sgd_update", lr=0.1), weight, grad, master)
+        np.testing.assert_allclose(master, 1 - 1e-4, rtol=1e-6)
+        assert (weight == np.float16(1 - 1e-4)).all()
+
+    def test_a_new_learning_rate_compiles_nothing(self) -> None:
+        from minimx.kernels import find
+
+        w, g = optim.W.astype("float32"), optim.G.astype("float32")
+        run(of("sgd_update", lr=0.1), w, g)
+        compiled = find("updates.sgd").serial.signatures
+        for k in range(20):
+            run(of("sgd_update", lr=0.1 / (k + 2)), w, g)
+        assert find("updates.sgd").serial.signatures == compiled
+
+
+# -- randomness ------------------------------------------------------------------------
+
+
+class TestDropout:
+    """Which elements fall is decided by the generator alone."""
+
+    X = np.ones((100, 100))
+
+    def test_drops_as_many_as_asked_and_keeps_the_mean(self) -> None:
+        out, _ = run(of("Dropout", p=0.3, training=True), self.X)
+        assert set(np.unique(out)) == {0.0, 1 / 0.7}
+        assert abs((out == 0).mean() - 0.3) < 0.02
+
+    def test_the_same_state_of_the_generator_gives_the_same_mask(self) -> None:
+        op = of("Dropout", training=True)
+        first, again = run(op, self.X, seed=1)[0], run(op, self.X, seed=1)[0]
+        other = run(op, self.X, seed=2)[0]
+        np.testing.assert_array_equal(first, again)
+        assert (first != other).any()
+
+    def test_the_mask_takes_a_bit_for_each_element(self) -> None:
+        _, bits = run(of("Dropout", training=True), self.X)
+        assert bits.nbytes == self.X.size // 8
+
+    def test_axes_share_their_fate(self) -> None:
+        out, _ = run(of("Dropout", training=True, axes=(1,)), self.X)
+        assert ((out == out[:, :1]).all(1)).all()
+        assert 0 < (out[:, 0] == 0).sum() < 100
+
+    def test_the_gradient_passes_where_the_data_did(self) -> None:
+        op = of("Dropout", training=True)
+        out, bits = run(op, self.X)
+        (found,) = gradients(op, [self.X], [self.X], [True], [bits])
+        np.testing.assert_array_equal(found, out)
+
+    def test_prediction_changes_nothing_and_asks_for_no_numbers(self) -> None:
+        op = of("Dropout", p=0.9)
+        assert not op.needs_rng
+        np.testing.assert_array_equal(run(op, self.X)[0], self.X)
+
+
+# -- outputs that know their loss ------------------------------------------------------
+
+
+class TestOutputs:
+    """Their gradient is that of a loss, whatever gradient arrives."""
+
+    X, LABEL = numbers(3, 4), np.array([1, 0, 3], np.int32)
+
+    def gradient(self, name: str, label: Any, dout: Any, **settings: Any) -> Any:
+        inputs = [self.X, label]
+        return gradients(of(name, **settings), inputs, [dout], [True, False])[0]
+
+    def test_softmax_output_ignores_what_arrives(self) -> None:
+        expected = softmax(self.X) - np.eye(4)[self.LABEL]
+        for dout in (np.ones((3, 4)), np.zeros((3, 4))):
+            found = self.gradient("SoftmaxOutput", self.LABEL, dout)
+            np.testing.assert_allclose(found, expected)
+
+    def test_unless_it_is_told_to_listen(self) -> None:
+        expected = (softmax(self.X) - np.eye(4)[self.LABEL]) * 3
+        dout = np.full((3, 4), 3.0)
+        found = self.gradient("SoftmaxOutput", self.LABEL, dout, out_grad=True)
+        np.testing.assert_allclose(found, expected)
+
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [
+            ("LinearRegressionOutput", lambda d: d),
+            ("MAERegressionOutput", np.sign),
+        ],
+    )
+    def test_regression_outputs(self, name: str, expected: Any) -> None:
+        label = numbers(3, 4, seed=5)
+        found = self.gradient(name, label, np.zeros((3, 4)), grad_scale=2.0)
+        np.testing.assert_allclose(found, expected(self.X - label) * 2 / 4)
+
+    def test_logistic_output(self) -> None:
+        label = np.eye(3, 4)
+        found = self.gradient("LogisticRegressionOutput", label, np.zeros((3, 4)))
+        np.testing.assert_allclose(found, (1 / (1 + np.exp(-self.X)) - label) / 4)
+
+    def test_a_label_that_is_no_class_gives_nan_and_not_a_crash(self) -> None:
+        label = np.array([1, 7, -2], np.int32)
+        (loss,) = run(of("softmax_cross_entropy"), self.X, label)
+        assert np.isnan(loss[0])
+
+
+# -- what the sheets know before an array exists ---------------------------------------
+
+
+class TestSheets:
+    """Parameter shapes, and gradients nobody asked for."""
+
+    def test_complete_says_what_parameters_a_layer_needs(self) -> None:
+        data = spec(8, 6, 9, 9)
+        conv = Convolution.of(kernel=(3, 2), num_filter=4, num_group=2)
+        assert conv.complete(data) == {"weight": (4, 3, 3, 2), "bias": (4,)}
+        dense = FullyConnected.of(num_hidden=5)
+        assert dense.complete(data) == {"weight": (5, 486), "bias": (5,)}
+        flat = FullyConnected.of(num_hidden=5, flatten=False, no_bias=True)
+        assert flat.complete(data) == {"weight": (5, 9)}
+        assert BatchNorm.of().complete(data)["moving_var"] == (6,)
+        assert LayerNorm.of().complete(data) == {"gamma": (9,), "beta": (9,)}
+
+    def test_the_first_layer_spends_nothing_on_its_data(self) -> None:
+        conv = of("Convolution", kernel=(3, 3), num_filter=2)
+        inputs = [numbers(1, 1, 5, 5), numbers(2, 1, 3, 3), numbers(2)]
+        found = gradients(conv, inputs, [numbers(1, 2, 3, 3)], [False, True, True])
+        assert found[0] is None
+        assert found[1].shape == (2, 1, 3, 3)
+
+    def test_a_convolution_costs_two_operations_for_every_tap(self) -> None:
+        conv = of("Convolution", kernel=(5, 5), num_filter=50)
+        cost = conv.cost(spec(128, 20, 12, 12), spec(50, 20, 5, 5), spec(50))
+        assert cost.flops == 2 * 128 * 50 * 8 * 8 * 20 * 5 * 5
+
+
+LESSONS: list[tuple[str, dict[str, Any], list[Spec], type[Exception], str]] = [
+    (
+        "FullyConnected",
+        {"num_hidden": 128},
+        [spec(32, 100), spec(128, 256), spec(128)],
+        ShapeError,
+        "FullyConnected: data (32, 100) brings 100 features, weight (128, 256) expects "
+        "256. Flatten data, or rebuild the layer.",
+    ),
+    (
+        "Convolution",
+        {"kernel": (3, 3), "num_filter": 4, "num_group": 2},
+        [spec(1, 3, 8, 8), spec(4, 1, 3, 3), spec(4)],
+        ShapeError,
+        "num_group=2 does not divide the 3 channels",
+    ),
+    (
+        "Convolution",
+        {"kernel": (9, 9), "num_filter": 4},
+        [spec(1, 3, 8, 8), spec(4, 3, 9, 9), spec(4)],
+        ShapeError,
+        "larger than the image",
+    ),
+    (
+        "Convolution",
+        {"kernel": (3,), "num_filter": 4},
+        [spec(1, 3, 8, 8), spec(4, 3, 3), spec(4)],
+        OperatorError,
+        "kernel=(3,) has 1 numbers, but data has 2 image axes",
+    ),
+    (
+        "Convolution",
+        {"kernel": (3, 3), "num_filter": 4},
+        [spec(1, 3, 8, 8), spec(4, 2, 3, 3), spec(4)],
+        ShapeError,
+        "weight is (4, 2, 3, 3), but data (1, 3, 8, 8) with kernel=(3, 3) asks for "
+        "(4, 3, 3, 3)",
+    ),
+    (
+        "Convolution",
+        {"kernel": (3, 3), "num_filter": 4, "layout": "NHWC"},
+        [spec(1, 8, 8, 3), spec(4, 3, 3, 3), spec(4)],
+        OperatorError,
+        "channels come second",
+    ),
+    (
+        "Convolution",
+        {"kernel": (3, 3), "num_filter": 4},
+        [spec(1, 3, 8, 8), spec(4, 3, 3, 3, dtype="float64"), spec(4)],
+        DTypeError,
+        "data is float32 and weight float64",
+    ),
+    ("Pooling", {"kernel": (9, 9)}, [spec(1, 3, 8, 8)], ShapeError, "does not fit"),
+    (
+        "Pooling",
+        {"kernel": (2, 2), "pad": (2, 2)},
+        [spec(1, 3, 8, 8)],
+        ShapeError,
+        "nor the padding as large as the window",
+    ),
+    ("Pooling", {}, [spec(1, 3, 8, 8)], OperatorError, "needs kernel"),
+    ("dot", {}, [spec(3, 4), spec(5, 2)], ShapeError, "over 4 elements of lhs (3, 4)"),
+    ("batch_dot", {}, [spec(3, 4), spec(4, 2)], ShapeError, "For single matrices use"),
+    (
+        "BatchNorm",
+        {},
+        [spec(2, 3, 4), *[spec(4)] * 4],
+        ShapeError,
+        "gamma is (4,), but data (2, 3, 4) asks for (3,)",
+    ),
+    ("softmax", {}, [spec(3, dtype="int32")], DTypeError, ".astype('float32')"),
+    (
+        "SoftmaxOutput",
+        {},
+        [spec(3, 4), spec(5)],
+        ShapeError,
+        "asks for 3 class numbers",
+    ),
+    (
+        "sgd_mom_update",
+        {"lr": 0.1},
+        [spec(3), spec(3), spec(4)],
+        ShapeError,
+        "mom is (4,), but weight asks for (3,)",
+    ),
+    (
+        "multi_sgd_update",
+        {"lrs": (0.1,), "wds": (0,), "num_weights": 1},
+        [spec(3)],
+        OperatorError,
+        "each weight needs weight, grad",
+    ),
+]
+
+
+class TestLessons:
+    """Bad input meets a sentence that says what is true and what to try."""
+
+    @pytest.mark.parametrize(
+        ("name", "settings", "specs", "error", "words"),
+        LESSONS,
+        ids=[f"{row[0]}-{k}" for k, row in enumerate(LESSONS)],
+    )
+    def test_at_the_call(
+        self,
+        name: str,
+        settings: dict[str, Any],
+        specs: list[Spec],
+        error: type[Exception],
+        words: str,
+    ) -> None:
+        with pytest.raises(error) as caught:
+            of(name, **settings).plan(tuple(specs))
+        assert words in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("name", "settings", "words"),
+        [
+            ("Activation", {"act_type": "rleu"}, "Did you mean relu?"),
+            ("LeakyReLU", {"act_type": "leeky"}, "Did you mean leaky?"),
+            ("Pooling", {"kernel": (2, 2), "pool_type": "mean"}, "max, avg, sum"),
+            ("Dropout", {"p": 1.0}, "below 1"),
+            ("SoftmaxOutput", {"normalization": "none"}, "null, batch or valid"),
+            ("Convolution", {"num_filter": 3}, "needs kernel"),
+            (
+                "multi_sgd_update",
+                {"lrs": (1, 2), "wds": (0, 0), "num_weights": 3},
+                "lrs has 2 numbers for num_weights=3",
+            ),
+        ],
+    )
+    def test_in_the_settings(
+        self, name: str, settings: dict[str, Any], words: str
+    ) -> None:
+        with pytest.raises(OperatorError) as caught:
+            of(name, **settings)
+        assert words in str(caught.value)
