@@ -143,12 +143,13 @@ def _sum(values: list[Value]) -> Value | None:
 @contextmanager
 def _walking(train: bool, create_graph: bool) -> Iterator[None]:
     """The modes, the attribution and the bulk in which the tape is walked."""
+    get = knobs.get
     at = attribution
     before = (at.layer, at.phase, at.category)
     modes = state.recording, state.training
     state.recording, state.training = create_graph, train
-    bulk = knobs.MXNET_EXEC_BULK_EXEC_TRAIN and not create_graph
-    size = knobs.MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD if bulk else 0
+    bulk = get("MXNET_EXEC_BULK_EXEC_TRAIN") and not create_graph
+    size = get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD") if bulk else 0
     try:
         with engine.bulk(size):
             yield

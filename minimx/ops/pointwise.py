@@ -114,8 +114,10 @@ class Backward(Pointwise):
     @classmethod
     def applied(cls, forward: Op, dout: Value, saved: dict[str, Value]) -> Value:
         """The gradient of a call of the forward operator."""
-        values = [saved[name] for name in cls.takes]
-        return bind(cls.of(**forward.settings), dout, *values)
+        op = forward.relatives.get(cls)
+        if op is None:
+            op = forward.relatives[cls] = cls.of(**forward.settings)
+        return bind(op, dout, *[saved[name] for name in cls.takes])
 
     def composed(self, *values: Value) -> Value:
         """The same gradient made of operators, each of which has a gradient itself."""

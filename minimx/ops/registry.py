@@ -204,6 +204,11 @@ class Op:
         return plan
 
     @cached_property
+    def relatives(self) -> dict[type[Op], Op]:
+        """Operators with the same settings, such as gradients, once they were made."""
+        return {}
+
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """The settings of this instance, by name."""
         return {
