@@ -6,7 +6,6 @@ A batch callback gets a `BatchEndParam`; an epoch callback gets
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import sys
@@ -25,6 +24,12 @@ class BatchEndParam(NamedTuple):
     nbatch: int
     eval_metric: Any
     locals: Any = None
+
+
+def _log(message: str, *values: Any) -> None:
+    import logging  # slow to import, and most programs log nothing
+
+    logging.info(message, *values)
 
 
 class Speedometer:
@@ -65,7 +70,7 @@ class Speedometer:
             )
             if self.auto_reset:
                 metric.reset_local()
-        logging.info(words)
+        _log(words)
 
 
 class ProgressBar:
@@ -92,7 +97,7 @@ class LogValidationMetricsCallback:
         if param.eval_metric is None:
             return
         for name, value in param.eval_metric.get_name_value():
-            logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+            _log("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
@@ -102,7 +107,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
         if param.nbatch % period or param.eval_metric is None:
             return
         for name, value in param.eval_metric.get_name_value():
-            logging.info(
+            _log(
                 "Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value
             )
         if auto_reset:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
-import urllib.error
-import urllib.parse
-import urllib.request
 import warnings
 from collections.abc import Callable, Sequence
 from math import isfinite
@@ -110,6 +105,8 @@ def check_sha1(filename: PathLike, sha1_hash: str) -> bool:
 
 def file_sha1(filename: PathLike) -> str:
     """The SHA-1 sum of a file, in hexadecimal."""
+    import hashlib  # here and below: what only downloads need is not paid at import
+
     with open(filename, "rb") as file:
         return hashlib.file_digest(file, "sha1").hexdigest()
 
@@ -158,7 +155,9 @@ def download(
 
 
 def _target(url: str, path: PathLike | None) -> Path:
-    name = urllib.parse.urlparse(url).path.rsplit("/", 1)[-1]
+    from urllib.parse import urlparse
+
+    name = urlparse(url).path.rsplit("/", 1)[-1]
     if path is None:
         target = Path(name)
     else:
@@ -172,7 +171,11 @@ def _target(url: str, path: PathLike | None) -> Path:
 
 
 def _fetch(url: str, target: Path, retries: int, verify_ssl: bool) -> None:
-    if urllib.parse.urlparse(url).scheme not in ("http", "https", "file"):
+    import shutil
+    import urllib.error
+    import urllib.request
+
+    if not url.startswith(("http://", "https://", "file://")):
         raise ArgumentError(
             f"download: {url!r} is no http://, https:// or file:// address."
         )

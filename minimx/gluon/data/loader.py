@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minimx.device import Context, cpu_pinned, current_context
 from minimx.errors import ArgumentError, DataError
@@ -24,6 +23,9 @@ from minimx.gluon.data.sampler import (
     SequentialSampler,
 )
 from minimx.nd.array import NDArray
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Batchify = Callable[[Sequence[Any]], Any]
 
@@ -101,6 +103,8 @@ class DataLoader:
             return _on(batch, device) if self._pin_memory else batch
 
     def _from_workers(self, device: Context) -> Iterator[Any]:
+        from concurrent.futures import ThreadPoolExecutor, wait
+
         ahead: deque[Future[Any]] = deque()
         orders = iter(self._batch_sampler)
         workers = ThreadPoolExecutor(self._num_workers, "DataLoader")

@@ -8,10 +8,7 @@ by hand has none, and is checked for its form only.
 
 from __future__ import annotations
 
-import gzip
 import os
-import tarfile
-import zlib
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -215,6 +212,9 @@ class CIFAR100(CIFAR10):
 
 def read_idx(path: Path) -> Any:
     """The array in an IDX file of unsigned bytes, packed with gzip or not."""
+    import gzip  # unpacking is needed by few programs: not paid for at import
+    import zlib
+
     try:
         with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
             return _parse_idx(file, path)  # type: ignore[arg-type]
@@ -252,6 +252,9 @@ def unpack(archive: Path, names: list[str], folder: Path) -> None:
 
     Nothing else in the archive is touched, whatever paths or links it holds.
     """
+    import tarfile
+    import zlib
+
     waiting = set(names)
     try:
         with tarfile.open(archive) as tar:
