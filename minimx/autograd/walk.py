@@ -214,7 +214,10 @@ def _restore(node: Node, value: Value, place: int, create_graph: bool) -> Value:
     alias = value._alias()
     if create_graph:
         assert node.inputs is not None
-        alias._entry = node.inputs[place] if place >= 0 else (node, -1 - place)
+        if place >= 0:
+            alias._entry = node.inputs[place]
+        elif -1 - place < node.op.visible:  # a hidden output has no gradient
+            alias._entry = (node, -1 - place)
     return alias
 
 

@@ -64,6 +64,12 @@ class TestComposed:
             ("log_softmax", {"axis": 0}, [(3, 4)]),
             ("LayerNorm", {}, [(3, 4), (4,), (4,)]),
             ("L2Normalization", {}, [(3, 4)]),
+            ("BatchNorm", {"fix_gamma": False}, [(3, 2, 2), (2,), (2,)]),
+            (
+                "BatchNorm",
+                {"fix_gamma": False, "use_global_stats": True},
+                [(3, 2, 2), (2,), (2,)],
+            ),
             ("FullyConnected", {"num_hidden": 2}, [(3, 4), (2, 4), (2,)]),
             ("Pooling", {"kernel": (2, 2)}, [(1, 2, 3, 3)]),
             ("Pooling", {"kernel": (2, 2), "pool_type": "avg"}, [(1, 2, 3, 3)]),
@@ -85,13 +91,15 @@ class TestComposed:
         inputs = [numbers(*s, seed=k) for k, s in enumerate(shapes)]
         ways = [numbers(*s, seed=k + 9) for k, s in enumerate(shapes)]
         function = getattr(mx.nd, name)
+        states = [mx.nd.array(s, dtype="float64") for s in norm.MOVING]
+        states = states if name == "BatchNorm" else []
 
         def slope(arrays: list[Any]) -> Any:
-            """The derivative of sum(out**2) along the ways, still differentiable."""
+            """The derivative of sum(out**3) along the ways, still differentiable."""
             for array in arrays:
                 array.attach_grad()
             with autograd.record():
-                out = function(*arrays, **settings)
+                out = function(*arrays, *states, **settings)
                 total = (out * out * out).sum()
                 found = autograd.grad(total, arrays, create_graph=True)
                 pairs = zip(found, ways, strict=True)
