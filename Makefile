@@ -1,7 +1,7 @@
 # The only commands a newcomer needs. Each does all its own set-up: it asks for python3,
-# builds .venv (with uv where uv is found, else with venv and pip), installs, compiles the
-# kernels once, and then does its job. A stamp in .venv remembers every finished step, so
-# that a second run starts at once and an interrupted one goes on where it stopped.
+# builds .venv (with uv where uv is found, else with venv and pip), installs, compiles
+# the kernels once, and then does its job. A stamp in .venv remembers every finished
+# step, so that a second run starts at once and an interrupted one goes on where it was.
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +11,9 @@ UV := $(shell command -v uv 2>/dev/null)
 
 # make lab FLAGS="--no-browser --port 9000" hands its flags to JupyterLab.
 FLAGS ?=
-# make test BROWSER=required fails where no Chromium is found; auto leaves its tests out.
+# Where MXNet and PyTorch live, for comparisons.
+PEERS ?= .peers
+# BROWSER=required makes the tests fail where no Chromium is found; auto leaves out.
 BROWSER ?= auto
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser)
 PYTEST := $(BIN)/python -m pytest
@@ -32,7 +34,7 @@ help:
 	@echo "make compat   run the same programs under minimx and under MXNet 1.9.1"
 	@echo "make clean    remove caches; make spotless removes .venv as well"
 
-# -- jobs -------------------------------------------------------------------------------
+# -- jobs ------------------------------------------------------------------------------
 
 lab: $(STAMPS)/lab $(STAMPS)/compiled
 	$(BIN)/minimx lab $(FLAGS)
@@ -65,13 +67,21 @@ else
 endif
 
 bench: $(STAMPS)/test $(STAMPS)/compiled
-	$(BIN)/python -m tests.benchmarks $(FLAGS)
+	$(BIN)/python -m tests.benchmarks --peers-dir $(PEERS) $(FLAGS)
 
-bench-peers: $(STAMPS)/test
-	$(BIN)/python -m tests.benchmarks --install-peers $(FLAGS)
+bench-peers: $(PEERS)/mxnet $(PEERS)/torch
 
-compat: $(STAMPS)/test $(STAMPS)/compiled
-	$(BIN)/python -m tests.compat $(FLAGS)
+# The same programs under MXNet and under minimx, answer by answer.
+compat: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/mxnet
+	$(BIN)/python tests/compat/run.py --mxnet $(PEERS)/mxnet $(FLAGS)
+
+$(PEERS)/%: | $(STAMPS)/test
+	$(BIN)/python -m tests.benchmarks.peers $(PEERS) $*
+
+# Pages that are written from the code; the knob page is the first of them.
+book: $(STAMPS)/lab
+	$(BIN)/python -m minimx.knobs.page > book/knobs.md.new
+	mv book/knobs.md.new book/knobs.md
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \
@@ -81,7 +91,7 @@ clean:
 spotless: clean
 	rm -rf $(VENV)
 
-# -- set-up, one stamp a step ------------------------------------------------------------
+# -- set-up, one stamp a step -----------------------------------------------------------
 
 define TOO_OLD
 $(PYTHON) is missing or older than Python 3.11, which minimx needs.

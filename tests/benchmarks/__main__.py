@@ -1,8 +1,8 @@
 """`python -m tests.benchmarks`: time minimx against its peers, in one run.
 
 Prints ratios, saves every time in `results/`, and with `--readme` puts the table into
-the README. Peers that are not installed are left out, with a word about it;
-`--install-peers` fetches them. Run it on a machine that does nothing else.
+the README. Peers that are not installed are left out, with a word about it; `make
+bench-peers` fetches them. Run it on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ def parser() -> argparse.ArgumentParser:
     add = top.add_argument
     names = [peer.name for peer in peers.PEERS]
     add("--peers-dir", type=Path, default=ROOT / ".peers", help="where they live")
-    add("--install-peers", action="store_true", help="fetch MXNet and PyTorch first")
     add("--only", nargs="+", metavar="CASE", choices=[case.name for case in CASES])
     add("--peers", nargs="+", metavar="PEER", choices=names, default=names)
     add("--rounds", type=int, default=5, help="how often every peer takes its turn")
@@ -50,8 +49,6 @@ def present(wanted: Sequence[str], folder: Path) -> list[peers.Peer]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and report."""
     options = parser().parse_args(arguments)
-    if options.install_peers:
-        peers.install(options.peers_dir)
     competitors = present(options.peers, options.peers_dir)
     cases = [case for case in CASES if not options.only or case.name in options.only]
     today = datetime.datetime.now().astimezone().date().isoformat()

@@ -1,8 +1,10 @@
 """Who takes part: a library, in an interpreter of its own, with its settings.
 
 MXNet and PyTorch want other versions of NumPy than we do, so each lives in a virtual
-environment: `<peers>/mxnet` and `<peers>/torch`. `install` makes them; an environment
-that is there already, from elsewhere, serves as well.
+environment: `<peers>/mxnet` and `<peers>/torch`. An environment that is there already,
+from elsewhere, serves as well; the others are made by
+
+    python -m tests.benchmarks.peers <peers> mxnet torch
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,7 +65,7 @@ REQUIREMENTS = {"mxnet": ["mxnet==1.9.1", "numpy==1.23.5"], "torch": ["torch", "
 PYTHON = "3.11"
 
 
-def install(folder: Path, libraries: tuple[str, ...] = tuple(REQUIREMENTS)) -> None:
+def install(folder: Path, libraries: Iterable[str]) -> None:
     """Make the environments that are missing. CalledProcessError if one fails."""
     uv = shutil.which("uv")
     for library in libraries:
@@ -96,3 +98,7 @@ def _older_python() -> str:
 
 def _run(*command: str) -> None:
     subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+    install(Path(sys.argv[1]), sys.argv[2:])
