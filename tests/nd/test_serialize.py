@@ -138,7 +138,7 @@ def test_a_changed_byte_never_crashes(place: int, value: int) -> None:
             "7",
         ),
         (struct.pack("<QQQ", 0x112, 0, 1 << 60), "arrays need"),
-        (NAMED[:48] + struct.pack("<i", 12) + NAMED[52:], "bfloat16"),
+        (NAMED[:60] + struct.pack("<i", 12) + NAMED[64:], "bfloat16"),
         (NAMED[:32] + struct.pack("<i", -7) + NAMED[36:], "no number of axes"),
         (NAMED[:36] + struct.pack("<q", -2) + NAMED[44:], "negative length"),
         (
@@ -153,7 +153,7 @@ def test_damage_is_described(content: bytes, words: str) -> None:
 
 
 def test_two_arrays_of_one_name_are_refused() -> None:
-    one = NAMED[24:-29]
+    one = NAMED[24:-21]
     content = struct.pack("<QQQ", 0x112, 0, 2) + one * 2 + struct.pack("<Q", 2)
     content += (struct.pack("<Q", 1) + b"w") * 2
     with pytest.raises(DataError, match="under one name"):
