@@ -21,7 +21,7 @@ from minimx.nd.creation import (
     ones,
     zeros,
 )
-from minimx.nd.serialize import load, save
+from minimx.nd.serialize import load, load_frombuffer, save
 
 __all__ = [
     "NDArray",
@@ -35,6 +35,7 @@ __all__ = [
     "full",
     "linspace",
     "load",
+    "load_frombuffer",
     "moveaxis",
     "ones",
     "random",
