@@ -12,6 +12,7 @@ NumPy keeps its threads: see `one_thread`.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable
 from importlib import import_module
@@ -181,6 +182,13 @@ class _OneThread:
         self._before = 1
         self._get = _find(_library, _SETTERS, "get")
         self._set = _find(_library, _SETTERS, "set")
+
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._alone)
+
+    def _alone(self) -> None:
+        """After a fork: the threads that were inside are not in this process."""
+        self._lock, self._inside = threading.Lock(), 0
 
     def __enter__(self) -> None:
         with self._lock:
