@@ -185,29 +185,28 @@ def _called(formula: Formula) -> list[str]:
 
 
 def _loops(names: list[str], store: str) -> list[str]:
-    """A loop for each layout: all operands move, one of two stands still, anything."""
-    if len(names) == 1:
-        layouts: list[tuple[int, ...]] = [(1,)]
-    elif len(names) == 2:
-        layouts = [(1, 1), (1, 0), (0, 1)]
-    else:
-        layouts = [(1,) * len(names)]
+    """A loop for each way in which the operands move or stand still.
+
+    At least one of two operands moves along a row, so three layouts are all there are.
+    Of more operands usually all move; one further loop serves the other cases.
+    """
+    layouts = {1: ["1", "0"], 2: ["11", "10", "01"]}.get(
+        len(names), ["1" * len(names), "?" * len(names)]
+    )
     lines = []
-    for word, layout in zip(("if", *("elif",) * 2), layouts, strict=False):
-        test = " and ".join(f"steps[{k}] == {step}" for k, step in enumerate(layout))
-        lines.append(f"    {word} {test}:")
-        moving = [name for name, step in zip(names, layout, strict=True) if step]
-        still = [name for name in names if name not in moving]
-        lines += [f"        {name} = load({name}_, 0)" for name in still]
-        lines.append("        for i in range(n):")
-        lines += [f"            {name} = load({name}_, i)" for name in moving]
-        lines.append(f"            {store}")
-    lines += ["    else:", "        for i in range(n):"]
-    lines += [
-        f"            {name} = load({name}_, i * steps[{k}])"
-        for k, name in enumerate(names)
-    ]
-    lines.append(f"            {store}")
+    for place, layout in enumerate(layouts):
+        tests = [f"steps[{k}] == {step}" for k, step in enumerate(layout)]
+        last = place == len(layouts) - 1
+        word = "if" if place == 0 else "elif"
+        lines.append("    else:" if last else f"    {word} {' and '.join(tests)}:")
+        inside = []
+        for k, (name, step) in enumerate(zip(names, layout, strict=True)):
+            if step == "0":
+                lines.append(f"        {name} = load({name}_, 0)")
+            else:
+                where = "i" if step == "1" else f"i * steps[{k}]"
+                inside.append(f"            {name} = load({name}_, {where})")
+        lines += ["        for i in range(n):", *inside, f"            {store}"]
     return lines
 
 
