@@ -7,7 +7,7 @@ several threads, large as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from minimx.dtypes import FLOAT32
 from minimx.ops.pointwise import Pointwise
-from minimx.ops.registry import REGISTRY, Op, lookup
+from minimx.ops.registry import REGISTRY, Op, Site, lookup
 from minimx.ops.spec import Spec
 from minimx.shapes import Shape
 
@@ -31,16 +31,22 @@ class Call:
     op: str
     shapes: tuple[Shape, ...]
     settings: dict[str, Any] = field(default_factory=dict)
+    gradient: bool = False
 
     def run(self) -> None:
-        """Plan, then compute on ones."""
-        launch(lookup(self.op).of(**self.settings), self.shapes)
+        """Plan, then compute on ones: the operator, or those of its gradient."""
+        op = lookup(self.op).of(**self.settings)
+        specs = tuple(Spec.of(shape, FLOAT32) for shape in self.shapes)
+        if self.gradient:
+            launch_gradient(op, specs)
+        else:
+            launch(op, specs)
 
 
-def launch(op: Op, shapes: tuple[Shape, ...]) -> None:
-    """Run the kernel of an operator on float32 ones."""
-    plan = op.plan(tuple(Spec.of(shape, FLOAT32) for shape in shapes))
-    arrays = [np.ones(shape, np.float32) for shape in shapes]
+def launch(op: Op, specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
+    """Run the kernel of an operator on ones; the specs of its outputs."""
+    plan = op.plan(specs)
+    arrays = [np.ones(spec.shape, spec.dtype) for spec in specs]
     arrays += [np.empty(spec.shape, spec.dtype) for spec in plan.outs]
     extras: list[Any] = []
     if plan.workspace:
@@ -48,9 +54,33 @@ def launch(op: Op, shapes: tuple[Shape, ...]) -> None:
     if plan.needs_rng:
         extras.append(np.random.default_rng(0))
     plan.kernel(*arrays, *extras)
+    return plan.outs
+
+
+class _Ones:
+    """A value that answers to `bind` by launching the operator on ones."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+
+    def _bind(self, op: Op, values: Sequence[_Ones]) -> Any:
+        outs = launch(op, tuple(value.spec for value in values))
+        found = tuple(_Ones(spec) for spec in outs[: op.visible])
+        return found if op.visible > 1 else found[0]
+
+
+def launch_gradient(op: Op, ins: tuple[Spec, ...]) -> None:
+    """Run the kernels of the gradient of an operator."""
+    outs = op.plan(ins).outs
+    known = dict(zip(op.inputs, ins, strict=True))
+    known |= {f"out{k}" if k else "out": spec for k, spec in enumerate(outs)}
+    saved = [_Ones(known[name]) for name in op.saves]
+    op.grad(Site(ins, outs, (True,) * len(ins)), _Ones(outs[0]), *saved)
 
 
 _ROW, _SQUARE, _IMAGE = (64,), (8, 8), (2, 4, 8, 8)
+_CONV = {"kernel": (3, 3), "num_filter": 4}
+_POOL = {"kernel": (2, 2), "stride": (2, 2)}
 
 CALLS = (
     # the launchers that all pointwise operators share
@@ -74,22 +104,34 @@ CALLS = (
     Call("broadcast_to", ((8, 1),), {"shape": _SQUARE}),
     # products, images, losses, updates
     Call("FullyConnected", (_SQUARE, (4, 8), (4,)), {"num_hidden": 4}),
+    Call("FullyConnected", ((128, 256), (64, 256), (64,)), {"num_hidden": 64}),
     Call("dot", (_SQUARE, _SQUARE)),
     Call("batch_dot", ((2, 4, 4), (2, 4, 4))),
     Call("softmax", (_SQUARE,)),
     Call("log_softmax", (_SQUARE,)),
-    *(
-        Call("Pooling", (_IMAGE,), {"kernel": (2, 2), "stride": (2, 2), "pool_type": p})
-        for p in ("max", "avg")
-    ),
-    Call(
-        "Convolution",
-        (_IMAGE, (4, 4, 3, 3), (4,)),
-        {"kernel": (3, 3), "num_filter": 4},
-    ),
+    Call("_backward_softmax", (_SQUARE, _SQUARE), {"axis": 1, "scale": 1, "log": True}),
+    Call("Pooling", (_IMAGE,), _POOL),
+    Call("Pooling", (_IMAGE,), {**_POOL, "kernel": (3, 3)}),
+    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}),
+    Call("Pooling", (_IMAGE,), {"global_pool": True, "pool_type": "avg"}),
+    Call("Pooling", (_IMAGE,), _POOL, gradient=True),
+    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}, gradient=True),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, gradient=True),
+    Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}),
+    Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}, gradient=True),
+    Call("Dropout", (_SQUARE,), {"training": True}),
     Call("sgd_update", (_ROW, _ROW), {"lr": 0.1}),
     Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}),
     Call("adam_update", (_ROW, _ROW, _ROW, _ROW), {"lr": 0.1}),
+    *(
+        Call(name, ((LARGE,),) * arrays, {"lr": 0.1})
+        for name, arrays in (
+            ("sgd_update", 2),
+            ("sgd_mom_update", 3),
+            ("adam_update", 4),
+        )
+    ),
 )
 
 
@@ -104,5 +146,6 @@ def jobs() -> Iterator[tuple[str, Callable[[], None]]]:
 
 def _pointwise(sheet: type[Pointwise]) -> None:
     """Settings of pointwise operators are numbers; 0.5 is as good as any."""
-    missing = dict.fromkeys(sheet.formula.operands[len(sheet.inputs):], 0.5)
-    launch(sheet.of(**missing), (_ROW,) * len(sheet.inputs))
+    missing = dict.fromkeys(sheet.formula.operands[len(sheet.inputs) :], 0.5)
+    specs = (Spec.of(_ROW, FLOAT32),) * len(sheet.inputs)
+    launch(sheet.of(**missing), specs)
