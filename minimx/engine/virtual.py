@@ -28,6 +28,7 @@ from minimx.engine.lanes import Lane, Layout, Sizes, naive
 from minimx.engine.operation import BULK, COPY_FROM_GPU, COPY_TO_GPU, Operation
 from minimx.engine.running import perform
 from minimx.engine.simulation import Job, Simulation
+from minimx.engine.trace import PUSHER
 from minimx.engine.var import Var, var_lock
 from minimx.engine.workers import Worker, in_worker, join, refuse_workers, start
 
@@ -202,7 +203,8 @@ class VirtualEngine(Engine):
         self._running = self._simulation.time
         if operation.trace is not None:
             operation.trace.t_ready = job.ready
-        perform(operation, worker, self._spend)
+        lane = PUSHER if self._layout is naive else worker
+        perform(operation, lane, self._spend)
         return self._running
 
     def _spend(self, operation: Operation) -> None:
