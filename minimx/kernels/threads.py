@@ -13,14 +13,20 @@ must not be touched.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from minimx.knobs import knobs
 
@@ -103,7 +109,25 @@ def pin() -> str:
 
 def cache_dir() -> Path:
     """The folder of generated and compiled kernels: the knob MINIMX_CACHE."""
-    return Path(knobs.get("MINIMX_CACHE")).expanduser()
+    return _writable(Path(knobs.get("MINIMX_CACHE")).expanduser())
+
+
+@cache
+def _writable(folder: Path) -> Path:
+    """The folder, or for this process a temporary one if nothing can be kept there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        warnings.warn(
+            f"MINIMX_CACHE={str(folder)!r} cannot be written to ({error}); this "
+            "program compiles its kernels anew. Set the knob to a folder of yours.",
+            stacklevel=2,
+        )
+        temporary = tempfile.mkdtemp(prefix="minimx-")
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        return Path(temporary)
 
 
 _decorating = threading.RLock()
@@ -124,7 +148,7 @@ def compiled(decorate: Callable[[], Any]) -> Any:
 class Parallel:
     """A kernel with `prange` loops, in three editions that are compiled when needed.
 
-    parallel   on `count()` threads; called through the object itself, which sees to it
+    threaded   on `count()` threads
     serial     on the calling thread, without the GIL
     small      on the calling thread, keeping the GIL
     """
@@ -142,6 +166,11 @@ class Parallel:
         self.small = compiled(lambda: numba.njit(**held)(small))
 
     def __call__(self, *args: Any) -> Any:
+        """Run on threads if an array has MXNET_CPU_PARALLEL_SIZE elements or more."""
+        size = max([arg.size for arg in args if isinstance(arg, np.ndarray)])
+        return self.threaded(*args) if parts(size) > 1 else self.serial(*args)
+
+    def threaded(self, *args: Any) -> Any:
         """Run on as many threads as this process may use now."""
         if count() == 1:
             return self.serial(*args)

@@ -21,6 +21,7 @@ from minimx.nd.creation import (
     ones,
     zeros,
 )
+from minimx.nd.pairs import PAIRS, split_v2
 from minimx.nd.serialize import load, load_frombuffer, save
 
 __all__ = [
@@ -40,14 +41,16 @@ __all__ = [
     "ones",
     "random",
     "save",
+    "split_v2",
     "waitall",
     "zeros",
 ]
 __all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
+__all__ += PAIRS
 
 
 def __getattr__(name: str) -> Any:
-    found = functions.FUNCTIONS.get(name)
+    found = PAIRS.get(name) or functions.FUNCTIONS.get(name)
     if found is None:
         raise functions.missing(name)
     globals()[name] = found

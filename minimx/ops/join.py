@@ -359,3 +359,82 @@ class SpaceToDepth(Move):
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The way back."""
         return (bind(DepthToSpace.of(block_size=self.block_size), dout),)
+
+
+@register("diag")
+class Diag(Move):
+    """The k-th diagonal of a matrix, or the matrix of a diagonal.
+
+    data (3, 3); out (3,). data (3,), k=1; out (4, 4). With more axes the last of out
+    runs along the diagonals of axis1 and axis2: data (2, 3, 4), out (4, 2).
+    """
+
+    k: int = 0
+    axis1: int = 0
+    axis2: int = 1
+
+    def axes(self, ndim: int) -> tuple[int, int]:
+        """The two axes, which must differ."""
+        one = normalize_axis(self.name, self.axis1, ndim)
+        two = normalize_axis(self.name, self.axis2, ndim)
+        if one == two:
+            raise ShapeError(
+                f"diag: axis1={self.axis1} and axis2={self.axis2} are one axis; a "
+                "diagonal runs along two."
+            )
+        return one, two
+
+    def infer(self, *specs: Spec) -> Spec:
+        """Shorter by an axis, or one more."""
+        (data,) = specs
+        if data.ndim == 1:
+            side = data.size + abs(self.k)
+            return data.with_shape((side, side))
+        one, two = self.axes(data.ndim)
+        rows, columns = data.shape[one], data.shape[two]
+        length = min(rows + min(self.k, 0), columns - max(self.k, 0))
+        if length < 1:
+            raise ShapeError(
+                f"diag: a matrix of {rows} x {columns} has no diagonal {self.k}."
+            )
+        kept = tuple(n for a, n in enumerate(data.shape) if a not in (one, two))
+        return data.with_shape((*kept, length))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A copy of NumPy's view of the diagonal."""
+        if specs[0].ndim == 1:
+            return _kernel("place_diagonal", self.k, 0, 1)
+        return _kernel("pick_diagonal", self.k, *self.axes(specs[0].ndim))
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """To where the diagonal was."""
+        shape = at.ins[0].shape
+        if len(shape) == 1:
+            return (bind(Diag.of(k=self.k), dout),)
+        one, two = self.axes(len(shape))
+        back = BackwardDiag.of(k=self.k, axis1=one, axis2=two, shape=shape)
+        return (bind(back, dout),)
+
+
+@register("_backward_diag")
+class BackwardDiag(Move):
+    """Zeros of `shape` with dout on a diagonal. dout: as `diag` gives it."""
+
+    k: int
+    axis1: int
+    axis2: int
+    shape: Shape
+    inputs = ("dout",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The wanted shape."""
+        return specs[0].with_shape(self.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Zeros, then the diagonal."""
+        return _kernel("place_diagonal", self.k, self.axis1, self.axis2)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """The diagonal."""
+        diag = Diag.of(k=self.k, axis1=self.axis1, axis2=self.axis2)
+        return (bind(diag, dout),)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,3 +112,13 @@ def test_numba_keeps_its_own_cache_folder_for_others() -> None:
 
 def test_the_threading_layer_survives_two_threads() -> None:
     assert threads.pin() in ("omp", "tbb", "workqueue")
+
+
+def test_without_a_folder_of_its_own_a_program_still_runs(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    with knobs(MINIMX_CACHE=str(blocked / "cache")):
+        with pytest.warns(UserWarning, match="MINIMX_CACHE.*cannot be written to"):
+            folder = threads.cache_dir()
+        assert folder == threads.cache_dir()
+        assert folder.is_dir()

@@ -70,7 +70,7 @@ def _add_slices(dout: Any, places: Any, out: Any) -> None:
 def untake(shape: Shape, axis: int, mode: str) -> Launch:
     """(dout, indices, out): the gradient of `take` for x of this shape."""
     split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
-    run: Any = _add_slices if threads.parts(prod(shape)) > 1 else _add_slices.serial
+    run: Any = _add_slices
     if prod(shape) < pointwise.SMALL:
         run = _add_slices.small
 

@@ -172,9 +172,9 @@ def reduction(
     first, later = _codes(kind, dtype)
     finish = _finish(it, shape, axes, dtype)
     item, parts = dtype.itemsize, threads.parts(size)
-    run = (
-        stage if parts > 1 else stage.small if size < pointwise.SMALL else stage.serial
-    )
+    run = stage.threaded if parts > 1 else stage.serial
+    if size < pointwise.SMALL and parts == 1:
+        run = stage.small
 
     def launch(x: Any, out: Any) -> None:
         here, codes = x, first
@@ -242,7 +242,7 @@ def arg_extremum(
     """A callable (x, out): x is taken as (pre, n, post), n is searched."""
     pre, _, post = split
     size = prod(split)
-    run: Any = _places if threads.parts(size) > 1 else _places.serial
+    run: Any = _places
     if size < pointwise.SMALL:
         run = _places.small
 

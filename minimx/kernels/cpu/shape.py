@@ -89,6 +89,23 @@ def repeat(shape: Shape, axis: int, times: int) -> Launch:
     return lambda x, out: np.copyto(out.reshape(apart), x.reshape(once))
 
 
+def pick_diagonal(k: int, axis1: int, axis2: int) -> Launch:
+    """(x, out): a diagonal of two axes; it runs along the last axis of out."""
+    return lambda x, out: np.copyto(out, np.diagonal(x, k, axis1, axis2))
+
+
+def place_diagonal(k: int, axis1: int, axis2: int) -> Launch:
+    """(x, out): zeros with x on a diagonal of two axes of out."""
+
+    def launch(x: Any, out: Any) -> None:
+        out.fill(0)
+        matrices = np.moveaxis(out, (axis1, axis2), (-2, -1))
+        rows = np.arange(x.shape[-1]) + max(-k, 0)
+        matrices[..., rows, rows + k] = x
+
+    return launch
+
+
 # -- padding ---------------------------------------------------------------------------
 
 

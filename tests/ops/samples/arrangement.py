@@ -216,6 +216,20 @@ def _joins() -> list[Sample]:
             {"indices": (0, 1), "axis": 1},
             lambda x: (x[:, :1], x[:, 1:]),
         ),
+        Sample("diag", (CUBE[0],), {"k": 1}, lambda x: np.diag(x, 1), EVERY),
+        Sample("diag", (CUBE[0, 0],), {"k": -1}, lambda x: np.diag(x, -1)),
+        Sample(
+            "diag",
+            (CUBE,),
+            {"k": -1, "axis1": 2, "axis2": 0},
+            lambda x: np.diagonal(x, -1, 2, 0),
+        ),
+        Sample(
+            "_backward_diag",
+            (numbers(3, 1),),
+            {"k": 1, "axis1": 0, "axis2": 2, "shape": (2, 3, 2)},
+            lambda d: np.stack([d * [0, 1], d * [0, 0]]),
+        ),
         Sample("depth_to_space", (deep,), {"block_size": 2}, blocks),
         Sample(
             "space_to_depth",
