@@ -76,7 +76,7 @@ class Operation(Claim):
         self.reads = reads
         self.writes = writes
         self.adds = 1
-        self.wait = 0
+        self.wait = len(reads) + len(writes)
         self.name = name
         self.priority = priority
         self.prop = prop

@@ -81,7 +81,7 @@ class Claim:
         self.reads = reads
         self.writes = writes
         self.adds = adds
-        self.wait = 0
+        self.wait = len(reads) + len(writes)
 
 
 def distinct(
@@ -102,7 +102,6 @@ def append(claim: Claim) -> bool:
     """
     reads = claim.reads
     writes = claim.writes
-    claim.wait = len(reads) + len(writes)
     for var in reads:
         if var.writer is None:
             var.readers += 1

@@ -106,20 +106,19 @@ class WorkingLane:
 
 
 def start(worker: Worker, crew: list[Worker]) -> None:
-    """Start a worker, and enter it in `crew` before it can have done anything."""
+    """Start a worker, and enter it in `crew` before it can have done anything.
+
+    If this is interrupted, nobody knows whether the worker came to life. It stays in
+    the crew, so that what it does is counted, and the caller starts another one.
+    """
     crew.append(worker)
-    try:
-        worker.start()
-    except BaseException:
-        if worker.ident is None:  # it never came to life
-            crew.remove(worker)
-        raise
+    worker.start()
 
 
 def join(crew: list[Worker], patience: float) -> None:
     """Wait until all have gone home, `patience` seconds for each; -1 is for ever."""
     for worker in crew:
-        if worker.ident is not None:
+        if worker.is_alive():
             worker.join(None if patience < 0 else patience)
 
 
