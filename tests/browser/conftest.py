@@ -12,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -21,7 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    TimeoutError,
+    sync_playwright,
+)
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = Path(__file__).parent / "screenshots"
@@ -111,7 +118,7 @@ class Notebook:
             f"{self.lab.address}/lab/tree/{name}?reset&token={TOKEN}",
             wait_until="domcontentloaded",
         )
-        self.page.wait_for_function(IS_READY, timeout=90_000)
+        self.until(IS_READY, timeout=90)
 
     def start(self, index: int) -> None:
         """Start a cell and do not wait for it."""
@@ -138,9 +145,13 @@ class Notebook:
         found = self.page.locator(f'.mx-view[data-view="{view}"]').first
         return found.get_attribute(f"data-{key}") or ""
 
-    def until(self, condition: str, argument: Any = None, timeout: float = 20) -> None:
+    def until(self, condition: str, argument: Any = None, timeout: float = 30) -> None:
         """Wait until a JavaScript condition holds; looked at in every frame."""
-        self.page.wait_for_function(condition, arg=argument, timeout=1000 * timeout)
+        try:
+            self.page.wait_for_function(condition, arg=argument, timeout=1000 * timeout)
+        except TimeoutError as late:
+            seen = f"{self.shoot('failed')}; {self.complaints}"
+            raise AssertionError(f"{condition} did not happen: {seen}") from late
 
     def shoot(self, name: str) -> Path:
         """A screenshot, kept beside the tests (and out of version control)."""
@@ -174,9 +185,17 @@ class Notebook:
 
 
 @pytest.fixture(scope="session")
-def jupyterlab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterLab]:
+def jupyterlab() -> Iterator[JupyterLab]:
     """One server for all tests of the session."""
-    home = tmp_path_factory.mktemp("jupyter")
+    # Kernels talk over sockets in this folder, whose paths have 107 letters at most:
+    # pytest's own temporary folders are too deep.
+    with tempfile.TemporaryDirectory(
+        prefix="minimx-", ignore_cleanup_errors=True
+    ) as at:
+        yield from _serve(Path(at))
+
+
+def _serve(home: Path) -> Iterator[JupyterLab]:
     folder = home / "course"
     folder.mkdir()
     port = _free_port()

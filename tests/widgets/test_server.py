@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,3 +24,14 @@ def test_loading_it_exchanges_the_connection_class() -> None:
     app = SimpleNamespace(web_app=SimpleNamespace(settings={}))
     server._load_jupyter_server_extension(app)
     assert app.web_app.settings[server.SETTING] is server.NoDelayConnection
+
+
+def test_the_server_does_not_load_the_framework() -> None:
+    code = (
+        "import sys, minimx_widgets.server; "
+        "print([n for n in ('minimx', 'numpy', 'ipywidgets') if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

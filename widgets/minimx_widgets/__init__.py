@@ -4,19 +4,40 @@
     Lab("lenet", "glyphs")
 
 Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`.
+
+Names are looked up when they are first used, because Jupyter's server imports this
+package for `minimx_widgets.server` and needs none of them.
 """
 
-from minimx_widgets.engine_timeline import EngineTimeline
-from minimx_widgets.knob_panel import KnobPanel
-from minimx_widgets.lab import Lab, Result
-from minimx_widgets.memory_timeline import MemoryTimeline
-from minimx_widgets.training_monitor import TrainingMonitor
+from __future__ import annotations
 
-__all__ = [
-    "EngineTimeline",
-    "KnobPanel",
-    "Lab",
-    "MemoryTimeline",
-    "Result",
-    "TrainingMonitor",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from minimx_widgets.engine_timeline import EngineTimeline as EngineTimeline
+    from minimx_widgets.knob_panel import KnobPanel as KnobPanel
+    from minimx_widgets.lab import Lab as Lab
+    from minimx_widgets.lab import Result as Result
+    from minimx_widgets.memory_timeline import MemoryTimeline as MemoryTimeline
+    from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
+
+_ROOMS = {
+    "EngineTimeline": "engine_timeline",
+    "KnobPanel": "knob_panel",
+    "Lab": "lab",
+    "MemoryTimeline": "memory_timeline",
+    "Result": "lab",
+    "TrainingMonitor": "training_monitor",
+}
+__all__ = list(_ROOMS)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'minimx_widgets' has no attribute {name!r}")
+    return getattr(import_module(f"minimx_widgets.{_ROOMS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -38,6 +38,8 @@ class View(anywidget.AnyWidget):
     """The base of the views of a run."""
 
     _css = STYLE
+    #: At most so many frames a second.
+    rate = 12.0
 
     #: Views of one run share the selection on the page under this name.
     run_id = traitlets.Unicode().tag(sync=True)
@@ -49,7 +51,7 @@ class View(anywidget.AnyWidget):
     def __init__(self, record: Record | Run | None = None, **settings: Any) -> None:
         self.run = Run.of(record)
         super().__init__(run_id=self.run.id, **settings)
-        self._flow = Flow()
+        self._flow = Flow(self.rate)
         self._pending: list[News] = []
         self._known_strings = 0
         self._known_status: dict[str, Any] = {}
@@ -96,13 +98,14 @@ class View(anywidget.AnyWidget):
         """More for the head of a frame; empty for nothing new."""
         return {}
 
-    def offer(self, news: News) -> None:
+    def offer(self, news: News, *, urgent: bool = False) -> None:
         """News arrived. They wait here until the browser can take them."""
         if news.full:
             self._pending, self._known_strings, self._known_status = [], 0, {}
         if len(news.batch) or news.full:
             self._pending.append(news)
-        if self._flow.ready(time.monotonic()) and (self._pending or self._restless()):
+        ready = self._flow.ready(time.monotonic(), urgent=urgent or news.full)
+        if ready and (self._pending or self._restless()):
             self._ship()
 
     def freeze(self) -> None:
@@ -177,7 +180,7 @@ class View(anywidget.AnyWidget):
         if kind == "ack":
             self._flow.acknowledge(int(message["seq"]))
         elif kind == "hello":
-            self._flow = Flow()
+            self._flow = Flow(self.rate)
             self.run.feed.hello(self)
         elif kind == "select":
             self.run.select(int(message["op"]), sender=self)

@@ -22,17 +22,17 @@ class Flow:
     True
     """
 
-    rate: float = 15.0
+    rate: float = 12.0
     window: int = 2
     patience: float = 1.0
     sent: int = 0
     painted: int = 0
     last: float = float("-inf")
 
-    def ready(self, now: float) -> bool:
-        """Whether a frame may go out now."""
+    def ready(self, now: float, *, urgent: bool = False) -> bool:
+        """Whether a frame may go out now; an urgent one need not keep its distance."""
         waited = now - self.last
-        if waited < 1 / self.rate:
+        if waited < 1 / self.rate and not urgent:
             return False
         return self.sent - self.painted < self.window or waited >= self.patience
 

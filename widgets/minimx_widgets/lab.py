@@ -16,6 +16,7 @@ import ipywidgets
 from minimx import events
 from minimx.context import num_gpus
 from minimx.errors import ArgumentError
+from minimx.knobs import knobs
 from minimx.record import Record
 from minimx_widgets.base import Bundle, mimebundle
 from minimx_widgets.engine_timeline import EngineTimeline
@@ -37,7 +38,7 @@ from minimx_widgets.training import DATA, OPTIMIZERS, Fit, Settings, device_of
 from minimx_widgets.training_monitor import LOSS, TEST, TRAIN, TrainingMonitor
 
 GIVEN = "(given)"
-STATUS_INTERVAL = 1 / 15
+STATUS_INTERVAL = 1 / 6
 # Settings that a running training takes up at its next step.
 LIVE = ("learning_rate", "batch_size", "epochs")
 
@@ -104,6 +105,7 @@ class Lab:
         self.monitor = TrainingMonitor(self._run, height=128)
         self.engine = EngineTimeline(self._run, height=112)
         self.memory = MemoryTimeline(self._run, height=176)
+        self._unwatch = knobs.watch("*", self._knob_turned)
         self.box = self._compose()
         self._changed(self.session)
 
@@ -203,6 +205,7 @@ class Lab:
         """Stop training, end all threads, take the widgets away."""
         self.session.stop()
         self.record.stop()
+        self._unwatch()
         for part in (self.controls, self.knobs):
             part.close()
         self._run.close()
@@ -248,7 +251,7 @@ class Lab:
     def _fields(self) -> list[Field]:
         def choices(kind: str, names: Any) -> tuple[tuple[str, str], ...]:
             given = self._given[kind]
-            own = () if isinstance(given, str) else ((GIVEN, type(given).__name__),)
+            own = () if isinstance(given, str) else ((GIVEN, f"your {kind}"),)
             return (*own, *((name, name) for name in names))
 
         devices = [("cpu(0)", "cpu(0)")]
@@ -266,6 +269,10 @@ class Lab:
             Field("seed", "Seed", "Where random numbers begin", (), True),
         ]
 
+    def _knob_turned(self, _name: str, _new: Any, _old: Any) -> None:
+        """Show the change at once rather than at the next tick."""
+        self._run.feed.poke()
+
     # What the session asks for; in its thread
 
     def _program(self) -> Program:
@@ -274,12 +281,15 @@ class Lab:
         take_over(self)
         self._run.replace(record)
         record.start()
+        # After the record's own watcher, so that it has noted a change before we look.
+        self._unwatch()
+        self._unwatch = knobs.watch("*", self._knob_turned)
         self.fit = None
         self.fit = Fit(self.settings, record.metric)
         yield from self.fit.program()
 
     def _changed(self, session: Session) -> None:
-        """Show progress, at most 15 times a second, and every change of state."""
+        """Show progress now and then, and every change of state."""
         status = self._status(session)
         new_state = status["state"] != self._run.status.get("state")
         self._run.status = {
@@ -321,6 +331,7 @@ class Lab:
         views.add_class("mx-lab-views")
         box = ipywidgets.Box([self.controls, self.knobs, views])
         self.controls.add_class("mx-lab-top")
+        self.knobs.add_class("mx-lab-knobs")
         box.add_class("mx-lab")
         return box
 

@@ -133,8 +133,9 @@ class Feed:
                 self._thread.start()
 
     def poke(self) -> None:
-        """Something is going to happen: look often for a while."""
-        self.post(self._stay_awake)
+        """Something has just happened: look at once, and often for a while."""
+        if self.running:
+            self.post(self._look_now)
 
     def stop(self) -> None:
         """End the thread and wait for it, unless it is the caller."""
@@ -169,10 +170,14 @@ class Feed:
                 return
             job()
 
+    def _look_now(self) -> None:
+        self._stay_awake()
+        self._tick(urgent=True)
+
     def _stay_awake(self) -> None:
         self._busy_until = time.monotonic() + 2.0
 
-    def _tick(self) -> None:
+    def _tick(self, *, urgent: bool = False) -> None:
         """Read what is new and offer it to every shown view."""
         if not self._shown:
             return
@@ -180,7 +185,7 @@ class Feed:
         if len(news.batch):
             self._stay_awake()
         for view in self._shown:
-            view.offer(news)
+            view.offer(news, urgent=urgent)
 
     def _news(self) -> News:
         record = self._run.record

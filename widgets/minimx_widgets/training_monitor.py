@@ -26,6 +26,7 @@ class TrainingMonitor(View):
     """Loss, accuracy and throughput of a run; `axis` is "steps" or "time"."""
 
     _esm = esm.module("training_monitor")
+    rate = 5.0
 
     axis = traitlets.Enum(("steps", "time"), "steps").tag(sync=True)
     height = traitlets.Int(150).tag(sync=True)

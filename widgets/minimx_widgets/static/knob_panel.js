@@ -101,10 +101,13 @@ class KnobPanel {
         onpointerenter: () => this.explain(knob.name),
         onfocusin: () => { this.focused = knob.name; this.explain(knob.name); },
       },
-      el("div", { class: "mx-knob-name" }, el("i", { class: "mx-dot", title: "differs from its default" }), name),
-      made.node,
-      el("div", { class: "mx-knob-meta" }, el("span", { class: "mx-badge", data: { scope: knob.live ? knob.scope : "planned" }, text: badge, title: when }), el("span", { class: "mx-default", text: `default ${knob.default_text}` })),
-      el("div", { class: "mx-knob-tools" }, reset, pin),
+      el("div", { class: "mx-knob-line" },
+        el("div", { class: "mx-knob-name" }, el("i", { class: "mx-dot", title: "differs from its default" }), name),
+        el("div", { class: "mx-knob-tools" }, reset, pin)),
+      el("div", { class: "mx-knob-line" },
+        el("span", { class: "mx-badge", data: { scope: knob.live ? knob.scope : "planned" }, text: badge, title: when }),
+        el("span", { class: "mx-default", text: `default ${knob.default_text}`, title: `default ${knob.default_text}` }),
+        made.node),
       error,
     );
     return { knob, node, made, error, reset, pin, words: [knob.name, ...knob.aliases, knob.meaning, knob.group].join(" ").toLowerCase() };

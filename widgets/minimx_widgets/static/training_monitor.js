@@ -68,7 +68,7 @@ class TrainingView {
       parent: this.frame.picture, height: model.get("height"), signal,
       draw: (ctx, width, height) => this.draw(ctx, width, height),
     });
-    this.split = el("div", { class: "mx-split", role: "img" });
+    this.split = el("div", { class: "mx-split", role: "img" }, ...PHASES.map(() => el("span")));
     this.frame.picture.append(this.split);
     this.surface.node.addEventListener("pointermove", (event) => this.hover(event), { signal });
     this.surface.node.addEventListener("pointerleave", () => this.leave(), { signal });
@@ -222,6 +222,24 @@ class TrainingView {
     ctx.fillText("Nothing was trained yet. Press Train.", width / 2, height / 2);
   }
 
+  /** One bar: how the workers' busy time of the last second was spent. */
+  tellSplit() {
+    const { phases } = this.data;
+    const total = phases.reduce((a, b) => a + b, 0);
+    this.split.hidden = total === 0;
+    const words = PHASES.map((name, i) => `${name} ${percent(total ? phases[i] / total : 0)}`);
+    if (this.split.getAttribute("aria-label") === words.join(", ")) return;
+    this.split.setAttribute("aria-label", words.join(", "));
+    [...this.split.children].forEach((node, i) => {
+      const part = total ? phases[i] / total : 0;
+      node.hidden = part === 0;
+      node.title = `${words[i]} of the busy time`;
+      node.textContent = part > 0.09 ? words[i] : "";
+      node.style.setProperty("--swatch", `var(--mx-phase-${i})`);
+      node.style.flexGrow = part.toFixed(3);
+    });
+  }
+
   /** Numbers in the head, the split of the last second, and data attributes for tests. */
   tell() {
     const { data, theme } = this;
@@ -233,16 +251,7 @@ class TrainingView {
       ["test accuracy", share(data.last("test accuracy")) || "–"],
     ]);
     this.frame.setNote(status.state === "failed" ? status.message : "", "error");
-    const total = data.phases.reduce((a, b) => a + b, 0);
-    this.split.replaceChildren(...PHASES.map((name, i) => [name, i]).filter(([, i]) => data.phases[i] > 0).map(([name, i]) => {
-      const part = data.phases[i] / total;
-      const node = el("span", { title: `${name}: ${percent(part)} of the busy time`, text: part > 0.09 ? `${name} ${percent(part)}` : "" });
-      node.style.setProperty("--swatch", theme.phase[i]);
-      node.style.flexGrow = String(part);
-      return node;
-    }));
-    this.split.setAttribute("aria-label", PHASES.map((name, i) => `${name} ${percent(total ? data.phases[i] / total : 0)}`).join(", "));
-    this.split.hidden = total === 0;
+    this.tellSplit();
     this.frame.setLegend([
       ["training", theme.phase[2]], ["test set", theme.phase[5]], ["knob turned", theme.mark, "dash"],
     ]);

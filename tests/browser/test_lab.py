@@ -1,0 +1,310 @@
+"""The whole product, as a learner meets it: JupyterLab, a network that trains, knobs.
+
+Each test opens one notebook in a real browser. What the page shows is read from the
+views' data attributes; what the kernel holds is read by running a cell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import JupyterLab, Notebook
+
+pytestmark = pytest.mark.browser
+
+# Ten patterns under noise: learned in seconds, and no file is needed.
+MAKE_LAB = """
+import numpy as np
+from minimx_widgets import Lab
+
+random = np.random.default_rng(0)
+patterns = random.random((10, 28, 28))
+
+def images(count):
+    labels = random.integers(0, 10, count)
+    noise = random.random((count, 28, 28))
+    return (255 * (0.4 * patterns[labels] + 0.6 * noise)).astype("uint8"), labels
+
+lab = Lab("lenet", (*images(4000), *images(500)), epochs=200)
+lab
+"""
+# Numbers and words that the page shows, as JavaScript.
+DATA = "document.querySelector('[data-view={}]')?.dataset.{}".format
+STEP = f"Number({DATA('training', 'step')})"
+OPERATIONS = f"Number({DATA('engine', 'operations')})"
+RESERVED = f"Number({DATA('memory', 'reserved')})"
+SELECTED = f"Number({DATA('memory', 'selected')})"
+LANES = DATA("engine", "activeLanes")
+# Turn the pool type; resolves with the milliseconds until the memory timeline and the
+# engine timeline have both painted a picture that shows the change.
+TURN_AND_TIME = """async () => {
+  const select = document.querySelector('[data-knob=MXNET_CPU_MEM_POOL_TYPE] select');
+  const view = (name) => document.querySelector(`[data-view=${name}]`);
+  const views = [view('memory'), view('engine')];
+  const before = views.map((view) => Number(view.dataset.marks));
+  const wanted = select.value === 'Round' ? 'Naive' : 'Round';
+  const began = performance.now();
+  select.value = wanted;
+  select.dispatchEvent(new Event('change', { bubbles: true }));
+  while (views.some((view, i) => Number(view.dataset.marks) === before[i])) {
+    if (performance.now() - began > 10000) throw new Error('no redraw within 10 s');
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+  return performance.now() - began;
+}"""
+
+
+def open_lab(notebook: Notebook, *cells: str) -> None:
+    """A notebook whose first cell shows a lab; the other cells are not run."""
+    name = f"lab-{time.monotonic_ns()}.ipynb"
+    notebook.open(notebook.lab.notebook(name, MAKE_LAB, *cells))
+    assert notebook.run(0) == "Lab(lenet on (given), cpu(0), ready)"
+    notebook.until("() => document.querySelectorAll('.mx-view').length === 5")
+    hide_sidebar(notebook)
+
+
+def hide_sidebar(notebook: Notebook) -> None:
+    notebook.page.evaluate("() => { jupyterapp.shell.collapseLeft(); }")
+    notebook.page.evaluate("() => document.querySelector('.mx-lab').scrollIntoView()")
+
+
+def train(notebook: Notebook, steps: int = 5) -> None:
+    """Press Train and wait for some steps."""
+    notebook.page.click("[data-command=train]")
+    notebook.until(f"n => {STEP} >= n", steps, timeout=150)
+
+
+def turn(notebook: Notebook, knob: str, value: str) -> None:
+    notebook.page.select_option(f"[data-knob={knob}] select", value)
+
+
+def test_knobs_turned_while_a_network_trains_show_in_every_view(
+    notebook: Notebook,
+) -> None:
+    kernel_side = (
+        "ops, mem = lab.record.ops(), lab.record.mem()\n"
+        "lanes = sorted(set(lab.record.texts(ops['worker'])))\n"
+        "turned = lab.record.texts(lab.record.knobs()['name'])\n"
+        "print(lanes, turned, lab.session.state)"
+    )
+    open_lab(notebook, kernel_side)
+    train(notebook)
+    notebook.until(f"() => {LANES} === 'cpu(0)/0'")
+    notebook.shoot("1-training-light")
+
+    turn(notebook, "MXNET_ENGINE_TYPE", "NaiveEngine")
+    notebook.until(f"() => {LANES} === 'python'")
+    reserved = int(notebook.data("memory", "reserved"))
+    turn(notebook, "MXNET_CPU_MEM_POOL_TYPE", "Round")
+    notebook.until(f"before => {RESERVED} !== before", reserved)
+    turn(notebook, "MXNET_ENGINE_TYPE", "ThreadedEngine")
+    notebook.until(f"() => {LANES}.startsWith('pool')")
+    steps = int(notebook.data("training", "step"))
+    notebook.until(f"n => {STEP} > n", steps + 3)
+    notebook.dark()
+    notebook.shoot("2-knobs-turned-dark")
+
+    said = notebook.run(1)
+    assert "'cpu(0)/0'" in said
+    assert "'python'" in said
+    assert "'pool/0'" in said
+    assert "'MXNET_CPU_MEM_POOL_TYPE'" in said
+    assert said.strip().endswith("training")
+    notebook.page.click("[data-command=stop]")
+    notebook.until("() => document.querySelector('[data-state=stopped]')")
+    assert notebook.complaints == []
+    assert "Traceback" not in notebook.lab.log.read_text()
+
+
+def test_a_change_is_seen_within_the_blink_of_an_eye(notebook: Notebook) -> None:
+    open_lab(notebook)
+    train(notebook)
+    took = []
+    for _ in range(20):
+        took.append(notebook.page.evaluate(TURN_AND_TIME))
+    median = statistics.median(took)
+    # The target is 200 ms on a machine of one's own. On one that has several times more
+    # to do than it has cores, everything takes that many times longer.
+    crowd = max(1.0, os.getloadavg()[0] / (2 * (os.cpu_count() or 1)))
+    print(f"\nknob → redraw: median {median:.0f} ms, worst {max(took):.0f} ms")
+    assert median <= 200 * crowd, took
+    notebook.page.click("[data-command=stop]")
+    assert notebook.complaints == []
+
+
+def test_a_refused_value_is_explained_in_place_and_changes_nothing(
+    notebook: Notebook,
+) -> None:
+    cell = "from minimx.knobs import knobs; print(knobs.diff())"
+    open_lab(notebook, cell)
+    box = notebook.page.locator(
+        "[data-knob=MXNET_CPU_WORKER_NTHREADS] input[type=text]"
+    )
+    box.fill("many")
+    box.press("Enter")
+    error = notebook.page.locator("[data-knob=MXNET_CPU_WORKER_NTHREADS] [role=alert]")
+    error.wait_for(state="visible")
+    assert "MXNET_CPU_WORKER_NTHREADS='many'" in error.inner_text()
+    assert notebook.run(1).strip() == "{}"
+    rate = notebook.page.locator("[data-field=learning_rate]")
+    rate.locator("input").fill("fast")
+    rate.locator("input").press("Enter")
+    rate.locator("[role=alert]").wait_for(state="visible")
+    assert "learning_rate='fast'" in rate.locator("[role=alert]").inner_text()
+    notebook.shoot("3-refused")
+    box.fill("2")
+    box.press("Enter")
+    notebook.until(
+        "() => document.querySelector('[data-knob=MXNET_CPU_WORKER_NTHREADS]')"
+        ".dataset.value === '2'"
+    )
+    assert error.is_hidden()
+    assert notebook.complaints == []
+
+
+def test_controls_answer_while_a_cell_is_busy(notebook: Notebook) -> None:
+    """What ipykernel 7.4 breaks: messages of widgets made and updated by that cell."""
+    busy = (
+        "import time\n"
+        "from minimx.knobs import knobs\n"
+        "end, seen = time.monotonic() + 20, None\n"
+        "while time.monotonic() < end and seen is None:\n"
+        "    lab.knobs.height += 0\n"
+        "    time.sleep(0.01)\n"
+        "    if knobs.MXNET_CPU_WORKER_NTHREADS == 3:\n"
+        "        seen = time.monotonic() - end + 20\n"
+        "print('seen' if seen is not None else 'never')"
+    )
+    waiting = "print(lab.wait(60), lab.session.state)"
+    open_lab(notebook, busy, waiting)
+    notebook.start(1)
+    box = notebook.page.locator(
+        "[data-knob=MXNET_CPU_WORKER_NTHREADS] input[type=text]"
+    )
+    box.fill("3")
+    box.press("Enter")
+    assert notebook.finish(1).strip() == "seen"
+
+    train(notebook)
+    notebook.start(2)  # the main thread now blocks in lab.wait()
+    notebook.page.click("[data-command=pause]")
+    notebook.until("() => document.querySelector('[data-view=lab][data-state=paused]')")
+    assert notebook.finish(2).strip() == "True paused"
+    before = int(notebook.data("training", "step"))
+    notebook.page.click("[data-command=step]")
+    notebook.until(f"n => {STEP} === n + 1", before)
+    notebook.page.click("[data-command=train]")
+    notebook.start(2)
+    notebook.until(f"n => {STEP} > n + 3", before)
+    notebook.page.click("[data-command=stop]")
+    assert notebook.finish(2).strip() == "True stopped"
+    assert notebook.complaints == []
+
+
+def test_one_operation_is_marked_everywhere_and_keys_work(notebook: Notebook) -> None:
+    open_lab(
+        notebook, "lab.run_selected = lab.engine.run.selected; print(lab.run_selected)"
+    )
+    train(notebook)
+    page = notebook.page
+    page.click("[data-command=pause]")
+    notebook.until("() => document.querySelector('[data-view=lab][data-state=paused]')")
+    engine = page.locator("[data-view=engine]")
+    engine.locator(".mx-surface").click(position={"x": 500, "y": 60})
+    page.keyboard.press("ArrowLeft")
+    for _ in range(6):
+        page.keyboard.press("w")
+    notebook.until(f"() => {SELECTED} > 0")
+    selected = notebook.data("engine", "selected")
+    assert notebook.data("memory", "selected") == selected
+    assert notebook.run(1).strip() == selected
+    box = engine.locator(".mx-surface").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 500, box["y"] + 60)
+    notebook.shoot("4-selected")
+
+    engine.focus()
+    page.keyboard.press("e")
+    assert notebook.data("engine", "axis") == "events"
+    page.keyboard.press("t")
+    page.locator("[data-view=engine] .mx-table table").first.wait_for()
+    assert "Operators by time" in page.inner_text("[data-view=engine] .mx-table")
+    memory = page.locator("[data-view=memory]")
+    memory.focus()
+    page.keyboard.press("?")
+    memory.locator(".mx-help").wait_for(state="visible")
+    notebook.shoot("5-help-and-table")
+    page.keyboard.press("Escape")
+    cells = page.evaluate("() => jupyterapp.shell.currentWidget.content.widgets.length")
+    for key in "ddaabx":  # JupyterLab's own keys must not reach the notebook
+        page.keyboard.press(key)
+    assert cells == page.evaluate(
+        "() => jupyterapp.shell.currentWidget.content.widgets.length"
+    )
+    page.locator("[data-view=knobs]").focus()
+    page.keyboard.press("a")
+    page.locator(".mx-search").fill("pool gpu")
+    notebook.shoot("6-all-knobs")
+    assert notebook.complaints == []
+
+
+def test_a_reloaded_page_finds_its_lab_again(notebook: Notebook) -> None:
+    open_lab(notebook)
+    train(notebook)
+    notebook.page.evaluate("() => jupyterapp.commands.execute('docmanager:save') && 0")
+    operations = int(notebook.data("engine", "operations"))
+    notebook.page.reload(wait_until="domcontentloaded")
+    notebook.until(f"n => {OPERATIONS} > n", operations, timeout=60)
+    assert notebook.data("training", "state") == "training"
+    notebook.page.click("[data-command=stop]")
+    assert notebook.complaints == []
+
+
+def test_shutting_the_kernel_down_ends_a_training(notebook: Notebook) -> None:
+    open_lab(notebook, "import os; print(os.getpid())")
+    train(notebook)
+    process = Path("/proc") / notebook.run(1).strip()
+    assert process.exists()
+    shutdown = "() => jupyterapp.serviceManager.sessions.shutdownAll()"
+    notebook.page.evaluate(shutdown)
+    end = time.monotonic() + 20
+    while process.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not process.exists()
+
+
+def test_the_launcher_has_a_tile_that_opens_the_course(
+    notebook: Notebook, jupyterlab: JupyterLab
+) -> None:
+    jupyterlab.notebook("00-knob-board.ipynb", "1 + 1")
+    notebook.open("00-knob-board.ipynb")
+    page = notebook.page
+    page.evaluate("() => jupyterapp.commands.execute('application:close') && 0")
+    page.evaluate("() => jupyterapp.commands.execute('launcher:create') && 0")
+    tile = page.locator(".jp-LauncherCard", has_text="Open the course")
+    tile.wait_for()
+    notebook.shoot("7-launcher")
+    tile.click()
+    notebook.until(
+        "() => jupyterapp.shell.currentWidget?.context?.path === '00-knob-board.ipynb'"
+    )
+    assert notebook.complaints == []
+
+
+def test_our_settings_and_server_extension_are_in_force(jupyterlab: JupyterLab) -> None:
+    log = jupyterlab.log.read_text()
+    assert "minimx_widgets.server | extension was successfully loaded" in log
+    root = Path(__file__).parents[2] / "widgets/share/jupyter"
+    settings = json.loads(
+        (root / "lab/settings/overrides.d/minimx.json").read_text(encoding="utf-8")
+    )
+    subshells = settings["@jupyterlab/apputils-extension:kernels-settings"]
+    assert subshells == {"commsOverSubshells": "perCommTarget"}
