@@ -57,6 +57,12 @@ class Geometry(NamedTuple):
         return self.filters * (self.channels // self.groups) * window
 
     @property
+    def products(self) -> int:
+        """How many multiplications one direction is."""
+        stops = self.images * self.out_h * self.out_w
+        return stops * self.weights
+
+    @property
     def is_pointwise(self) -> bool:
         """A 1×1 window that visits every pixel: the image already is the matrix."""
         window = self.kernel_h, self.kernel_w, self.stride_h, self.stride_w

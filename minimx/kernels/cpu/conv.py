@@ -428,14 +428,14 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
 
     def direct(data: Any, weight: Any, bias: Any, out: Any) -> None:
         bias = np.zeros(at.filters, data.dtype) if bias is None else bias
-        forward_direct(data, weight, bias, out, at)
+        _on(forward_direct, at)(data, weight, bias, out, at)
 
     def lowered(data: Any, weight: Any, bias: Any, out: Any, *workspace: Any) -> None:
         bias = np.zeros(at.filters, data.dtype) if bias is None else bias
         scratch = _scratch(workspace, data.dtype)
         with one_thread:
             matrix, buffers = _packed(weight, scratch, at, low)
-            forward_lowered(data, matrix, bias, out, buffers, at, low)
+            _on(forward_lowered, at)(data, matrix, bias, out, buffers, at, low)
 
     return direct if low is None else lowered
 
@@ -445,13 +445,13 @@ def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     low = algorithm.lowering
 
     def direct(dout: Any, weight: Any, ddata: Any) -> None:
-        data_direct(dout, weight, ddata, at)
+        _on(data_direct, at)(dout, weight, ddata, at)
 
     def lowered(dout: Any, weight: Any, ddata: Any, *workspace: Any) -> None:
         scratch = _scratch(workspace, dout.dtype)
         with one_thread:
             matrix, buffers = _packed(weight, scratch, at, low)
-            data_lowered(dout, matrix, ddata, buffers, at, low)
+            _on(data_lowered, at)(dout, matrix, ddata, buffers, at, low)
 
     return direct if low is None else lowered
 
@@ -461,7 +461,7 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     low = algorithm.lowering
 
     def direct(dout: Any, data: Any, dweight: Any, dbias: Any) -> None:
-        weight_direct(dout, data, dweight, at)
+        _on(weight_direct, at)(dout, data, dweight, at)
         if dbias is not None:
             np.sum(dout, axis=(0, 2, 3), out=dbias)
 
@@ -472,10 +472,15 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         sums = scratch[:kept].reshape(low.pieces, -1)
         dbias = np.empty(0, dout.dtype) if dbias is None else dbias
         with one_thread:
-            weight_lowered(dout, data, sums, scratch[kept:], at, low)
+            _on(weight_lowered, at)(dout, data, sums, scratch[kept:], at, low)
             collect(sums, dweight, dbias, at, low)
 
     return direct if low is None else lowered
+
+
+def _on(kernel: Any, at: Geometry) -> Any:
+    """A kernel's edition for this much work, counted in multiplications."""
+    return kernel.threaded if threads.parts(at.products) > 1 else kernel.serial
 
 
 def _scratch(workspace: tuple[Any, ...], dtype: Any) -> Any:

@@ -77,7 +77,7 @@ def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> Non
     out = out.reshape(stack, m, n)
     work = m * n * a.shape[-2 if ta else -1] * stack
     with one_thread:
-        run = _tiles if threads.parts(work) > 1 else _tiles.serial
+        run = _tiles.threaded if threads.parts(work) > 1 else _tiles.serial
         run(a, b, out, ta, tb, *tiling(m, n, stack))
 
 

@@ -159,8 +159,7 @@ def step(
     if out.dtype == np.float16:
         _in_single(rule, arrays, scalars)
         return
-    run = rule if threads.parts(out.size) > 1 else rule.serial
-    run(*arrays, *scalars)
+    rule(*arrays, *scalars)
 
 
 def _in_single(rule: Any, arrays: list[Any], scalars: list[Any]) -> None:
