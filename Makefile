@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 UV := $(shell command -v uv 2>/dev/null)
 
-# make lab FLAGS="--no-browser --port 9000" hands its flags to JupyterLab.
+# make lab FLAGS="--no-browser --port=9000" hands its flags to JupyterLab.
 FLAGS ?=
 # Where MXNet and PyTorch live, for comparisons.
 PEERS ?= .peers

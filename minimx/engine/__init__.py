@@ -147,7 +147,7 @@ _virtual_time = 0  # where the next virtual clock goes on
 _users_interval: float | None = None  # what we changed the switch interval from
 
 
-def restart() -> None:
+def _restart() -> None:
     """Finish everything and start the engine that the knobs ask for.
 
     Other threads may go on pushing: they wait a moment. Raises `EngineError` inside an
@@ -212,12 +212,12 @@ def _successor(engine: Engine) -> Engine:
 
 
 def _knob_turned(name: str, new: object, old: object) -> None:
-    restart()
+    _restart()
 
 
 def _kernel_threads_changed(name: str, new: object, old: object) -> None:
     if on_worker_start:  # somebody wants to tell the workers
-        restart()
+        _restart()
 
 
 _install(_make())

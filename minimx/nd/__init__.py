@@ -42,6 +42,8 @@ __all__ = [
     "random",
     "save",
     "split_v2",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
     "waitall",
     "zeros",
 ]
