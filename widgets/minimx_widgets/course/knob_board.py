@@ -21,13 +21,14 @@ from minimx.device import cpu
 from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
+from minimx_widgets import palette, svg
 from minimx_widgets.course.text import Shown
 
 # The moments in the life of a program at which MXNet reads a variable, in their order.
 MOMENTS = (
-    "the library is loaded",
-    "the engine or pool is made",
-    "the code first runs",
+    "when it is loaded",
+    "when engine or pool start",
+    "when the code first runs",
     "at every call",
 )
 LOAD, START, FIRST_USE, CALL = range(len(MOMENTS))
@@ -133,72 +134,55 @@ def _turn(probe: Probe) -> Moved:
 
 # The picture
 
-ROW, LEFT, WIDE, TOP = 26, 300, 500, 54
+ROW, LEFT, WIDE, TOP = 27, 300, 570, 66
 
 
-def moments(probes: Sequence[Probe] | None = None) -> Shown:
+def moments(probes: Sequence[Probe] | None = None, *, dark: bool = False) -> Shown:
     """A line for each variable, with a dot at the moment at which MXNet reads it.
 
     What lies left of the dashed line is over when a notebook's second cell runs.
     """
     chosen = PROBES if probes is None else probes
-    height = TOP + ROW * len(chosen) + 12
+    ink, late = (palette.surface(name, dark=dark) for name in ("ink", "alert"))
+    width, height = LEFT + WIDE + 24, TOP + ROW * len(chosen) + 12
     edge = _x(CALL) - WIDE / len(MOMENTS) / 2
-    parts = [_label(_x(i), 20, word) for i, word in enumerate(MOMENTS)]
+    parts = [svg.text(14, 24, "MXNet reads the variable", ink, size=13, bold=True)]
     parts += [
-        f'<line x1="{edge}" x2="{edge}" y1="30" y2="{height - 6}" stroke="{_LATE}" '
-        'stroke-width="1.5" stroke-dasharray="5 4"/>',
-        _label(edge, 42, "you turn it here", fill=_LATE),
+        svg.text(_x(i), 24, word, ink, anchor="middle")
+        for i, word in enumerate(MOMENTS)
     ]
+    parts.append(svg.line([(edge, 50), (edge, height - 8)], late, dash="5 4"))
+    parts.append(svg.text(edge, 44, "you turn it here", late, anchor="middle"))
     for i, probe in enumerate(chosen):
-        parts += _line(probe, TOP + ROW * (i + 0.5), edge)
-    picture = (
-        f'<svg viewBox="0 0 {LEFT + WIDE + 20} {height}" role="img" '
-        'style="max-width:54em;display:block" font-family="system-ui, sans-serif" '
-        f'aria-label="{_words(chosen)}">{"".join(parts)}</svg>'
-    )
-    return Shown(_words(chosen), picture)
-
-
-_LATE = "var(--jp-warn-color1, #d9730d)"
-_GOOD = "var(--jp-success-color1, #2c9a72)"
-_INK = "var(--jp-ui-font-color1, #1c2330)"
+        parts += _line(probe, TOP + ROW * (i + 0.5), edge, dark=dark)
+    words = _words(chosen)
+    picture = svg.picture(width, height, parts, title=words, dark=dark)
+    return Shown(words, picture, "image/svg+xml")
 
 
 def _x(moment: int) -> float:
     return LEFT + WIDE * (moment + 0.5) / len(MOMENTS)
 
 
-def _label(
-    x: float, y: float, words: str, anchor: str = "middle", fill: str = _INK
-) -> str:
-    where = f'x="{x}" y="{y}" text-anchor="{anchor}"'
-    return f'<text {where} font-size="12" fill="{fill}">{words}</text>'
-
-
-def _line(probe: Probe, y: float, edge: float) -> list[str]:
+def _line(probe: Probe, y: float, edge: float, *, dark: bool) -> list[str]:
     """A variable's name, its line, and where on it MXNet looks."""
+    ink, late, rule = (
+        palette.surface(name, dark=dark) for name in ("ink", "alert", "line")
+    )
+    good = palette.category("activation", dark=dark)
     end = LEFT + WIDE
     parts = [
-        _label(LEFT - 10, y + 4, probe.name, "end"),
-        f'<line x1="{LEFT}" x2="{end}" y1="{y}" y2="{y}" stroke="{_INK}" '
-        'opacity="0.2"/>',
+        svg.text(LEFT - 12, y + 4, probe.name, ink, anchor="end"),
+        svg.line([(LEFT, y), (end, y)], rule, width=1.5),
     ]
     if probe.read == NEVER:
-        return [*parts, _label(LEFT + 8, y - 3, "never: another spelling is read",
-                               "start", _LATE)]  # fmt: skip
+        words = "never: it reads another spelling"
+        return [*parts, svg.text(LEFT + 6, y - 4, words, late)]
     if probe.late_acts:
-        return [
-            *parts,
-            f'<line x1="{edge}" x2="{end}" y1="{y}" y2="{y}" stroke="{_GOOD}" '
-            'stroke-width="3"/>',
-            *(_dot(edge + (end - edge) * k / 4, y, _GOOD) for k in (1, 2, 3)),
-        ]
-    return [*parts, _dot(_x(probe.read), y, _LATE)]
-
-
-def _dot(x: float, y: float, colour: str) -> str:
-    return f'<circle cx="{x}" cy="{y}" r="5" fill="{colour}"/>'
+        parts.append(svg.line([(edge, y), (end, y)], good, width=3))
+        places = [edge + (end - edge) * k / 4 for k in (1, 2, 3)]
+        return [*parts, *(svg.dot(x, y, good) for x in places)]
+    return [*parts, svg.dot(_x(probe.read), y, late, MOMENTS[probe.read])]
 
 
 def _words(probes: Sequence[Probe]) -> str:

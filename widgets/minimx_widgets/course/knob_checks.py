@@ -13,9 +13,34 @@ from typing import Any
 
 from minimx.errors import KnobError
 from minimx_widgets.course.checks import Feedback, check
+from minimx_widgets.course.text import code
 
 # Values that are easy to lose: nothing, zero, the empty text.
 SETTINGS = {"volume": 3, "bass": 0, "lamp": "off", "title": "", "source": None}
+
+HINTS = (
+    "Which of the four steps of <code>turned_one</code> has to come first when a name "
+    "may be wrong? A check <i>before</i> the first write needs no repair afterwards.",
+    "<code>{name: board[name] for name in changes}</code> remembers exactly what you "
+    "will have to put back, also where the old value is <code>0</code> or "
+    "<code>None</code>.",
+    "A worked solution of a neighbouring problem: lend out keys from a rack, all or "
+    "none. "
+    + code(
+        """
+        @contextmanager
+        def lent(rack, *keys):
+            missing = [key for key in keys if key not in rack]
+            if missing:
+                raise KeyError(f"not on the rack: {', '.join(missing)}")
+            taken = {key: rack.pop(key) for key in keys}
+            try:
+                yield taken
+            finally:
+                rack.update(taken)
+        """
+    ),
+)
 
 Attempt = Callable[..., AbstractContextManager[Any]]
 Problem = Iterator[Feedback]  # what is wrong, worst first; nothing if all is well

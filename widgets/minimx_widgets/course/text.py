@@ -11,10 +11,13 @@ import inspect
 import os
 import re
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from minimx.knobs import KnobWarning
 
 # What a sentence in a document can turn out to be, and its mark.
 VERDICTS = {"holds": "✔", "fails": "✘", "depends": "◐"}
@@ -30,7 +33,7 @@ class Shown:
     """Something with a rich and a plain form."""
 
     def __init__(self, plain: str, rich: str, kind: str = "text/html") -> None:
-        """`kind` is the MIME type of `rich`: HTML or Markdown."""
+        """`kind` is the MIME type of `rich`: HTML, Markdown or SVG."""
         self.plain = plain
         self.rich = rich
         self.kind = kind
@@ -73,6 +76,22 @@ def refused(error: type[BaseException] = Exception) -> Iterator[None]:
             print(f"  {note}")
     else:
         raise AssertionError("nothing was refused here, though the text says it is")
+
+
+def plain_warnings() -> None:
+    """Show warnings of knobs every time, in one line, without the name of a file."""
+    warnings.simplefilter("always", KnobWarning)
+    warnings.formatwarning = _in_one_line
+
+
+def _in_one_line(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    return f"{category.__name__}: {message}\n"
 
 
 def read_core(thing: Any, *more: Any) -> Shown:
@@ -142,18 +161,23 @@ def verdicts(rows: Sequence[tuple[str, str, str]]) -> Shown:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Shown:
-    """Rows of text and numbers; the first column is left, the others right aligned."""
+    """Rows of texts and numbers; columns of numbers are aligned at the right."""
     cells = [[str(cell) for cell in row] for row in (heads, *rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
+    columns = list(zip(*cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    right = [_is_numeric(column[1:]) for column in columns]
     plain = "\n".join(
         "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if numeric else cell.ljust(width)
+            for cell, width, numeric in zip(row, widths, right, strict=True)
         ).rstrip()
         for row in cells
     )
     head, *body = (
-        "".join(_cell(html.escape(cell), kind, i) for i, cell in enumerate(row))
+        "".join(
+            _cell(html.escape(cell), kind, "right" if numeric else "left")
+            for cell, numeric in zip(row, right, strict=True)
+        )
         for kind, row in zip(["th"] + ["td"] * len(rows), cells, strict=True)
     )
     lines = "".join(f"<tr>{row}</tr>" for row in body)
@@ -161,8 +185,12 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Shown:
     return Shown(plain, rich)
 
 
-def _cell(text: str, kind: str = "td", column: int = 0) -> str:
-    side = "right" if column else "left"
+def _is_numeric(cells: Sequence[str]) -> bool:
+    """Whether a column has numbers, perhaps with a unit, and gaps."""
+    return all(re.fullmatch(r"[-+−]?\d.*", cell) for cell in cells if cell)
+
+
+def _cell(text: str, kind: str = "td", side: str = "left") -> str:
     return f"<{kind} style='text-align:{side};vertical-align:top'>{text}</{kind}>"
 
 

@@ -19,10 +19,30 @@ from minimx import engine, events, nd
 from minimx.knobs import knobs
 from minimx.record import Record
 from minimx_widgets.course.checks import Feedback, check
+from minimx_widgets.course.text import code
 
 SENTENCE = (
     "The call only queues the work and comes back; a worker does it later, so a "
     "stopwatch around the call has measured the queueing."
+)
+
+HINTS = (
+    "Two moments decide. When the stopwatch starts, nothing else may be under way; "
+    "when it stops, everything that it is about must be done. Which calls wait?",
+    "<code>mx.nd.waitall()</code> waits for all that was asked for so far. Making the "
+    "inputs is work that was asked for, too.",
+    "A worked solution of a neighbouring problem: the time of one sum. "
+    + code(
+        """
+        def seconds_of_a_sum(size):
+            x = mx.nd.ones((size,))
+            x.wait_to_read()  # the input is there
+            start = time.perf_counter()
+            total = x.sum()
+            total.wait_to_read()  # one result, and one wait for it
+            return time.perf_counter() - start
+        """
+    ),
 )
 
 TOLERANCE = 0.05
@@ -136,7 +156,7 @@ def check_benchmark(attempt: Callable[[int, int], float]) -> Feedback:
     two of them microseconds; if another program takes the processor, it nearly always
     does so inside an operation, where stopwatch and record lose the same time. So an
     honest benchmark is off by far less than 5 % at least once in three times, and one
-    that forgets a wait is off by more than a quarter every time.
+    that forgets a wait is off by a third or more every time.
     """
     settings = ("MXNET_ENGINE_TYPE", "MXNET_CPU_WORKER_NTHREADS", "MINIMX_CLOCK")
     with knobs(**dict.fromkeys(settings)):
