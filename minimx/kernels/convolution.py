@@ -1,7 +1,7 @@
 """The ways to compute a convolution, before any array exists.
 
 Every direction (forward, gradient of the data, gradient of the weight) can be computed
-by three algorithms, numbered as a tuner will name them:
+by three algorithms, the last by a fourth, numbered as a tuner will name them:
 
     0  direct   nested loops over windows; no workspace; the one to read first
     1  im2col   copy every window of a piece of the image into a column of a matrix,
@@ -9,10 +9,13 @@ by three algorithms, numbered as a tuner will name them:
     2  mec      copy only the horizontal taps; the vertical ones are the same rows,
                 started lower: kernel_h times less workspace, kernel_h products
                 (Cho and Brand, "MEC: memory-efficient convolution", 2017)
+    3  lean     mec with one running sum of the weight's gradient for every thread,
+                where mec keeps up to 16: less workspace, but how the sum is grouped,
+                and so its last bits, depend on the number of threads
 
 `choose` is a pure function of shapes, so that a tuner, a replay and a test can ask it.
-All of them are deterministic: work is cut into pieces that depend on shapes only, and
-sums over images are taken in one order, whatever the number of threads.
+The first three are deterministic: work is cut into pieces that depend on shapes only,
+and sums over images are taken in one order, whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -109,33 +112,48 @@ class Algorithm:
     reduced_precision: bool = False
 
 
-def algorithms(direction: str, at: Geometry, itemsize: int) -> tuple[Algorithm, ...]:
-    """Every algorithm for one direction of one convolution, by number."""
+def algorithms(
+    direction: str, at: Geometry, itemsize: int, threads: int = 0
+) -> tuple[Algorithm, ...]:
+    """Every algorithm for one direction of one convolution, by number.
+
+    threads: how many share the work; 0 leaves out what depends on it.
+    """
     found = [Algorithm(0, "direct", direction, 0, None)]
     for number, name, taps in ((1, "im2col", at.kernel_h), (2, "mec", 1)):
         lowering = _lowering(direction, at, taps, itemsize)
-        elements = lowering.pieces * lowering.buffer
-        if direction == WEIGHT:
-            elements += lowering.pieces * (lowering.packed + at.filters)
-        elif lowering.products > 1:
-            elements += lowering.packed
-        found.append(Algorithm(number, name, direction, elements * itemsize, lowering))
+        workspace = _workspace(direction, at, lowering) * itemsize
+        found.append(Algorithm(number, name, direction, workspace, lowering))
+    if direction == WEIGHT and threads:
+        lean = lowering._replace(pieces=min(threads, lowering.pieces))
+        workspace = _workspace(direction, at, lean) * itemsize
+        found.append(Algorithm(3, "lean", direction, workspace, lean, False))
     return tuple(found)
 
 
+def _workspace(direction: str, at: Geometry, lowering: Lowering) -> int:
+    """The elements of scratch memory that a lowering asks for."""
+    elements = lowering.pieces * lowering.buffer
+    if direction == WEIGHT:
+        return elements + lowering.pieces * (lowering.packed + at.filters)
+    return elements + lowering.packed * (lowering.products > 1)
+
+
 def choose(
-    direction: str, at: Geometry, itemsize: int, limit: int = 1 << 30
+    direction: str, at: Geometry, itemsize: int, limit: int = 1 << 30, threads: int = 0
 ) -> Algorithm:
     """The algorithm that should be fastest within `limit` bytes of workspace.
+
+    threads: how many share the work, 0 to have a deterministic algorithm only.
 
     The fewer bytes are copied the better, which makes it mec, except where the gradient
     of a few channels (of an image, say) is taken through a strided window: there its
     many small products cost more than the copies.
     """
-    direct, im2col, mec = algorithms(direction, at, itemsize)
+    direct, im2col, mec, *lean = algorithms(direction, at, itemsize, threads)
     small = at.channels // at.groups * at.kernel_w < 64
     few = direction != FORWARD and at.stride_h > 1 and small
-    for algorithm in (im2col, mec) if few else (mec, im2col):
+    for algorithm in (*((im2col, mec) if few else (mec, im2col)), *lean):
         if algorithm.workspace <= limit:
             return algorithm
     return direct

@@ -52,7 +52,7 @@ __all__ = [
 
 # A plan settles whether its kernel runs serial or parallel, and on how many threads.
 knobs.watch(
-    ("MXNET_CPU_PARALLEL_SIZE", "OMP_NUM_THREADS"),
+    ("MXNET_CPU_PARALLEL_SIZE", "OMP_NUM_THREADS", "MXNET_ENFORCE_DETERMINISM"),
     lambda name, new, old: registry.forget_plans(),
 )
 

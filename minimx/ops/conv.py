@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from minimx.errors import OperatorError, ShapeError
-from minimx.kernels import find
+from minimx.kernels import find, threads
 from minimx.kernels.convolution import (
     DATA,
     FORWARD,
@@ -21,6 +21,7 @@ from minimx.kernels.convolution import (
     choose,
 )
 from minimx.kernels.half import computing, in_single
+from minimx.knobs import knobs
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -142,7 +143,8 @@ class Convolution(Op):
         """The algorithm for one direction of this convolution."""
         itemsize = computing(data.dtype).itemsize
         limit = self.workspace << 20
-        return choose(direction, self.geometry(data), itemsize, limit)
+        sharing = 0 if knobs.get("MXNET_ENFORCE_DETERMINISM") else threads.count()
+        return choose(direction, self.geometry(data), itemsize, limit, sharing)
 
     def compute(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.conv`."""

@@ -124,9 +124,7 @@ class Op:
         return 0
 
     def compute(self, *specs: Spec) -> Kernel:
-        """The kernel; a sheet with a *setting* of that name, as MXNet's convolution
-        has, answers here instead.
-        """
+        """The kernel; sheets with a setting called `kernel` answer here instead."""
         return self.kernel(*specs)
 
     def scratch(self, *specs: Spec) -> int:

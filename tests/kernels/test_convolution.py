@@ -67,7 +67,7 @@ class Arrays:
 
     def run(self, direction: str, number: int) -> list[Any]:
         """The outputs; the workspace is as large as declared, and full of NaN."""
-        algorithm = algorithms(direction, self.at, self.dtype.itemsize)[number]
+        algorithm = algorithms(direction, self.at, self.dtype.itemsize, 2)[number]
         scratch = [np.full(algorithm.workspace, 255, np.uint8)]
         scratch = scratch if algorithm.workspace else []
         if direction == FORWARD:
@@ -128,6 +128,12 @@ def test_single_precision_agrees_with_double(at: Geometry) -> None:
                 np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4 * np.abs(b).max())
 
 
+def test_lean_adds_up_the_same_gradient() -> None:
+    case = Arrays(LENET, "float32")
+    for got, expected in zip(case.run(WEIGHT, 3), case.run(WEIGHT, 2), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
+
+
 # -- the policy ------------------------------------------------------------------------
 
 
@@ -152,6 +158,22 @@ def test_the_choice_fits_the_limit(at: Geometry, direction: str, limit: int) -> 
     chosen = choose(direction, at, 4, limit)
     assert chosen.workspace <= limit
     assert chosen in algorithms(direction, at, 4)
+
+
+@given(geometries(), st.integers(1, 8))
+def test_lean_takes_no_more_memory_than_mec(at: Geometry, threads: int) -> None:
+    *_, mec, lean = algorithms(WEIGHT, at, 4, threads)
+    assert (lean.number, lean.name, lean.deterministic) == (3, "lean", False)
+    assert lean.workspace <= mec.workspace
+    assert len(algorithms(FORWARD, at, 4, threads)) == 3
+
+
+def test_lean_is_chosen_only_where_mec_does_not_fit_and_threads_may_matter() -> None:
+    *_, mec, lean = algorithms(WEIGHT, LENET, 4, 2)
+    assert choose(WEIGHT, LENET, 4, mec.workspace, 2).name == "mec"
+    assert choose(WEIGHT, LENET, 4, mec.workspace - 1, 2).name == "lean"
+    assert choose(WEIGHT, LENET, 4, mec.workspace - 1).name == "direct"
+    assert choose(WEIGHT, LENET, 4, lean.workspace - 1, 2).name == "direct"
 
 
 def test_mec_takes_less_memory_than_im2col() -> None:

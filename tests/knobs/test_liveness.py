@@ -311,6 +311,29 @@ def test_the_size_from_which_kernels_are_parallel() -> None:
         assert seen == (2, 1)
 
 
+@proves("MXNET_ENFORCE_DETERMINISM")
+def test_determinism_forbids_the_gradient_whose_sum_depends_on_threads() -> None:
+    images, weight = nd.ones((24, 32, 12, 12)), nd.ones((32, 32, 5, 5))
+    weight.attach_grad()
+    settings = {"kernel": (5, 5), "num_filter": 32, "no_bias": True, "workspace": 1}
+
+    def observe() -> int:
+        with autograd.record():
+            total = nd.Convolution(images, weight, **settings).sum()
+        engine.wait_all()
+        with Record() as record:
+            total.backward()
+            engine.wait_all()
+        mem = record.mem()
+        scratch = [word == "workspace" for word in record.texts(mem["category"])]
+        return int(mem["requested"][scratch].sum())
+
+    with knobs(OMP_NUM_THREADS=2):
+        without, with_ = turned(observe, MXNET_ENFORCE_DETERMINISM=1)
+    assert without > 0
+    assert with_ == 0
+
+
 # Training
 
 

@@ -61,16 +61,17 @@ KNOBS = (
         sources=("env-vars-1.x.md:247", "env-vars-2.0.md:402"),
         type="bool",
         default=False,
-        planned_in="convolution tuner",
+        status="live",
         meaning=(
-            "Use only algorithms that give the same bits every time, and refuse to run "
-            "where there is none. MXNet asks it for cuDNN convolutions and for max "
-            "pooling; random seeds are not its business. Every kernel of minimx cuts "
-            "its work by shape and adds in a fixed order, whatever the number of "
-            "threads, so there is nothing to forbid yet. The tuner will ask it before "
-            "it takes an algorithm that is faster because it gives that up."
+            "Use only algorithms that give the same bits every time. MXNet asks it for "
+            "cuDNN convolutions and for max pooling; random seeds are not its "
+            "business. Nearly every kernel of minimx cuts its work by shape and adds "
+            "in a fixed order, whatever the number of threads. The exception is the "
+            "weight gradient of a convolution that is given little workspace: it then "
+            "keeps one running sum per thread, unless this knob forbids it; the slower "
+            "direct algorithm takes its place."
         ),
-        observable="The algorithms that the tuner may choose from.",
+        observable="Which algorithm computes a convolution's weight gradient.",
     ),
     fusion(
         name="MXNET_USE_FUSION",
