@@ -239,11 +239,12 @@ def test_interrupts_at_random_moments_lose_nothing(threaded: str) -> None:
         ran[0] += 1  # all operations write the first var, so they take turns
 
     old = signal.signal(signal.SIGALRM, ring)
+    gc.disable()
     try:
         for i in range(300):
             try:
                 finished = False
-                # Again every 5 ms: one may get lost in a callback of the collector.
+                # Again every 5 ms, because one may get lost in a destructor.
                 signal.setitimer(signal.ITIMER_REAL, 1e-5 + i * 1.1e-6, 5e-3)
                 while True:
                     engine.push(
@@ -258,6 +259,7 @@ def test_interrupts_at_random_moments_lose_nothing(threaded: str) -> None:
                 finished = True
         engine.wait_all()
     finally:
+        gc.enable()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
     assert variables[0].version == variables[1].version == ran[0]
