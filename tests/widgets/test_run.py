@@ -148,7 +148,9 @@ def test_a_selection_in_a_browser_reaches_the_run(record: Record) -> None:
     browser.say(kind="select", op=4)
     assert view.run.selected == 4
     view.select(2)
-    assert browser.messages[-1][0] == {"kind": "select", "op": 2}
+    assert browser.messages[-1][0] == {"kind": "select", "op": 2, "t": 62_000}
+    view.select(99)
+    assert browser.messages[-1][0] == {"kind": "select", "op": 99, "t": None}
     view.run.close()
 
 

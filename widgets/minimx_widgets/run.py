@@ -77,9 +77,17 @@ class Run:
         """Mark an operation in all views; 0 marks none."""
         self.selected = int(op)
         if sender is None:
-            message = {"kind": "select", "op": self.selected}
+            message = {"kind": "select", "op": self.selected, "t": self._start_of(op)}
             for view in list(self.views):
                 view.tell(message)
+
+    def _start_of(self, op: int) -> int | None:
+        """When an operation started, after the record did; None if it is not there."""
+        ops = self.record.ops()
+        found = ops[ops["op"] == op]
+        if not len(found):
+            return None
+        return int(found["t_start"][0]) - self.record.conditions.t_start
 
     def attach(self, view: View) -> None:
         """A view begins to look at this run."""

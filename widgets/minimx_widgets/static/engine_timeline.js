@@ -11,12 +11,13 @@ import { Surface } from "./lib/surface.js";
 
 const TOP = 20;
 const BELOW = 20;
+const FOLD_AFTER = 4e9; // nanoseconds after which an idle lane is not drawn any more
 const PHASES = ["other", "data", "forward", "backward", "update", "evaluate"];
 const HELP =
   "One lane per worker thread; the lane python is the thread that pushes operations, with " +
   "a tick for every push. A box is one operation. What stays grey is idle; the per cent is " +
   "the busy share of the visible stretch. Click an operation: arrows show what it waited " +
-  "for and what waited for it, and the dotted line how long it lay in the queue.";
+  "for and what waited for it, and the dotted line how long it lay in the queue. Lanes that were idle for long fold away.";
 /** @type {[string, string][]} */
 const KEYS = [
   ...AXIS_KEYS,
@@ -33,6 +34,7 @@ class EngineView {
     this.model = model;
     this.data = data;
     this.colour = model.get("colour");
+    this.lanes = [0];
     /** @type {[number, number] | null} */
     this.brushed = null;
     this.axis = new Axis(
@@ -65,7 +67,10 @@ class EngineView {
       brush: (from, to) => { this.brushed = [from, to]; },
       changed: () => this.redraw(),
     });
-    data.store.addEventListener("change", () => this.redraw(), { signal });
+    data.store.addEventListener("change", ({ detail }) => {
+      if (detail.every((key) => key === "cursor")) this.surface.invalidateTop();
+      else this.redraw();
+    }, { signal });
   }
 
   get theme() {
@@ -85,27 +90,38 @@ class EngineView {
     this.redraw();
   }
 
+  /** The lanes to draw: the pusher's, and those that were not idle for long. Lanes of an
+   * engine that was exchanged fold away. */
+  chooseLanes() {
+    const range = this.axis.mode === "time" ? this.axis.range : this.timesOf(this.axis.range);
+    const used = busy(this.data, [range[0] - FOLD_AFTER, range[1]]);
+    const shown = this.data.laneOrder.filter((lane) => lane === 0 || used[lane] > 0);
+    this.lanes = shown.length > 1 ? shown : this.data.laneOrder.slice(0, 4);
+    const height = this.wantedHeight();
+    if (height !== this.surface.height) this.surface.resize(height);
+  }
+
   get laneHeight() {
-    const lanes = Math.max(2, this.data.lanes.length);
+    const lanes = Math.max(2, this.lanes.length);
     return Math.max(15, Math.min(28, Math.floor(this.model.get("height") / lanes)));
   }
 
   wantedHeight() {
-    return TOP + Math.max(2, this.data.lanes.length) * this.laneHeight + BELOW;
+    return TOP + Math.max(2, this.lanes.length) * this.laneHeight + BELOW;
   }
 
   laneY(lane) {
-    return TOP + this.data.laneOrder.indexOf(lane) * this.laneHeight;
+    return TOP + this.lanes.indexOf(lane) * this.laneHeight;
   }
 
   /** New rows arrived. @param {() => void} [painted] */
   update(painted) {
-    const height = this.wantedHeight();
-    if (height !== this.surface.height) this.surface.resize(height);
+    this.chooseLanes();
     this.surface.invalidate(painted);
   }
 
   redraw() {
+    this.chooseLanes();
     this.surface.invalidate();
   }
 
@@ -144,8 +160,7 @@ class EngineView {
 
   /** The operation under a point, or -1. */
   hit(x, y) {
-    const order = this.data.laneOrder;
-    const lane = order[Math.floor((y - TOP) / this.laneHeight)];
+    const lane = this.lanes[Math.floor((y - TOP) / this.laneHeight)];
     if (lane === undefined || x < LEFT) return -1;
     const { at, n } = this.data.ops;
     const xOf = this.pixels();
@@ -195,8 +210,9 @@ class EngineView {
 
   /** Select a row in all views of this run, or nothing. */
   select(row) {
-    const op = row < 0 ? 0 : this.data.ops.at.op[row];
-    this.data.store.set({ op });
+    const { at } = this.data.ops;
+    const op = row < 0 ? 0 : at.op[row];
+    this.data.store.set({ op, opTime: row < 0 ? null : at.start[row] });
     this.model.send({ kind: "select", op });
     if (row >= 0) this.reveal(row);
   }
@@ -224,7 +240,7 @@ class EngineView {
     const { at, n } = this.data.ops;
     const row = this.data.rowOf(this.data.store.op);
     if (row < 0) return this.walk(1);
-    const order = this.data.laneOrder;
+    const order = this.lanes;
     for (let k = order.indexOf(at.lane[row]) + by; k >= 0 && k < order.length; k += by) {
       let best = -1;
       for (let i = 0; i < n; i += 1) {
@@ -273,7 +289,7 @@ class EngineView {
     const span = Math.max(1, Math.min(time[1], data.store.now) - Math.max(time[0], Math.min(data.first, data.store.now)));
     const shares = used.map((ns) => ns / span);
     const view = {
-      data, theme, width, shares, active: used, laneHeight: this.laneHeight,
+      data, lanes: this.lanes, theme, width, shares, active: used, laneHeight: this.laneHeight,
       laneY: (lane) => this.laneY(lane), xOf: this.pixels(),
       palette: this.palette, colourOf: (row) => this.colourOf(row),
     };
@@ -350,7 +366,7 @@ class EngineView {
   /** Numbers in the head, in the legend, and for tests in data attributes. */
   tell(shares, used, painted) {
     const { data, theme } = this;
-    const workers = data.laneOrder.filter((lane) => used[lane] > 0);
+    const workers = this.lanes.filter((lane) => used[lane] > 0);
     const mean = workers.length ? workers.reduce((sum, lane) => sum + Math.min(1, shares[lane]), 0) / workers.length : 0;
     const total = data.ops.n + data.ops.gone + data.skipped;
     this.frame.setNumbers([
@@ -364,7 +380,7 @@ class EngineView {
       : [...(this.layers ?? [])].slice(0, 12).map(([string, i]) => [data.strings[string] || "no layer", theme.layer[i % theme.layer.length]]);
     this.frame.setLegend([...names, ["knob turned", theme.mark, "dash"]]);
     Object.assign(this.frame.root.dataset, {
-      lanes: data.laneOrder.map((lane) => data.lanes[lane]).join("|"),
+      lanes: this.lanes.map((lane) => data.lanes[lane]).join("|"),
       activeLanes: workers.map((lane) => data.lanes[lane]).join("|"),
       axis: this.axis.mode, colour: this.colour, operations: total, selected: data.store.op,
       boxes: painted.boxes, shades: painted.shades, marks: data.marks.length,

@@ -66,6 +66,7 @@ class KnobPanel {
     this.groupsBox = el("div", { class: "mx-knob-groups" });
     this.more = button({ label: "All knobs", icon: "more", title: "Show all knobs, or only the pinned ones (A)", signal, kind: "wide", onclick: () => this.toggleAll() });
     this.card = el("div", { class: "mx-knob-card" });
+    this.card.append(...welcome());
     this.said = el("div", { class: "mx-knob-said", role: "status" });
     this.groups = new Map();
     for (const knob of knobs) {
@@ -211,7 +212,7 @@ class KnobPanel {
       ["named in", knob.sources.join("; ")],
     ].filter(([, text]) => text);
     this.card.replaceChildren(
-      el("code", { text: knob.name }), el("p", { text: knob.meaning }),
+      el("code", { text: knob.name }), el("p", {}, ...prose(knob.meaning)),
       el("dl", {}, ...facts.flatMap(([label, text]) => [el("dt", { text: label }), el("dd", { text })])),
     );
     this.card.scrollTop = 0;
@@ -236,6 +237,23 @@ class KnobPanel {
     const next = rows[Math.min(rows.length - 1, Math.max(0, now + by))];
     next?.querySelector("input, select")?.focus();
   }
+}
+
+/** What the card says before a knob was pointed at. */
+function welcome() {
+  const badges = Object.entries({ ...SCOPES, planned: ["planned", "does not act yet"] });
+  return [
+    el("p", { text: "Point at a knob to read what it does. Its badge says when a change acts:" }),
+    el("dl", {}, ...badges.flatMap(([scope, [badge, when]]) => [
+      el("dt", {}, el("span", { class: "mx-badge", data: { scope }, text: badge })),
+      el("dd", { text: when }),
+    ])),
+  ];
+}
+
+/** Text whose `quoted` parts are code. @param {string} text */
+function prose(text) {
+  return text.split("`").map((part, i) => (i % 2 ? el("code", { text: part }) : part));
 }
 
 export default {

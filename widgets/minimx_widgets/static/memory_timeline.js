@@ -6,10 +6,10 @@ import { explore } from "./lib/explore.js";
 import { Frame, tipHead, tipRow } from "./lib/frame.js";
 import { liveView } from "./lib/live.js";
 import { CATEGORIES, EVENTS, MemoryData, columnsOf } from "./lib/memory_data.js";
-import { byteTicks, bytes, duration, roundUp } from "./lib/scale.js";
+import { LEFT, paintBand, paintIdle, paintPeak, paintReserve, paintScale } from "./lib/memory_paint.js";
+import { bytes, duration, roundUp } from "./lib/scale.js";
 import { Surface } from "./lib/surface.js";
 
-const LEFT = 118; // as wide as in the engine timeline, so that times line up
 const BELOW = 20;
 const PHASES = ["other", "data", "forward", "backward", "update", "evaluate"];
 const HELP =
@@ -63,7 +63,10 @@ class MemoryView {
       brush: (from, to) => { this.brushed = [from, to]; },
       changed: () => this.redraw(),
     });
-    data.store.addEventListener("change", () => this.redraw(), { signal });
+    data.store.addEventListener("change", ({ detail }) => {
+      if (detail.every((key) => key === "cursor")) this.surface.invalidateTop();
+      else this.redraw();
+    }, { signal });
   }
 
   addTools(signal) {
@@ -203,7 +206,7 @@ class MemoryView {
       this.showRow(row);
       const op = this.series.at.op[row];
       if (op) {
-        this.data.store.set({ op });
+        this.data.store.set({ op, opTime: this.series.at.t[row] });
         this.model.send({ kind: "select", op });
       }
     } else this.frame.hideTip();
@@ -261,14 +264,14 @@ class MemoryView {
     const { layers, tops, reserve } = this.pile(picks, wide);
     const high = roundUp(Math.max(1024, ...reserve, ...tops[tops.length - 1]) * 1.04);
     const y = (/** @type {number} */ value) => bottom - (value / high) * (bottom - 18);
-    this.drawScale(ctx, high, y, width);
+    paintScale(ctx, { high, y, width, theme });
     drawAxis(ctx, { axis: this.axis, left: LEFT, right: width, top: 18, bottom, theme });
     layers.forEach((category, k) => {
-      band(ctx, { low: k ? tops[k - 1] : null, high: tops[k], y, left: LEFT, fill: theme.category[category] });
+      paintBand(ctx, { low: k ? tops[k - 1] : null, high: tops[k], y, fill: theme.category[category] });
     });
-    if (this.measure === "reserved") cached(ctx, { low: tops[tops.length - 1], high: reserve, y, theme });
-    outline(ctx, reserve, y, theme);
-    this.drawPeak(ctx, series.peak[this.measure], y, high, width);
+    if (this.measure === "reserved") paintIdle(ctx, { low: tops[tops.length - 1], high: reserve, y, theme });
+    paintReserve(ctx, { line: reserve, y, theme });
+    paintPeak(ctx, { peak: series.peak[this.measure], y, high, width, theme });
     drawMarks(ctx, { marks: this.marksInView(), left: LEFT, right: width, top: 1, bottom, theme });
   }
 
@@ -292,46 +295,6 @@ class MemoryView {
     if (tops.length === 0) tops.push(below);
     const reserve = Float64Array.from(picks, (row) => (row < 0 ? 0 : series.at.reserved[row]));
     return { layers, tops, reserve };
-  }
-
-  drawScale(ctx, high, y, width) {
-    const { theme } = this;
-    ctx.font = `11px ${theme.font}`;
-    ctx.textAlign = "right";
-    ctx.textBaseline = "middle";
-    for (const value of byteTicks(high, 5)) {
-      ctx.fillStyle = theme.muted;
-      if (y(value) > 10) ctx.fillText(bytes(value), LEFT - 8, y(value));
-      ctx.strokeStyle = theme.line;
-      ctx.lineWidth = 1;
-      ctx.beginPath();
-      ctx.moveTo(LEFT, Math.round(y(value)) + 0.5);
-      ctx.lineTo(width, Math.round(y(value)) + 0.5);
-      ctx.stroke();
-    }
-  }
-
-  drawPeak(ctx, peak, y, high, width) {
-    const { theme } = this;
-    if (peak.bytes <= 0 || peak.bytes > high) return;
-    const at = Math.round(y(peak.bytes)) + 0.5;
-    ctx.strokeStyle = theme.alert;
-    ctx.setLineDash([6, 4]);
-    ctx.beginPath();
-    ctx.moveTo(LEFT, at);
-    ctx.lineTo(width, at);
-    ctx.stroke();
-    ctx.setLineDash([]);
-    ctx.font = `11px ${theme.font}`;
-    ctx.lineJoin = "round";
-    ctx.lineWidth = 4;
-    ctx.strokeStyle = theme.paper;
-    ctx.fillStyle = theme.alert;
-    ctx.textAlign = "right";
-    ctx.textBaseline = "bottom";
-    const text = `peak ${bytes(peak.bytes)}`;
-    ctx.strokeText(text, width - 4, at - 3);
-    ctx.fillText(text, width - 4, at - 3);
   }
 
   drawOverlay(ctx, width, height) {
@@ -435,42 +398,6 @@ class MemoryView {
 /** @param {Map<string, any>} devices */
 function busiest(devices) {
   return [...devices].sort((a, b) => b[1].n - a[1].n)[0]?.[0];
-}
-
-/** Fill between two step lines. */
-function band(ctx, { low, high, y, left, fill }) {
-  ctx.fillStyle = fill;
-  ctx.beginPath();
-  const n = high.length;
-  ctx.moveTo(left, y(low ? low[0] : 0));
-  for (let x = 0; x < n; x += 1) {
-    ctx.lineTo(left + x, y(high[x]));
-    ctx.lineTo(left + x + 1, y(high[x]));
-  }
-  for (let x = n - 1; x >= 0; x -= 1) {
-    ctx.lineTo(left + x + 1, y(low ? low[x] : 0));
-    ctx.lineTo(left + x, y(low ? low[x] : 0));
-  }
-  ctx.fill();
-}
-
-/** The part of the reserve that nobody uses, hatched. */
-function cached(ctx, { low, high, y, theme }) {
-  ctx.save();
-  ctx.globalAlpha = 0.14;
-  band(ctx, { low, high, y, left: LEFT, fill: theme.ink });
-  ctx.restore();
-}
-
-function outline(ctx, line, y, theme) {
-  ctx.strokeStyle = theme.ink;
-  ctx.lineWidth = 1.25;
-  ctx.beginPath();
-  line.forEach((value, x) => {
-    ctx.lineTo(LEFT + x, y(value));
-    ctx.lineTo(LEFT + x + 1, y(value));
-  });
-  ctx.stroke();
 }
 
 export default liveView(MemoryData, MemoryView);

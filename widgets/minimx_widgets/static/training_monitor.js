@@ -158,11 +158,10 @@ class TrainingView {
     this.surface.invalidate();
   }
 
-  /** Another view of the run points at a moment. */
+  /** Another view of the run points at a moment, or selected an operation. */
   follow(event) {
-    if (!event.detail.includes("cursor") || this.axis !== "time") return;
-    this.cursor = this.data.store.cursor;
-    this.surface.invalidate();
+    if (this.axis === "time") this.cursor = this.data.store.cursor;
+    if (this.axis === "time" || event.detail.includes("op")) this.surface.invalidate();
   }
 
   describe() {
@@ -180,11 +179,11 @@ class TrainingView {
     return { xs: one.at[this.column], ys: one.at.value, n: one.n, colour, kind: "line", ...more };
   }
 
-  marksOnAxis() {
-    if (this.axis === "time") return this.data.marks.map((mark) => mark.t);
+  /** Where a moment lies on the axis: itself, or the step that was being taken. */
+  placeOf(t) {
+    if (this.axis === "time") return t;
     const loss = this.data.series.get("loss");
-    if (!loss?.n) return [];
-    return this.data.marks.map((mark) => loss.at.step[Math.min(loss.n - 1, lowerBound(loss.at.t, loss.n, mark.t))]);
+    return loss?.n ? loss.at.step[Math.min(loss.n - 1, lowerBound(loss.at.t, loss.n, t))] : NaN;
   }
 
   draw(ctx, width, height) {
@@ -192,7 +191,9 @@ class TrainingView {
     this.tell();
     const [left, middle, right] = this.thirds;
     const shared = {
-      height, theme, range: this.range, marks: this.marksOnAxis(), cursor: this.cursor,
+      height, theme, range: this.range, cursor: this.cursor,
+      marks: data.marks.map((mark) => this.placeOf(mark.t)),
+      selected: data.store.opTime === null ? null : this.placeOf(data.store.opTime),
       formatX: (value) => (this.axis === "steps" ? count(value) : moment(value, 1e9)),
     };
     const loss = this.line("loss", theme.phase[2], { faint: true });
@@ -258,7 +259,7 @@ class TrainingView {
     Object.assign(this.frame.root.dataset, {
       state: status.state, epoch: status.epoch, step: status.step, axis: this.axis,
       loss: data.last("loss") ?? "", testAccuracy: data.last("test accuracy") ?? "",
-      marks: data.marks.map(markText).join("|"),
+      marks: data.marks.map(markText).join("|"), selected: data.store.op,
     });
   }
 }

@@ -4,7 +4,7 @@ import { lowerBound, ticks } from "./scale.js";
 
 const LEFT = 42;
 const BELOW = 18;
-const TOP = 20;
+const TOP = 24;
 
 /**
  * @typedef {{xs: ArrayLike<number>, ys: ArrayLike<number>, n: number, colour: string,
@@ -17,7 +17,7 @@ const TOP = 20;
  * @param {{x: number, width: number, height: number, title: string, value: string,
  *   series: Series[], range: [number, number], low?: number, high?: number,
  *   format: (value: number) => string, formatX: (value: number) => string,
- *   marks: number[], cursor: number | null, theme: any}} options
+ *   marks: number[], cursor: number | null, selected: number | null, theme: any}} options
  */
 export function drawChart(ctx, options) {
   const { x, width, height, title, value, theme } = options;
@@ -29,6 +29,7 @@ export function drawChart(ctx, options) {
   ctx.fillText(title, x + 4, 13);
   ctx.textAlign = "right";
   ctx.fillText(value, box.right, 13);
+  if (options.series.length === 0) return;
   const [low, high] = extent(options);
   const [from, to] = options.range;
   const at = {
@@ -86,13 +87,15 @@ function drawGrid(ctx, { box, at, low, high, range, format, formatX, theme }) {
   }
 }
 
-function drawVerticals(ctx, { marks, cursor, box, at, theme }) {
+function drawVerticals(ctx, { marks, cursor, selected, box, at, theme }) {
   ctx.strokeStyle = theme.mark;
   ctx.setLineDash([4, 3]);
   for (const mark of marks) vertical(ctx, at.x(mark), box);
   ctx.setLineDash([]);
   ctx.strokeStyle = theme.muted;
   if (cursor !== null) vertical(ctx, at.x(cursor), box);
+  ctx.strokeStyle = theme.accent;
+  if (selected !== null) vertical(ctx, at.x(selected), box);
 }
 
 function vertical(ctx, x, box) {

@@ -10,9 +10,9 @@ export const LEFT = 118; // as wide as in the memory timeline, so that times lin
  * @param {CanvasRenderingContext2D} ctx
  * @param {any} view
  */
-export function paintLanes(ctx, { data, theme, width, laneY, laneHeight, shares, active }) {
+export function paintLanes(ctx, { data, lanes, theme, width, laneY, laneHeight, shares, active }) {
   ctx.textBaseline = "middle";
-  data.laneOrder.forEach((lane) => {
+  lanes.forEach((/** @type {number} */ lane) => {
     const y = laneY(lane);
     ctx.fillStyle = theme.lane;
     ctx.fillRect(LEFT, y, width - LEFT, laneHeight - 3);
@@ -45,7 +45,7 @@ export function paintOps(ctx, view) {
   });
   const high = laneHeight - 3;
   let shades = 0;
-  data.lanes.forEach((_, lane) => {
+  view.lanes.forEach((/** @type {number} */ lane) => {
     const y = laneY(lane);
     for (let x = 0; x < wide; x += 1) {
       const part = shade[lane * wide + x];
@@ -62,12 +62,13 @@ export function paintOps(ctx, view) {
   return { boxes: boxes.length, shades };
 }
 
-function paintBoxes(ctx, boxes, { data, theme, width, laneY, colourOf, palette, xOf }, high) {
+function paintBoxes(ctx, boxes, { data, lanes, theme, width, laneY, colourOf, palette, xOf }, high) {
   const { at } = data.ops;
   ctx.font = `10.5px ${theme.font}`;
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
   for (const row of boxes) {
+    if (!lanes.includes(at.lane[row])) continue;
     const x0 = Math.max(LEFT, xOf(row, "start"));
     const x1 = Math.min(width, xOf(row, "end"));
     const y = laneY(at.lane[row]);

@@ -106,7 +106,7 @@ function receive(model, data, views, message, buffers) {
     };
     for (const view of views) view.update(acknowledge);
   } else if (message.kind === "select") {
-    data.store.set({ op: message.op });
+    data.store.set({ op: message.op, opTime: message.t });
   } else if (message.kind === "table") {
     for (const view of views) view.frame.setTable(message.html);
   }

@@ -10,6 +10,8 @@ class Store extends EventTarget {
   constructor() {
     super();
     this.op = 0;
+    /** When the selected operation started, in nanoseconds. @type {number | null} */
+    this.opTime = null;
     this.now = 0;
     this.follow = true;
     this.span = 1e9;
@@ -21,7 +23,7 @@ class Store extends EventTarget {
 
   /**
    * Change something and tell the views which keys changed.
-   * @param {Partial<{op: number, follow: boolean, range: [number, number], cursor: number | null}>} patch
+   * @param {Partial<{op: number, opTime: number | null, follow: boolean, range: [number, number], cursor: number | null}>} patch
    */
   set(patch) {
     const keys = Object.keys(patch).filter((key) => !same(this[key], patch[key]));
@@ -42,7 +44,7 @@ class Store extends EventTarget {
   restart() {
     this.now = 0;
     this.span = 1e9;
-    this.set({ op: 0, follow: true, range: [0, 1e9], cursor: null });
+    this.set({ op: 0, opTime: null, follow: true, range: [0, 1e9], cursor: null });
   }
 }
 

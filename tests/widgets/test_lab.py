@@ -1,0 +1,281 @@
+"""A lab trains in the background, takes up changes, and never loses its head."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minimx as mx
+from minimx import events
+from minimx.errors import ArgumentError
+from minimx.knobs import knobs
+from minimx.record import Record
+from minimx_widgets import Lab
+from minimx_widgets.training import load
+
+pytestmark = pytest.mark.usefixtures("knobs_at_rest")
+
+Arrays = tuple[Any, Any, Any, Any]
+
+
+def pictures(train: int = 256, test: int = 100, side: int = 8) -> Arrays:
+    """Ten patterns under noise, as uint8 images; easy to learn."""
+    random = np.random.default_rng(0)
+    patterns = random.random((10, side, side))
+
+    def some(count: int) -> tuple[Any, Any]:
+        labels = random.integers(0, 10, count)
+        noisy = 0.5 * patterns[labels] + 0.5 * random.random((count, side, side))
+        return (255 * noisy).astype(np.uint8), labels
+
+    return (*some(train), *some(test))
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., Lab]]:
+    """Labs that are closed when the test is over."""
+    made: list[Lab] = []
+
+    def one(**settings: Any) -> Lab:
+        chosen = {"network": "mlp", "data": pictures(), "batch_size": 32, "epochs": 2}
+        made.append(Lab(**{**chosen, **settings}))
+        return made[-1]
+
+    yield one
+    for lab in made:
+        lab.close()
+
+
+def test_it_learns_without_anybody_looking(make: Callable[..., Lab]) -> None:
+    lab = make(epochs=6)
+    assert repr(lab) == "Lab(mlp on (given), cpu(0), ready)"
+    result = lab.run()
+    assert result.epochs == 6
+    assert result.steps == 6 * 8
+    assert result.test_accuracy > 0.9
+    accuracy = 100 * result.test_accuracy
+    assert repr(lab) == (
+        f"Lab(mlp on (given), cpu(0), done, epoch 6/6, test={accuracy:.2f}%)"
+    )
+    assert not lab.record.running
+
+
+def test_the_same_seed_gives_the_same_numbers_again(make: Callable[..., Lab]) -> None:
+    lab = make()
+    first, second = lab.run(), lab.run()
+    assert repr(first) == repr(second)
+    lab.set("seed", "1")
+    assert repr(lab.run()) != repr(first)
+
+
+def test_engine_and_pool_change_nothing_but_time(make: Callable[..., Lab]) -> None:
+    lab = make(network="lenet")
+    expected = repr(lab.run())
+    for engine, pool in (("NaiveEngine", "Round"), ("ThreadedEngine", "Unpooled")):
+        with knobs(MXNET_ENGINE_TYPE=engine, MXNET_CPU_MEM_POOL_TYPE=pool):
+            assert repr(lab.run()) == expected
+    lab.set("device", "gpu(0)")
+    assert repr(lab.run()) == expected
+
+
+def test_phases_layers_and_categories_are_attributed(make: Callable[..., Lab]) -> None:
+    lab = make(network="lenet", epochs=1)
+    lab.run()
+    record = lab.record
+    phases = set(record.texts(record.ops()["phase"]))
+    assert {"forward", "backward", "update", "evaluate"} <= phases
+    assert "data" in record.texts(record.mem()["phase"])
+    assert "lenet/conv0" in {
+        layer.split("/relu")[0] for layer in record.texts(record.ops()["layer"])
+    }
+    categories = set(record.texts(record.mem()["category"]))
+    assert {"parameter", "gradient", "optimizer state", "activation", "data"} <= (
+        categories
+    )
+
+
+def test_live_settings_act_at_the_next_step(make: Callable[..., Lab]) -> None:
+    lab = make(epochs=50)
+    lab.step()
+    lab.wait()
+    assert lab.session.state == "paused"
+    lab.set("learning_rate", "0.5")
+    lab.set("batch_size", "64")
+    lab.set("epochs", "1")
+    assert lab.session.state == "paused", "none of them begins afresh"
+    lab.train()
+    lab.wait()
+    assert lab.fit is not None
+    assert lab.fit._trainer.learning_rate == 0.5
+    # One step of 32 samples, then 224 left in steps of 64.
+    assert lab.fit.step == 1 + 4
+    assert lab.session.state == "done"
+
+
+def test_a_structural_setting_begins_afresh(make: Callable[..., Lab]) -> None:
+    lab = make(epochs=50)
+    lab.step()
+    lab.wait()
+    lab.set("network", "lenet")
+    assert lab.session.state == "ready"
+    assert lab.net is None
+    lab.set("optimizer", "sgd")
+    assert lab.settings.learning_rate == 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("batch_size", "0", "a whole number from 1"),
+        ("batch_size", "many", "batch_size='many'"),
+        ("learning_rate", "nan", "learning_rate='nan'"),
+        ("device", "tpu(0)", r"write cpu\(0\) or gpu\(0\)"),
+        ("optimizer", "adams", "choose sgd"),
+        ("seed", "-1", "seed='-1'"),
+    ],
+)
+def test_a_bad_setting_is_refused_and_changes_nothing(
+    make: Callable[..., Lab], name: str, text: str, message: str
+) -> None:
+    lab = make()
+    before = dict(vars(lab.settings))
+    with pytest.raises(ArgumentError, match=message):
+        lab.set(name, text)
+    assert vars(lab.settings) == before
+
+
+def test_an_unknown_network_is_an_error_of_training_with_a_suggestion(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make(network="lennet")
+    with pytest.raises(ArgumentError, match="Did you mean lenet"):
+        lab.run()
+    assert lab.controls.status["state"] == "failed"
+    assert "Did you mean lenet" in lab.controls.status["error"]
+    lab.set("network", "lenet")
+    assert lab.run(epochs=1).epochs == 1
+
+
+def test_an_error_in_the_network_is_shown_and_raised(make: Callable[..., Lab]) -> None:
+    class Broken(mx.gluon.Block):
+        def forward(self, x: Any) -> Any:
+            raise ZeroDivisionError("in forward")
+
+    lab = make(network=Broken())
+    lab.train()
+    with pytest.raises(ZeroDivisionError, match="in forward"):
+        lab.wait()
+    assert "ZeroDivisionError: in forward" in lab.controls.status["error"]
+    assert not lab.record.running
+
+
+def test_networks_and_data_of_one_s_own(make: Callable[..., Lab]) -> None:
+    def network() -> Any:
+        net = mx.gluon.nn.HybridSequential()
+        net.add(mx.gluon.nn.Flatten(), mx.gluon.nn.Dense(10))
+        return net
+
+    x, y, *_ = pictures()
+    dataset = mx.gluon.data.ArrayDataset(x, y)
+    lab = make(network=network, data=dataset)
+    assert lab.run(epochs=1).epochs == 1
+    assert len(load(dataset).test_x) == len(x) // 6
+    assert lab.controls.settings["network"] == "(given)"
+    lab.set("network", "mlp")
+    lab.set("network", "(given)")
+    assert lab.settings.network is network
+
+
+def test_data_that_does_not_fit_is_refused() -> None:
+    x, y, tx, ty = pictures()
+    with pytest.raises(ArgumentError, match="do not pair up"):
+        load((x, y[:-1], tx, ty))
+    with pytest.raises(ArgumentError, match="Did you mean glyphs"):
+        load("glyph")
+    with pytest.raises(ArgumentError, match="data is int"):
+        load(7)
+
+
+def test_the_second_lab_that_trains_takes_the_record_over(
+    make: Callable[..., Lab],
+) -> None:
+    first, second = make(epochs=1000), make(epochs=1)
+    first.train()
+    while first.fit is None or first.fit.step < 2:
+        assert first.session.alive
+    second.run()
+    assert first.session.state == "stopped"
+    assert len(first.record.ops())
+    assert second.result.epochs == 1
+
+
+def test_somebody_else_s_record_is_an_error_and_not_taken_away(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make()
+    with Record() as mine:
+        with pytest.raises(mx.MXNetError, match="another runs"):
+            lab.run()
+        assert mine.running
+    assert lab.run(epochs=1).epochs == 1
+
+
+def test_views_share_the_run_and_its_selection(make: Callable[..., Lab]) -> None:
+    lab = make(epochs=1)
+    lab.run()
+    op = int(lab.record.ops()["op"][5])
+    lab.select(op)
+    assert {view.run.selected for view in (lab.engine, lab.memory, lab.monitor)} == {op}
+    data, _ = lab._repr_mimebundle_()
+    assert data["text/plain"] == repr(lab)
+    assert data["image/svg+xml"].count("<svg") == 5
+    assert "application/vnd.jupyter.widget-view+json" in data
+
+
+def test_closing_stops_everything(make: Callable[..., Lab]) -> None:
+    lab = make(epochs=1000)
+    lab.train()
+    lab.close()
+    assert events.recorder is not lab.record
+    names = {thread.name for thread in threading.enumerate()}
+    assert "minimx training" not in names
+    assert not {name for name in names if name.startswith("minimx views")}
+
+
+def test_buttons_do_what_they_say(make: Callable[..., Lab]) -> None:
+    lab = make(epochs=1000)
+    lab.command("step")
+    lab.wait()
+    assert lab.session.state == "paused"
+    lab.command("train")
+    assert lab.session.state == "training"
+    lab.command("pause")
+    assert lab.wait(20)
+    lab.command("stop")
+    lab.session.stop()
+    assert lab.session.state == "stopped"
+    lab.command("dance")
+    assert lab.session.state == "stopped"
+
+
+def test_an_interrupted_run_is_paused_and_goes_on(
+    make: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = make(epochs=2)
+
+    def interrupted(timeout: float | None = None) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lab.session, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            lab.run()
+    lab.wait()
+    assert lab.session.state in ("paused", "done")
+    lab.train()
+    lab.wait()
+    assert lab.session.state == "done"
