@@ -20,7 +20,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import perf_counter_ns
 from typing import Final
 
@@ -44,7 +44,8 @@ from minimx.engine.origin import Origin
 from minimx.engine.threaded import ThreadedEngine
 from minimx.engine.var import Var, var_lock
 from minimx.engine.virtual import VirtualEngine
-from minimx.engine.workers import in_worker, on_worker_start
+from minimx.engine.workers import on_worker_start
+from minimx.errors import EngineError
 from minimx.knobs import knobs
 
 __all__ = [
@@ -141,6 +142,7 @@ def engine_type() -> str:
 
 # Switching
 
+_made: tuple[str, str, Sizes]  # what the knobs wanted when `current` was made
 _switching = threading.RLock()
 _switched = threading.Condition()
 _virtual_time = 0  # where the next virtual clock goes on
@@ -161,16 +163,22 @@ def _restart() -> None:
             _install(old if old.open else _make())
 
 
-def _make() -> Engine:
-    """The engine that the knobs ask for."""
-    name = knobs.get("MXNET_ENGINE_TYPE")
+def _wanted() -> tuple[str, str, Sizes]:
+    """The engine's name, its clock and its thread counts, as the knobs have them."""
     sizes = Sizes(
         cpu_workers=knobs.get("MXNET_CPU_WORKER_NTHREADS"),
         cpu_priority=knobs.get("MXNET_CPU_PRIORITY_NTHREADS"),
         gpu_workers=knobs.get("MXNET_GPU_WORKER_NTHREADS"),
         gpu_copy=knobs.get("MXNET_GPU_COPY_NTHREADS"),
     )
-    if knobs.get("MINIMX_CLOCK") == "virtual":
+    return knobs.get("MXNET_ENGINE_TYPE"), knobs.get("MINIMX_CLOCK"), sizes
+
+
+def _make() -> Engine:
+    """The engine that the knobs ask for."""
+    global _made
+    _made = name, clock, sizes = _wanted()
+    if clock == "virtual":
         return VirtualEngine(name, LAYOUTS[name], sizes, _successor, time=_virtual_time)
     if name == "NaiveEngine":
         return NaiveEngine(_successor)
@@ -212,7 +220,8 @@ def _successor(engine: Engine) -> Engine:
 
 
 def _knob_turned(name: str, new: object, old: object) -> None:
-    _restart()
+    if _made != _wanted():  # else another knob of the same change got here first
+        _restart()
 
 
 def _kernel_threads_changed(name: str, new: object, old: object) -> None:
@@ -241,15 +250,14 @@ knobs.watch("OMP_NUM_THREADS", _kernel_threads_changed)
 def _before_fork() -> None:
     """Finish everything: a child has no workers, and must not find half-done work."""
     _switching.acquire()
-    if not in_worker():
+    with suppress(EngineError):  # an operation forks; its engine has to go on
         current.close()
     var_lock.acquire()
 
 
-def _after_fork() -> None:
-    """Start anew, in the parent and in the child."""
+def _after_fork_in_parent() -> None:
     var_lock.release()
-    _install(_make())
+    _install(current if current.open else _make())
     _switching.release()
 
 
@@ -257,7 +265,9 @@ def _after_fork_in_child() -> None:
     global _switched
     _switched = threading.Condition()  # a thread that is gone may have held it
     bulking.forget_other_threads()
-    _after_fork()
+    var_lock.release()
+    _install(_make())
+    _switching.release()
 
 
 def _at_exit() -> None:
@@ -274,7 +284,7 @@ def _at_exit() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork,
-        after_in_parent=_after_fork,
+        after_in_parent=_after_fork_in_parent,
         after_in_child=_after_fork_in_child,
     )
 atexit.register(_at_exit)
