@@ -23,6 +23,7 @@ from numba import prange
 from numba import types as numba_types
 from numba.core import cgutils as numba_cgutils
 from numba.extending import intrinsic as numba_intrinsic
+from numba.np.arrayobj import make_array
 
 from minimx.kernels import threads
 
@@ -60,6 +61,18 @@ def operand(typing: Any, args: Any, k: Any, dtype: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         address = builder.load(builder.gep(values[0], [values[1]]))
         return builder.inttoptr(address, context.get_value_type(sig.return_type))
+
+    return signature, emit
+
+
+@intrinsic
+def pointer(typing: Any, array: Any) -> Any:
+    """The typed pointer to the first element of an array."""
+    signature = types.CPointer(array.dtype)(array)
+
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        of_type: Any = make_array
+        return of_type(sig.args[0])(context, builder, values[0]).data
 
     return signature, emit
 

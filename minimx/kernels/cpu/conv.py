@@ -22,6 +22,7 @@ from numba import prange
 from minimx.kernels import threads
 from minimx.kernels.convolution import Algorithm, Geometry
 from minimx.kernels.cpu.blas import gemm, one_thread
+from minimx.kernels.native import load, pointer, store
 
 threads.pin()
 
@@ -149,17 +150,15 @@ def lower(data: Any, n: int, c0: int, first: int, rows: Any, at: Any) -> None:
 @threads.jit()
 def _copy(image: Any, y: int, right: int, lo: int, rows: Any, at: Any) -> None:
     """rows[r, o] = image[y + r * stride_h, right + (lo + o) * stride_w]."""
-    height, width = _unsigned(rows.shape[0]), _unsigned(rows.shape[1])
-    y_, x_ = _unsigned(y), _unsigned(right + lo * at.stride_w)
-    step_h, step_w = _unsigned(at.stride_h), _unsigned(at.stride_w)
-    if at.stride_w == 1:  # said apart, so that the compiler copies many at once
-        for r in range(height):
-            for o in range(width):
-                rows[r, o] = image[y_ + r * step_h, x_ + o]
-    else:
-        for r in range(height):
-            for o in range(width):
-                rows[r, o] = image[y_ + r * step_h, x_ + o * step_w]
+    x, step = right + lo * at.stride_w, at.stride_w
+    for r in range(rows.shape[0]):
+        source, target = pointer(image[y + r * at.stride_h, x:]), pointer(rows[r])
+        if step == 1:  # said apart, so that the compiler copies many at once
+            for o in range(rows.shape[1]):
+                store(target, o, load(source, o))
+        else:
+            for o in range(rows.shape[1]):
+                store(target, o, load(source, o * step))
 
 
 @threads.jit()
@@ -183,17 +182,15 @@ def fold(rows: Any, ddata: Any, n: int, c0: int, at: Any) -> None:
 @threads.jit()
 def _add(rows: Any, image: Any, y: int, right: int, lo: int, at: Any) -> None:
     """image[y + r * stride_h, right + (lo + o) * stride_w] += rows[r, o]."""
-    height, width = _unsigned(rows.shape[0]), _unsigned(rows.shape[1])
-    y_, x_ = _unsigned(y), _unsigned(right + lo * at.stride_w)
-    step_h, step_w = _unsigned(at.stride_h), _unsigned(at.stride_w)
-    if at.stride_w == 1:
-        for r in range(height):
-            for o in range(width):
-                image[y_ + r * step_h, x_ + o] += rows[r, o]
-    else:
-        for r in range(height):
-            for o in range(width):
-                image[y_ + r * step_h, x_ + o * step_w] += rows[r, o]
+    x, step = right + lo * at.stride_w, at.stride_w
+    for r in range(rows.shape[0]):
+        target, source = pointer(image[y + r * at.stride_h, x:]), pointer(rows[r])
+        if step == 1:
+            for o in range(rows.shape[1]):
+                store(target, o, load(target, o) + load(source, o))
+        else:
+            for o in range(rows.shape[1]):
+                store(target, o * step, load(target, o * step) + load(source, o))
 
 
 @threads.jit()
