@@ -139,13 +139,12 @@ def explained(sentence: str, model: str) -> Shown:
 def verdicts(rows: Sequence[tuple[str, str, str]]) -> Shown:
     """A table of (what a document claims, verdict, evidence); cells may be HTML.
 
-    A verdict begins with "holds", "fails" or "depends".
+    A verdict begins with "holds", "fails" or "depends"; ValueError otherwise.
     """
     for _, verdict, _ in rows:
         if verdict.split()[0] not in VERDICTS:
-            raise ValueError(
-                f"{verdict!r}: a verdict begins with {', '.join(VERDICTS)}."
-            )
+            words = ", ".join(VERDICTS)
+            raise ValueError(f"{verdict!r}: a verdict begins with one of {words}.")
     body = "".join(
         f"<tr>{_cell(claim)}{_verdict(verdict)}{_cell(evidence)}</tr>"
         for claim, verdict, evidence in rows

@@ -1,0 +1,166 @@
+"""Every notebook of the course: executed, on the spine, and the same on any machine.
+
+What the cells print is compared by nbval (`make notebooks`). An unexecuted notebook
+would pass that comparison, and a path of somebody's machine would only fail on others;
+so both are asked here.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+# The way of every notebook; further headings may stand in between.
+SPINE = (
+    "Case",
+    "Recall",
+    "Predict",
+    "Run",
+    "Look",
+    "Explain",
+    "Read the core",
+    "Worked example",
+    "Faded exercise",
+    "Free exercise",
+    "Claim verdict",
+    "Exit ticket",
+)
+IGNORED = "nbval-ignore-output"
+SILENT = re.compile(r"nbval-skip|raises-exception")
+# What only the machine has on which a notebook was executed.
+MACHINES = re.compile(
+    r"/(?:root|home|Users|tmp|work|usr|opt|var|private|mnt)/|[A-Z]:\\|site-packages"
+    r"|ipykernel_\d|0x[0-9a-f]{6,}"
+)
+
+every_notebook = pytest.mark.parametrize(
+    "path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS]
+)
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def cells(path: Path, kind: str) -> list[Any]:
+    return [cell for cell in read(path).cells if cell.cell_type == kind]
+
+
+def headings(path: Path) -> list[str]:
+    lines = "\n".join(cell.source for cell in cells(path, "markdown")).split("\n")
+    return [line[3:].strip() for line in lines if line.startswith("## ")]
+
+
+def texts(output: Any) -> list[str]:
+    """Everything of an output that somebody may read."""
+    if output.output_type == "stream":
+        return [output.text]
+    if output.output_type == "error":
+        return ["\n".join(output.traceback)]
+    return [str(data) for kind, data in output.data.items() if "image/p" not in kind]
+
+
+def test_the_course_begins() -> None:
+    assert [path.stem[:3] for path in NOTEBOOKS[:2]] == ["00-", "01-"]
+
+
+@every_notebook
+def test_it_is_valid_and_for_python(path: Path) -> None:
+    notebook = read(path)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    title = notebook.cells[0].source.split("\n")[0]
+    assert title.startswith(f"# {path.stem[:2]} · ")
+
+
+@every_notebook
+def test_it_follows_the_spine(path: Path) -> None:
+    found = headings(path)
+    places = [found.index(name) for name in SPINE]
+    assert all(first < second for first, second in pairwise(places))
+
+
+@every_notebook
+def test_it_asks_for_two_numbers_and_checks_two_exercises(path: Path) -> None:
+    sources = [cell.source for cell in cells(path, "code")]
+    assert sum("PredictCard(" in source for source in sources) >= 2
+    assert sum(bool(re.search(r"\.check_\w+\(", source)) for source in sources) >= 2
+    assert any(source.startswith("hints(") for source in sources)
+    assert any("verdicts(" in source for source in sources)
+
+
+@every_notebook
+def test_it_is_executed_from_top_to_bottom(path: Path) -> None:
+    counts = [
+        cell.execution_count
+        for cell in cells(path, "code")
+        if not SILENT.search(" ".join(cell.metadata.get("tags", ())))
+    ]
+    assert counts == list(range(1, len(counts) + 1))
+    assert any(cell.outputs for cell in cells(path, "code"))
+
+
+@every_notebook
+def test_what_is_shown_is_stored(path: Path) -> None:
+    for cell in cells(path, "code"):
+        if re.search(r"^(print|table|verdicts|hints)\(", cell.source, re.MULTILINE):
+            assert cell.outputs, cell.source
+
+
+@every_notebook
+def test_no_cell_failed(path: Path) -> None:
+    failed = [
+        output.evalue
+        for cell in cells(path, "code")
+        for output in cell.outputs
+        if output.output_type == "error"
+    ]
+    assert failed == []
+
+
+@every_notebook
+def test_nothing_tells_on_which_machine_it_was_executed(path: Path) -> None:
+    told = [
+        found.group()
+        for cell in cells(path, "code")
+        for output in cell.outputs
+        for text in texts(output)
+        for found in MACHINES.finditer(text)
+    ]
+    assert told == []
+
+
+@every_notebook
+def test_no_widget_is_stored_that_no_kernel_knows(path: Path) -> None:
+    assert "widgets" not in read(path).metadata
+    kinds = {
+        kind
+        for cell in cells(path, "code")
+        for output in cell.outputs
+        for kind in output.get("data", {})
+    }
+    assert not any("widget" in kind for kind in kinds)
+
+
+@every_notebook
+def test_links_to_other_notebooks_lead_somewhere(path: Path) -> None:
+    for cell in cells(path, "markdown"):
+        for target in re.findall(r"\]\((\S+?\.ipynb)\)", cell.source):
+            assert (path.parent / target).is_file(), target
+        for anchor in re.findall(r"\]\(#(\S+?)\)", cell.source):
+            assert anchor.replace("-", " ") in headings(path)
+
+
+@every_notebook
+def test_measured_cells_are_few(path: Path) -> None:
+    """Most cells are compared; what is ignored must be the exception."""
+    tags = [cell.metadata.get("tags", ()) for cell in cells(path, "code")]
+    assert sum(IGNORED in tag for tag in tags) <= len(tags) / 4

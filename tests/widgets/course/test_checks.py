@@ -1,0 +1,60 @@
+"""Feedback says what was seen, what was wanted and which idea to look at."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any
+
+from minimx_widgets.course import Feedback, check
+
+
+@check
+def doubles(attempt: Any) -> Feedback:
+    return Feedback(attempt(2) == 4, f"it made {attempt(2)} of 2", "4")
+
+
+def test_what_is_missing_is_not_an_error() -> None:
+    for nothing in (None, ...):
+        assert doubles(nothing) == Feedback(
+            False, "nothing to check yet", "your own solution above"
+        )
+
+
+def test_an_attempt_is_judged() -> None:
+    assert doubles(lambda x: 2 * x).passed
+    assert not doubles(lambda x: x).passed
+
+
+def test_an_attempt_that_raises_is_told_its_own_line() -> None:
+    def attempt(x: int) -> float:
+        return x / 0  # the line to look at
+
+    feedback = doubles(attempt)
+    assert not feedback.passed
+    assert feedback.seen == "ZeroDivisionError: division by zero"
+    assert feedback.idea == "the line `return x / 0  # the line to look at`"
+
+
+def test_lines_of_the_library_are_not_the_learners() -> None:
+    @contextmanager
+    def empty() -> Any:
+        if False:
+            yield
+
+    def attempt(x: int) -> None:
+        with empty():  # contextlib complains, but here is the learner
+            pass
+
+    assert "with empty()" in doubles(attempt).idea
+
+
+def test_feedback_reads_well_in_words_and_on_the_page() -> None:
+    feedback = Feedback(False, "1 < 2", "2 & more", "order")
+    assert repr(feedback) == (
+        "✘ not yet: 1 < 2\n  expected: 2 & more\n  look again at: order"
+    )
+    page = feedback._repr_html_()
+    assert "1 &lt; 2" in page
+    assert "2 &amp; more" in page
+    assert "warn" in page
+    assert repr(Feedback(True, "well done")) == "✔ solved: well done"
