@@ -45,6 +45,7 @@ def resolve(dtype: Any) -> DType:
         return dtype
     if isinstance(dtype, int) and not isinstance(dtype, bool) and dtype in CODES:
         return CODES[dtype]
+    found: DType | None
     try:
         found = np.dtype(dtype)
     except TypeError:

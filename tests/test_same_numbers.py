@@ -1,5 +1,7 @@
 """A program's result does not depend on engine, pool, bulking, threads or device."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ IMAGES = RNG.random((32, 1, 16, 16), dtype=np.float32)
 LABELS = RNG.integers(0, 4, 32).astype("float32")
 
 
-def lenet(dropout):
+def lenet(dropout: Any) -> Any:
     net = gluon.nn.HybridSequential()
     with net.name_scope():
         net.add(
@@ -29,7 +31,7 @@ def lenet(dropout):
     return net
 
 
-def trained_weights(device, steps=3, dropout=0.3):
+def trained_weights(device: Any, steps: Any = 3, dropout: Any = 0.3) -> Any:
     """All parameters, as bytes, after a few steps from a fixed start."""
     mx.random.seed(11)
     net = lenet(dropout)
@@ -49,19 +51,19 @@ def trained_weights(device, steps=3, dropout=0.3):
 
 
 @pytest.fixture(scope="module")
-def reference():
+def reference() -> Any:
     with mx.knobs(MXNET_ENGINE_TYPE="NaiveEngine"):
         return trained_weights(mx.cpu())
 
 
 @pytest.mark.parametrize("engine", ["ThreadedEngine", "ThreadedEnginePerDevice"])
 @pytest.mark.parametrize("pool", ["Naive", "Round", "Unpooled"])
-def test_engine_and_pool(reference, engine, pool):
+def test_engine_and_pool(reference: Any, engine: Any, pool: Any) -> None:
     with mx.knobs(MXNET_ENGINE_TYPE=engine, MXNET_CPU_MEM_POOL_TYPE=pool):
         assert trained_weights(mx.cpu()) == reference
 
 
-def test_simulated_gpu_on_every_engine_and_pool():
+def test_simulated_gpu_on_every_engine_and_pool() -> None:
     # Each device draws its own random numbers, so what is compared draws none.
     expected = trained_weights(mx.cpu(), dropout=0)
     for engine in ("NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"):
@@ -84,18 +86,18 @@ def test_simulated_gpu_on_every_engine_and_pool():
     ],
     ids=lambda settings: next(iter(settings)),
 )
-def test_other_knobs(reference, settings):
+def test_other_knobs(reference: Any, settings: Any) -> None:
     with mx.knobs(**settings):
         assert trained_weights(mx.cpu()) == reference
 
 
-def test_recording_changes_nothing(reference):
+def test_recording_changes_nothing(reference: Any) -> None:
     with mx.Record() as record:
         assert trained_weights(mx.cpu()) == reference
     assert len(record.ops()) > 100
 
 
-def test_turning_knobs_while_it_trains_changes_nothing(reference):
+def test_turning_knobs_while_it_trains_changes_nothing(reference: Any) -> None:
     """Engine and pool change between any two steps, under running work."""
     changes = [
         {"MXNET_ENGINE_TYPE": "NaiveEngine", "MXNET_CPU_MEM_POOL_TYPE": "Round"},
@@ -106,7 +108,7 @@ def test_turning_knobs_while_it_trains_changes_nothing(reference):
 
     stop = threading.Event()
 
-    def turn():
+    def turn() -> None:
         while not stop.is_set():
             for change in changes:
                 mx.knobs.set(**change)

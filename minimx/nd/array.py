@@ -100,8 +100,8 @@ class NDArray(Arithmetic):
         return self.transpose() if self.ndim > 1 else self
 
     @property
-    def grad(self) -> NDArray | None:
-        """The gradient buffer made by `attach_grad`, or None."""
+    def grad(self) -> Any:
+        """The gradient buffer made by `attach_grad`, an NDArray; None without it."""
         return self._grad
 
     def __len__(self) -> int:

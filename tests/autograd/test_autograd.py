@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -5,13 +7,13 @@ from minimx import autograd, nd
 from minimx.errors import GradientError
 
 
-def variable(numbers, grad_req="write"):
+def variable(numbers: Any, grad_req: Any = "write") -> Any:
     x = nd.array(numbers)
     x.attach_grad(grad_req)
     return x
 
 
-def test_a_simple_gradient():
+def test_a_simple_gradient() -> None:
     x = variable([1.0, 2.0, 3.0])
     with autograd.record():
         y = x * x + 2 * x
@@ -19,7 +21,7 @@ def test_a_simple_gradient():
     np.testing.assert_allclose(x.grad.asnumpy(), [4, 6, 8])
 
 
-def test_head_gradients():
+def test_head_gradients() -> None:
     x = variable([1.0, 2.0])
     with autograd.record():
         y = x * 3
@@ -31,7 +33,7 @@ def test_head_gradients():
         y.backward(nd.ones((3,)))
 
 
-def test_modes_nest_and_return():
+def test_modes_nest_and_return() -> None:
     assert not autograd.is_recording()
     with autograd.record():
         assert autograd.is_recording()
@@ -51,13 +53,13 @@ def test_modes_nest_and_return():
     assert autograd.set_training(False) is True
 
 
-def test_modes_return_after_an_exception():
+def test_modes_return_after_an_exception() -> None:
     with pytest.raises(RuntimeError), autograd.record():
         raise RuntimeError
     assert not autograd.is_recording()
 
 
-def test_values_used_twice_add_their_gradients():
+def test_values_used_twice_add_their_gradients() -> None:
     x = variable([2.0])
     with autograd.record():
         y = x * 3
@@ -66,7 +68,7 @@ def test_values_used_twice_add_their_gradients():
     np.testing.assert_allclose(x.grad.asnumpy(), [2 * 6 * 3 + 3 + 1])
 
 
-def test_grad_req_add_accumulates_and_null_does_nothing():
+def test_grad_req_add_accumulates_and_null_does_nothing() -> None:
     x = variable([1.0], "add")
     for _ in range(3):
         with autograd.record():
@@ -79,7 +81,7 @@ def test_grad_req_add_accumulates_and_null_does_nothing():
         variable([1.0], "sum")
 
 
-def test_gradient_buffer_keeps_its_identity():
+def test_gradient_buffer_keeps_its_identity() -> None:
     x = variable([1.0])
     buffer = x.grad
     with autograd.record():
@@ -89,7 +91,7 @@ def test_gradient_buffer_keeps_its_identity():
     assert buffer.asscalar() == 5
 
 
-def test_walking_twice_needs_retain_graph():
+def test_walking_twice_needs_retain_graph() -> None:
     x = variable([3.0])
     with autograd.record():
         y = x * x
@@ -100,14 +102,14 @@ def test_walking_twice_needs_retain_graph():
     assert x.grad.asscalar() == 6
 
 
-def test_what_was_not_recorded_has_no_gradient():
+def test_what_was_not_recorded_has_no_gradient() -> None:
     x = variable([1.0])
     y = x * 2
     with pytest.raises(GradientError, match="record"):
         y.backward()
 
 
-def test_detach_and_blockgrad_stop_the_gradient():
+def test_detach_and_blockgrad_stop_the_gradient() -> None:
     x = variable([2.0])
     with autograd.record():
         y = (x * x).detach() * x + nd.BlockGrad(x * x)
@@ -115,7 +117,7 @@ def test_detach_and_blockgrad_stop_the_gradient():
     assert x.grad.asscalar() == 4
 
 
-def test_pause_inside_record_makes_constants():
+def test_pause_inside_record_makes_constants() -> None:
     x = variable([2.0])
     with autograd.record():
         with autograd.pause():
@@ -125,7 +127,7 @@ def test_pause_inside_record_makes_constants():
     assert x.grad.asscalar() == 20
 
 
-def test_grad_returns_instead_of_storing():
+def test_grad_returns_instead_of_storing() -> None:
     x, w = variable([1.0, 2.0]), variable([3.0, 4.0])
     with autograd.record():
         y = (x * w).sum()
@@ -149,7 +151,7 @@ def test_grad_returns_instead_of_storing():
         (lambda x: 1 / x, lambda x: 2 / x**3, lambda x: -6 / x**4),
     ],
 )
-def test_gradients_of_gradients(function, second, third):
+def test_gradients_of_gradients(function: Any, second: Any, third: Any) -> None:
     at = np.array([0.5, 1.5])
     x = nd.array(at, dtype="float64")
     x.attach_grad()
@@ -161,7 +163,7 @@ def test_gradients_of_gradients(function, second, third):
     np.testing.assert_allclose(thrice.asnumpy(), third(at), rtol=1e-9)
 
 
-def test_second_order_through_backward():
+def test_second_order_through_backward() -> None:
     x = variable([1.0, 2.0])
     with autograd.record():
         dx = autograd.grad((x**3).sum(), x, create_graph=True)
@@ -170,7 +172,7 @@ def test_second_order_through_backward():
     np.testing.assert_allclose(x.grad.asnumpy(), 36 * np.array([1.0, 8.0]))
 
 
-def test_depth_has_no_limit():
+def test_depth_has_no_limit() -> None:
     x = variable([1.0])
     with autograd.record():
         y = x
@@ -185,7 +187,7 @@ def test_depth_has_no_limit():
     del y  # dropping a long tape must not recurse either
 
 
-def test_several_heads():
+def test_several_heads() -> None:
     x = variable([2.0])
     with autograd.record():
         y, z = x * 3, x * x
@@ -193,7 +195,7 @@ def test_several_heads():
     assert x.grad.asscalar() == 7
 
 
-def test_head_that_is_a_variable():
+def test_head_that_is_a_variable() -> None:
     x = variable([2.0])
     with autograd.record():
         pass
@@ -201,7 +203,7 @@ def test_head_that_is_a_variable():
     assert x.grad.asscalar() == 1
 
 
-def test_marking_variables_by_hand():
+def test_marking_variables_by_hand() -> None:
     x, dx = nd.array([3.0]), nd.zeros((1,))
     autograd.mark_variables([x], [dx])
     with autograd.record():
@@ -211,17 +213,17 @@ def test_marking_variables_by_hand():
 
 
 class Cube(autograd.Function):
-    def forward(self, x):
+    def forward(self, x: Any) -> Any:
         y = x * x
         self.save_for_backward(x, y)
         return y * x, y
 
-    def backward(self, dcube, dsquare):
+    def backward(self, dcube: Any, dsquare: Any) -> Any:
         x, y = self.saved_tensors
         return 3 * y * dcube + 2 * x * dsquare
 
 
-def test_custom_functions():
+def test_custom_functions() -> None:
     x = variable([2.0, 3.0])
     with autograd.record():
         cube, square = Cube()(x * 1)
@@ -230,7 +232,7 @@ def test_custom_functions():
     np.testing.assert_allclose(x.grad.asnumpy(), [3 * 4 + 4, 3 * 9 + 6])
 
 
-def test_custom_function_with_one_output_unused():
+def test_custom_function_with_one_output_unused() -> None:
     x = variable([2.0])
     with autograd.record():
         cube, _ = Cube()(x)
@@ -238,12 +240,12 @@ def test_custom_function_with_one_output_unused():
     np.testing.assert_allclose(x.grad.asnumpy(), [12])
 
 
-def test_custom_function_must_answer_for_every_input():
+def test_custom_function_must_answer_for_every_input() -> None:
     class Wrong(autograd.Function):
-        def forward(self, x, y):
+        def forward(self, x: Any, y: Any) -> Any:
             return x * y
 
-        def backward(self, dout):
+        def backward(self, dout: Any) -> Any:
             return dout
 
     x, y = variable([1.0]), variable([1.0])
@@ -253,7 +255,7 @@ def test_custom_function_must_answer_for_every_input():
         z.backward()
 
 
-def test_gradient_crosses_devices():
+def test_gradient_crosses_devices() -> None:
     import minimx as mx
 
     x = variable([1.0, 2.0])
@@ -264,7 +266,7 @@ def test_gradient_crosses_devices():
     np.testing.assert_allclose(x.grad.asnumpy(), [6, 6])
 
 
-def test_tape_frees_activations_while_it_walks():
+def test_tape_frees_activations_while_it_walks() -> None:
     import minimx as mx
 
     x = variable(np.ones((256, 256)))

@@ -8,7 +8,7 @@ from minimx import nd
 from minimx.errors import DeviceError, DTypeError, OperatorError, ShapeError
 
 
-def test_an_array_knows_its_shape_type_and_place():
+def test_an_array_knows_its_shape_type_and_place() -> None:
     x = nd.array([[1, 2, 3], [4, 5, 6]])
     assert x.shape == (2, 3)
     assert x.dtype is np.float32
@@ -19,23 +19,23 @@ def test_an_array_knows_its_shape_type_and_place():
     assert x.stype == "default"
 
 
-def test_printing_looks_like_mxnet():
+def test_printing_looks_like_mxnet() -> None:
     assert repr(nd.array([1, 2])) == "\n[1. 2.]\n<NDArray 2 @cpu(0)>"
     assert repr(nd.ones((2, 3))).endswith("<NDArray 2x3 @cpu(0)>")
 
 
-def test_sources_become_float32_unless_told():
+def test_sources_become_float32_unless_told() -> None:
     assert nd.array(np.arange(3)).dtype is np.float32
     assert nd.array(np.arange(3.0)).dtype is np.float32
     assert nd.array([1, 2], dtype="int32").dtype is np.int32
     assert nd.array(nd.ones((2,), dtype="float64")).dtype is np.float64
 
 
-def test_a_number_becomes_an_array_of_one_element():
+def test_a_number_becomes_an_array_of_one_element() -> None:
     assert nd.array(5.0).shape == (1,)
 
 
-def test_arithmetic_agrees_with_numpy():
+def test_arithmetic_agrees_with_numpy() -> None:
     a, b = np.array([[1.0, -2.0], [3.0, 4.0]]), np.array([2.0, 5.0])
     x, y = nd.array(a), nd.array(b)
     cases = [
@@ -63,7 +63,7 @@ def test_arithmetic_agrees_with_numpy():
         np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-6)
 
 
-def test_in_place_operators_keep_the_memory():
+def test_in_place_operators_keep_the_memory() -> None:
     x = nd.ones((2, 2))
     view = x[0]
     x += 2
@@ -74,18 +74,18 @@ def test_in_place_operators_keep_the_memory():
     np.testing.assert_allclose(view.asnumpy(), [1, 2.5])
 
 
-def test_an_array_is_not_equal_to_none_or_text():
+def test_an_array_is_not_equal_to_none_or_text() -> None:
     assert (nd.ones((1,)) == None) is False  # noqa: E711 (that comparison is the test)
     assert (nd.ones((1,)) != "x") is True
 
 
-def test_truth_of_one_element_only():
+def test_truth_of_one_element_only() -> None:
     assert bool(nd.array([2.0]))
     with pytest.raises(ValueError, match="neither true nor false"):
         bool(nd.ones((2,)))
 
 
-def test_scalars():
+def test_scalars() -> None:
     x = nd.array([3.5])
     assert x.asscalar() == 3.5
     assert float(x) == 3.5
@@ -95,7 +95,7 @@ def test_scalars():
         nd.ones((2,)).asscalar()
 
 
-def test_reshape_shares_memory():
+def test_reshape_shares_memory() -> None:
     x = nd.zeros((2, 3))
     y = x.reshape((3, 2))
     y[:] = 7
@@ -105,13 +105,13 @@ def test_reshape_shares_memory():
     assert x.reshape(3, 2).shape == (3, 2)
 
 
-def test_asnumpy_is_a_copy():
+def test_asnumpy_is_a_copy() -> None:
     x = nd.zeros((2,))
     x.asnumpy()[:] = 5
     assert x.asnumpy().tolist() == [0, 0]
 
 
-def test_source_may_change_after_the_call():
+def test_source_may_change_after_the_call() -> None:
     source = np.ones((3,), dtype="float32")
     for device in (mx.cpu(), mx.gpu(0)):
         x = nd.array(source, ctx=device)
@@ -120,7 +120,7 @@ def test_source_may_change_after_the_call():
         source[:] = 1
 
 
-def test_copies_between_devices():
+def test_copies_between_devices() -> None:
     x = nd.array([1, 2, 3])
     y = x.as_in_context(mx.gpu(0))
     assert y.context == mx.gpu(0)
@@ -132,22 +132,22 @@ def test_copies_between_devices():
     assert y.copyto(mx.cpu()).context == mx.cpu()
 
 
-def test_devices_do_not_mix():
+def test_devices_do_not_mix() -> None:
     with pytest.raises(DeviceError, match="different devices"):
         nd.ones((1,)) + nd.ones((1,), ctx=mx.gpu(0))
 
 
-def test_dtypes_do_not_mix():
+def test_dtypes_do_not_mix() -> None:
     with pytest.raises(DTypeError):
         nd.ones((1,)) + nd.ones((1,), dtype="float64")
 
 
-def test_shapes_that_do_not_fit():
+def test_shapes_that_do_not_fit() -> None:
     with pytest.raises(ShapeError, match=r"\(2,\).*\(3,\)"):
         nd.ones((2,)) + nd.ones((3,))
 
 
-def test_state_is_intact_after_an_error():
+def test_state_is_intact_after_an_error() -> None:
     x = nd.ones((2,))
     with pytest.raises(ShapeError):
         x += nd.ones((3,))
@@ -155,7 +155,7 @@ def test_state_is_intact_after_an_error():
     assert (x + 1).asnumpy().tolist() == [2, 2]
 
 
-def test_numpy_interchange():
+def test_numpy_interchange() -> None:
     x = nd.array([[1, 2], [3, 4]])
     assert np.asarray(x).tolist() == [[1, 2], [3, 4]]
     assert np.from_dlpack(x).tolist() == [[1, 2], [3, 4]]
@@ -165,14 +165,14 @@ def test_numpy_interchange():
     assert (shared == 5).all()
 
 
-def test_shared_memory_outlives_the_array():
+def test_shared_memory_outlives_the_array() -> None:
     shared = np.from_dlpack(nd.array(np.arange(1000)))
     for _ in range(50):
         nd.zeros((1000,)).wait_to_read()
     assert shared.tolist() == list(range(1000))
 
 
-def test_from_numpy_shares_and_from_dlpack_too():
+def test_from_numpy_shares_and_from_dlpack_too() -> None:
     source = np.arange(4, dtype="float32")
     x = nd.from_numpy(source)
     assert x.asnumpy().tolist() == [0, 1, 2, 3]
@@ -181,29 +181,29 @@ def test_from_numpy_shares_and_from_dlpack_too():
     assert nd.from_dlpack(other).dtype is np.float64
 
 
-def test_pickling():
+def test_pickling() -> None:
     x = nd.array([1, 2], ctx=mx.gpu(0))
     y = pickle.loads(pickle.dumps(x))
     assert y.context == mx.gpu(0)
     assert y.asnumpy().tolist() == [1, 2]
 
 
-def test_unknown_function_names_the_nearest():
+def test_unknown_function_names_the_nearest() -> None:
     with pytest.raises(AttributeError, match="Did you mean Convolution"):
         nd.Convolutoin  # noqa: B018
 
 
-def test_unknown_setting_names_the_nearest():
+def test_unknown_setting_names_the_nearest() -> None:
     with pytest.raises(OperatorError, match="keepdims"):
         nd.sum(nd.ones((2,)), keepdim=True)
 
 
-def test_a_wrong_input_is_named():
+def test_a_wrong_input_is_named() -> None:
     with pytest.raises(OperatorError, match="must be an NDArray"):
         nd.relu(3)
 
 
-def test_out_receives_the_result():
+def test_out_receives_the_result() -> None:
     x, y = nd.ones((2,)), nd.zeros((2,))
     assert nd.broadcast_add(x, x, out=y) is y
     assert y.asnumpy().tolist() == [2, 2]
@@ -211,7 +211,7 @@ def test_out_receives_the_result():
         nd.broadcast_add(x, x, out=nd.zeros((3,)))
 
 
-def test_creation():
+def test_creation() -> None:
     assert nd.full((2,), 3).asnumpy().tolist() == [3, 3]
     assert nd.arange(3).asnumpy().tolist() == [0, 1, 2]
     assert nd.arange(1, 4, 0.5).shape == (6,)
@@ -222,14 +222,14 @@ def test_creation():
     assert nd.concatenate([nd.ones((1, 2)), nd.zeros((2, 2))]).shape == (3, 2)
 
 
-def test_current_context_decides_where_arrays_are_made():
+def test_current_context_decides_where_arrays_are_made() -> None:
     with mx.gpu(0):
         assert nd.zeros((1,)).context == mx.gpu(0)
         assert nd.random.uniform(shape=(1,)).context == mx.gpu(0)
     assert nd.zeros((1,)).context == mx.cpu(0)
 
 
-def test_random_streams_repeat_after_seeding():
+def test_random_streams_repeat_after_seeding() -> None:
     mx.random.seed(7)
     first = nd.random.normal(shape=(5,)).asnumpy()
     mx.random.seed(7)
@@ -238,7 +238,7 @@ def test_random_streams_repeat_after_seeding():
     assert (nd.random.normal(shape=(5,)).asnumpy() != first).all()
 
 
-def test_memory_returns_when_arrays_go():
+def test_memory_returns_when_arrays_go() -> None:
     nd.waitall()
     before = mx.storage.stats(mx.cpu()).live_requested
     x = nd.zeros((1000, 1000))
@@ -251,7 +251,7 @@ def test_memory_returns_when_arrays_go():
     assert mx.storage.stats(mx.cpu()).live_requested == before
 
 
-def test_pending_work_keeps_memory_alive():
+def test_pending_work_keeps_memory_alive() -> None:
     total = nd.zeros((256, 256))
     for _ in range(50):
         total = nd.dot(nd.ones((256, 256)), nd.ones((256, 256))) * 0 + total + 1
