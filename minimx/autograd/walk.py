@@ -50,13 +50,15 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
-) -> Any:
+) -> list[Value]:
     """Gradients of heads with respect to variables, returned instead of stored.
 
     create_graph: record the walk itself, so that the result can be differentiated.
+    Returns a list, even for one variable, as in MXNet.
     """
-    single = not isinstance(variables, (list, tuple))
-    wanted: list[Value] = [variables] if single else list(variables)
+    wanted: list[Value] = (
+        list(variables) if isinstance(variables, (list, tuple)) else [variables]
+    )
     leaves = []
     for variable in wanted:
         entry = variable._entry
@@ -77,7 +79,7 @@ def grad(
                 f"{variable.shape}. Was it used inside record()?"
             )
         results.append(found[leaf])
-    return results[0] if single else results
+    return results
 
 
 def _as_lists(heads: Any, head_grads: Any) -> tuple[list[Value], list[Value | None]]:

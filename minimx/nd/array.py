@@ -254,17 +254,15 @@ class NDArray(Arithmetic):
     # -- gradients --------------------------------------------------------------------
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
-        """Give the array a gradient buffer, which `backward` fills.
+        """Give the array a gradient buffer of zeros, which `backward` fills.
 
-        grad_req: 'write' (overwrite), 'add' (accumulate) or 'null'.
+        grad_req: 'write' (overwrite), 'add' (accumulate) or 'null' (leave it alone).
         """
         if stype not in (None, "default"):
             raise OperatorError(f"attach_grad: stype={stype!r} is not available here.")
-        buffer = None
-        if grad_req != "null":
-            zeros = lookup("_zeros").of(shape=self.shape, dtype=self.spec.dtype.name)
-            with autograd.pause(), attributed(category="gradient"):
-                buffer = invoke(zeros, (), None, self.context, type(self))
+        zeros = lookup("_zeros").of(shape=self.shape, dtype=self.spec.dtype.name)
+        with autograd.pause(), attributed(category="gradient"):
+            buffer = invoke(zeros, (), None, self.context, type(self))
         autograd.mark_variables([self], [buffer], grad_req)
 
     def backward(

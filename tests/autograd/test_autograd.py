@@ -68,15 +68,13 @@ def test_values_used_twice_add_their_gradients() -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), [2 * 6 * 3 + 3 + 1])
 
 
-def test_grad_req_add_accumulates_and_null_does_nothing() -> None:
+def test_grad_req_add_accumulates() -> None:
     x = variable([1.0], "add")
     for _ in range(3):
         with autograd.record():
             y = x * 5
         y.backward()
     assert x.grad.asscalar() == 15
-    z = variable([1.0], "null")
-    assert z.grad is None
     with pytest.raises(GradientError, match="grad_req"):
         variable([1.0], "sum")
 
@@ -127,6 +125,26 @@ def test_pause_inside_record_makes_constants() -> None:
     assert x.grad.asscalar() == 20
 
 
+def test_a_null_gradient_stays_zero() -> None:
+    x = nd.array([1.0, 2.0])
+    x.attach_grad("null")
+    y = variable([3.0, 4.0])
+    with autograd.record():
+        z = x * y
+    z.backward()
+    assert x.grad.asnumpy().tolist() == [0, 0]
+    assert y.grad.asnumpy().tolist() == [1, 2]
+
+
+def test_grad_of_one_variable_is_a_list_too() -> None:
+    x = variable([1.0, 2.0])
+    with autograd.record():
+        y = x * x
+    found = autograd.grad(y, x)
+    assert isinstance(found, list)
+    assert found[0].asnumpy().tolist() == [2, 4]
+
+
 def test_grad_returns_instead_of_storing() -> None:
     x, w = variable([1.0, 2.0]), variable([3.0, 4.0])
     with autograd.record():
@@ -156,9 +174,9 @@ def test_gradients_of_gradients(function: Any, second: Any, third: Any) -> None:
     x = nd.array(at, dtype="float64")
     x.attach_grad()
     with autograd.record():
-        first = autograd.grad(function(x).sum(), x, create_graph=True)
-        twice = autograd.grad(first.sum(), x, create_graph=True)
-        thrice = autograd.grad(twice.sum(), x, create_graph=True, retain_graph=True)
+        (first,) = autograd.grad(function(x).sum(), x, create_graph=True)
+        (twice,) = autograd.grad(first.sum(), x, create_graph=True)
+        (thrice,) = autograd.grad(twice.sum(), x, create_graph=True, retain_graph=True)
     np.testing.assert_allclose(twice.asnumpy(), second(at), rtol=1e-9)
     np.testing.assert_allclose(thrice.asnumpy(), third(at), rtol=1e-9)
 
@@ -166,7 +184,7 @@ def test_gradients_of_gradients(function: Any, second: Any, third: Any) -> None:
 def test_second_order_through_backward() -> None:
     x = variable([1.0, 2.0])
     with autograd.record():
-        dx = autograd.grad((x**3).sum(), x, create_graph=True)
+        (dx,) = autograd.grad((x**3).sum(), x, create_graph=True)
         loss = (dx * dx).sum()
     loss.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), 36 * np.array([1.0, 8.0]))
