@@ -18,6 +18,7 @@ from minimx.context import num_gpus
 from minimx.errors import ArgumentError
 from minimx.knobs import knobs
 from minimx.record import Record
+from minimx_widgets import kernel
 from minimx_widgets.base import Bundle, mimebundle
 from minimx_widgets.engine_timeline import EngineTimeline
 from minimx_widgets.knob_panel import PINNED, KnobPanel
@@ -89,6 +90,7 @@ class Lab:
         self._given = {"network": network, "data": data}
         self.settings = Settings(network=network, data=data)
         self._last_told = 0.0
+        self._complaint = kernel.complaint_here()
         self.fit: Fit | None = None
         self._run = Run()
         self.session = Session(self._program, self._changed)
@@ -322,7 +324,7 @@ class Lab:
             "epoch": progress.epoch,
             "epochs": progress.epochs or self.settings.epochs,
             "step": progress.steps,
-            "error": message,
+            "error": message or self._complaint,
             "message": message,
         }
 

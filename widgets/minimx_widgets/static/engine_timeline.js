@@ -5,14 +5,13 @@ import { EngineData, busy } from "./lib/engine_data.js";
 import { LEFT, paintLanes, paintOps, paintSelected } from "./lib/engine_paint.js";
 import { explore } from "./lib/explore.js";
 import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { liveView } from "./lib/live.js";
+import { PHASES, liveView } from "./lib/live.js";
 import { count, duration, percent } from "./lib/scale.js";
 import { Surface } from "./lib/surface.js";
 
 const TOP = 20;
 const BELOW = 20;
 const FOLD_AFTER = 4e9; // nanoseconds after which an idle lane is not drawn any more
-const PHASES = ["other", "data", "forward", "backward", "update", "evaluate"];
 const HELP =
   "One lane per worker thread; the lane python is the thread that pushes operations, with " +
   "a tick for every push. A box is one operation. What stays grey is idle; the per cent is " +

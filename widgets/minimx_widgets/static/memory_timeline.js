@@ -4,14 +4,13 @@ import { el } from "./lib/dom.js";
 import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "./lib/axis.js";
 import { explore } from "./lib/explore.js";
 import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { liveView } from "./lib/live.js";
+import { PHASES, liveView } from "./lib/live.js";
 import { CATEGORIES, EVENTS, MemoryData, columnsOf } from "./lib/memory_data.js";
 import { LEFT, paintBand, paintIdle, paintPeak, paintReserve, paintScale } from "./lib/memory_paint.js";
 import { bytes, duration, roundUp } from "./lib/scale.js";
 import { Surface } from "./lib/surface.js";
 
 const BELOW = 20;
-const PHASES = ["other", "data", "forward", "backward", "update", "evaluate"];
 const HELP =
   "The bytes that live arrays hold, stacked by what they are for. The dashed line is the " +
   "highest total so far. The thin line above is what the pool holds from the driver: " +
@@ -226,7 +225,8 @@ class MemoryView {
     const total = stack.reduce((a, b) => a + b, 0);
     const who = data.strings[at.owner[row]] || "unknown";
     const layer = data.strings[at.layer[row]];
-    const size = bytes(Math.abs(at.delta[row]));
+    const held = at.reserved[row] - (row > 0 ? at.reserved[row - 1] : 0);
+    const size = bytes(Math.abs(at.delta[row] || held));
     const lines = [
       tipHead(`${EVENTS[at.event[row]]} ${size} · ${who}`, this.theme.category[at.category[row]]),
       tipRow("layer", layer || "none"),
@@ -354,7 +354,7 @@ class MemoryView {
     const { series } = this;
     const first = series.rowAt(this.axis.mode, from) + 1;
     const last = series.rowAt(this.axis.mode, to);
-    const sums = { taken: 0, given: 0, alloc: 0, hit: 0, free: 0, flush: 0, oom: 0, most: 0 };
+    const sums = { taken: 0, given: 0, most: 0, ...Object.fromEntries(EVENTS.map((name) => [name, 0])) };
     for (let i = first; i <= last; i += 1) {
       const kind = EVENTS[series.at.event[i]];
       sums[kind] += 1;

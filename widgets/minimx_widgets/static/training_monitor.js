@@ -4,12 +4,11 @@ import { el } from "./lib/dom.js";
 import { drawChart, plotBox, smooth } from "./lib/chart.js";
 import { Columns } from "./lib/columns.js";
 import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { RunData, liveView } from "./lib/live.js";
+import { PHASES, RunData, liveView } from "./lib/live.js";
 import { count, duration, lowerBound, moment, percent } from "./lib/scale.js";
 import { Surface } from "./lib/surface.js";
 import { markText } from "./lib/axis.js";
 
-const PHASES = ["other", "data", "forward", "backward", "update", "evaluate"];
 const HELP =
   "Loss per step with its running mean; accuracy on the training data so far in this epoch, " +
   "and dots for the test set after each epoch; samples per second. The bar below splits the " +
@@ -26,14 +25,14 @@ class TrainingData extends RunData {
     super.reset();
     /** @type {Map<string, Columns>} */
     this.series = new Map();
-    this.status = { state: "ready", epoch: 0, step: 0, message: "" };
+    this.status = { state: "", epoch: 0, epochs: 0, step: 0, message: "" };
     this.phases = new Float64Array(PHASES.length);
     this.newest = 0;
   }
 
   /** @param {any} tables @param {any} header */
   add({ metrics }, header) {
-    if (header.status) this.status = header.status;
+    if (header.status?.state) this.status = header.status; // records without a session have none
     if (header.phases) this.phases = Float64Array.from(header.phases);
     if (!metrics) return;
     for (let i = 0; i < metrics.t.length; i += 1) {
@@ -245,12 +244,10 @@ class TrainingView {
   tell() {
     const { data, theme } = this;
     const { status } = data;
-    this.frame.setNumbers([
-      ["state", status.state],
-      ["epoch", `${status.epoch}${status.epochs ? `/${status.epochs}` : ""}`],
-      ["step", count(status.step)],
-      ["test accuracy", share(data.last("test accuracy")) || "–"],
-    ]);
+    const session = status.state
+      ? [["state", status.state], ["epoch", `${status.epoch}/${status.epochs}`], ["step", count(status.step)]]
+      : [["steps", count(data.series.get("loss")?.n ?? 0)]];
+    this.frame.setNumbers([...session, ["test accuracy", share(data.last("test accuracy")) || "–"]]);
     this.frame.setNote(status.state === "failed" ? status.message : "", "error");
     this.tellSplit();
     this.frame.setLegend([

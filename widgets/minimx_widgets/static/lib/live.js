@@ -3,6 +3,9 @@
 import { unpack } from "./columns.js";
 import { storeOf } from "./store.js";
 
+/** The phases of training; columns hold their numbers. */
+export const PHASES = ["other", "data", "forward", "backward", "update", "evaluate"];
+
 /**
  * What every view's data has: the string table, the marks of knob changes, the store.
  */

@@ -8,7 +8,7 @@ export const CATEGORIES = [
   "parameter", "gradient", "optimizer state", "activation", "workspace", "data",
   "communication", "temporary",
 ];
-export const EVENTS = ["alloc", "hit", "free", "flush", "oom"];
+export const EVENTS = ["live", "cached", "alloc", "hit", "free", "release", "flush", "oom"];
 const CAPACITY = 120_000;
 
 /** @type {Record<string, "f8" | "f4" | "u4" | "u1">} */
@@ -27,7 +27,6 @@ class Series extends Columns {
     super(LAYOUT, CAPACITY);
     this.live = { requested: new Float64Array(8), rounded: new Float64Array(8), reserved: 0 };
     this.peak = { requested: { bytes: 0, t: 0 }, rounded: { bytes: 0, t: 0 }, reserved: { bytes: 0, t: 0 } };
-    this.counts = { alloc: 0, hit: 0, free: 0, flush: 0, oom: 0 };
   }
 
   /** Add one device's rows of a message. @param {Record<string, any>} rows @param {number[]} pick */
@@ -52,7 +51,6 @@ class Series extends Columns {
         out[`requested${c}`][i] = requested[c];
         out[`rounded${c}`][i] = rounded[c];
       }
-      this.counts[EVENTS[rows.event[from]]] += 1;
       this.raise(rows.t[from]);
     });
     this.append(out);

@@ -1,0 +1,59 @@
+// Stands for anywidget and the kernel, so that a view's module can be shown on an empty page.
+
+/**
+ * Show a view. `buffers` are base64 texts: the record that is frozen into its state.
+ * @param {{esm: string, css: string, traits: Record<string, any>, buffers: string[] | null}} setting
+ */
+window.stand = async ({ esm, css, traits, buffers }) => {
+  const style = document.createElement("style");
+  style.textContent = css;
+  document.head.append(style);
+  if (buffers) traits.frozen = [traits.header, buffers.map(viewOf)];
+  const sent = [];
+  let listeners = [];
+  const model = {
+    get: (name) => traits[name],
+    on: (name, call) => listeners.push([name, call]),
+    off: (name) => { listeners = listeners.filter(([known]) => known !== name); },
+    send: (message) => sent.push(message),
+  };
+  const blob = new Blob([esm], { type: "text/javascript" });
+  const module = await import(URL.createObjectURL(blob));
+  const made = typeof module.default === "function" ? module.default() : module.default;
+  const host = document.createElement("div");
+  document.body.append(host);
+  const leave = made.initialize?.({ model });
+  const clean = made.render({ model, el: host });
+  window.stage = {
+    sent,
+    host,
+    listening: () => listeners.length,
+    close: () => {
+      clean();
+      leave?.();
+    },
+  };
+};
+
+/** @param {string} text base64 */
+function viewOf(text) {
+  return new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+}
+
+/** Count the listeners that wait for their signal; name one that has none. */
+window.countListeners = () => {
+  window.held = 0;
+  window.unbound = null;
+  const { addEventListener } = EventTarget.prototype;
+  EventTarget.prototype.addEventListener = function add(name, call, options) {
+    const signal = options?.signal;
+    if (signal) {
+      window.held += 1;
+      const ended = () => { window.held -= 1; };
+      addEventListener.call(signal, "abort", ended, { once: true });
+    } else if (!(this instanceof AbortSignal)) {
+      window.unbound = `${name} on ${this}`;
+    }
+    return addEventListener.call(this, name, call, options);
+  };
+};

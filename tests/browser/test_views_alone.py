@@ -1,0 +1,162 @@
+"""The views' modules on an empty page with a stand-in for the kernel.
+
+No JupyterLab is needed, so this is the place for what many tries are needed for: every
+theme, a record of a hundred thousand operations, and whether a view that is taken away
+leaves anything behind.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from minimx.events import CATEGORIES, Owner
+from minimx.record import Record
+from minimx_widgets import EngineTimeline, KnobPanel, MemoryTimeline, TrainingMonitor
+from minimx_widgets.base import STYLE, View
+
+pytestmark = pytest.mark.browser
+
+STAND_IN = Path(__file__).parent / "stand_in.js"
+PAINTED = "() => document.querySelector('.mx-view').dataset.{} !== undefined"
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """An empty page on which any error is a failure."""
+    context = browser.new_context(viewport={"width": 900, "height": 500})
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto("about:blank")
+    page.add_script_tag(path=STAND_IN)
+    yield page
+    context.close()
+    assert errors == []
+
+
+def stand(page: Page, view: View | KnobPanel) -> None:
+    """Put a view on the page, with everything it would get from the kernel."""
+    names = ["run_id", "height", "axis", "measure", "device", "colour", "declared"]
+    names += ["presets", "state", "expanded"]
+    traits: dict[str, Any] = {n: getattr(view, n) for n in names if view.has_trait(n)}
+    buffers = None
+    if isinstance(view, View):
+        view.freeze()
+        traits["header"], raw = view.frozen
+        buffers = [base64.b64encode(buffer).decode() for buffer in raw]
+    setting = {"esm": view._esm, "css": STYLE, "traits": traits, "buffers": buffers}
+    page.evaluate("setting => stand(setting)", json.loads(json.dumps(setting)))
+
+
+def many(operations: int) -> Record:
+    """A record of a busy run on four workers."""
+    record = Record(capacity=4 * operations)
+    phases = ("forward", "backward", "update")
+    for op in range(1, operations + 1):
+        start = 900 * op
+        times = (start - 500, start - 400, start, start + 3000)
+        phase = phases[op // 40 % 3]
+        worker = f"cpu(0)/{op % 4}"
+        record.op(op, "relu", "net/relu", phase, "cpu(0)", worker, *times, 0, 0, False)
+        owner = Owner("relu", "net/relu", phase, CATEGORIES[op % 8])
+        record.memory("hit", "cpu(0)", op, 100_000, 131_072, 0, owner)
+        if op > 40:
+            record.memory("free", "cpu(0)", op - 40, 100_000, 131_072, 0, owner)
+    return record
+
+
+def paints(page: Page, times: int = 9) -> float:
+    """The median milliseconds of zooming, each until the next frame is painted."""
+    script = """async times => {
+      const view = document.querySelector('.mx-view');
+      const took = [];
+      for (let i = 0; i < times; i += 1) {
+        const key = i % 2 ? 's' : 'w';
+        const began = performance.now();
+        view.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+        took.push(performance.now() - began);
+      }
+      return took.sort((a, b) => a - b)[times >> 1];
+    }"""
+    return float(page.evaluate(script, times))
+
+
+@pytest.mark.parametrize("kind", [EngineTimeline, MemoryTimeline])
+def test_a_hundred_thousand_rows_are_zoomed_without_stutter(
+    page: Page, kind: type[View]
+) -> None:
+    view = kind(many(100_000))
+    stand(page, view)
+    page.wait_for_function(PAINTED.format("marks"))
+    took = paints(page)
+    print(f"\n{kind.__name__}: a zoom of 100,000 rows takes {took:.1f} ms")
+    assert took < 120
+    view.run.close()
+
+
+def test_a_saved_page_shows_its_record_without_a_kernel(page: Page) -> None:
+    record = many(500)
+    for step in range(50):
+        record.metric(step, "loss", 2.0 / (1 + step))
+    wanted = {
+        EngineTimeline: ("operations", "500"),
+        MemoryTimeline: ("peak", str(40 * 100_000 + 100_000)),
+        TrainingMonitor: ("loss", "0.04"),
+    }
+    for kind, (key, value) in wanted.items():
+        view = kind(record)
+        stand(page, view)
+        page.wait_for_function(PAINTED.format(key))
+        assert page.locator(".mx-view").get_attribute(f"data-{key}") == value
+        assert page.evaluate("() => stage.sent") == [], "there is nobody to ask"
+        page.evaluate("() => stage.close()")
+        view.close()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: EngineTimeline(many(50)),
+        lambda: MemoryTimeline(many(50)),
+        lambda: TrainingMonitor(many(50)),
+        KnobPanel,
+    ],
+    ids=["engine", "memory", "training", "knobs"],
+)
+def test_a_view_that_is_taken_away_leaves_nothing_behind(page: Page, make: Any) -> None:
+    page.evaluate("() => countListeners()")
+    view = make()
+    stand(page, view)
+    page.wait_for_function("() => document.querySelector('.mx-view')")
+    assert page.evaluate("() => window.held") > 0
+    page.evaluate("() => stage.close()")
+    assert page.evaluate("() => window.held") == 0
+    assert page.evaluate("() => window.unbound") is None
+    assert page.evaluate("() => stage.listening()") == 0
+    assert page.evaluate("() => stage.host.children.length") == 0
+    view.close()
+
+
+def test_a_theme_switch_recolours_a_view(page: Page) -> None:
+    view = MemoryTimeline(many(50))
+    page.evaluate("() => { document.body.dataset.jpThemeLight = 'true'; }")
+    stand(page, view)
+    page.wait_for_function(PAINTED.format("peak"))
+    theme = "() => document.querySelector('.mx-view').dataset.mxTheme"
+    first = (
+        "() => document.querySelector('.mx-swatch').style.getPropertyValue('--swatch')"
+    )
+    light = page.evaluate(first)
+    assert page.evaluate(theme) == "light"
+    page.evaluate("() => { document.body.dataset.jpThemeLight = 'false'; }")
+    page.wait_for_function(f"() => ({theme})() === 'dark'")
+    page.wait_for_function(f"light => ({first})() !== light", arg=light)
+    view.close()

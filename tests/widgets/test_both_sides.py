@@ -1,0 +1,41 @@
+"""Python numbers what JavaScript names: both must have the same lists."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright._impl._driver import compute_driver_executable
+
+from minimx.engine.trace import PUSHER
+from minimx.events import CATEGORIES, PHASES
+from minimx.record import MEMORY_EVENTS
+from minimx_widgets import engine_timeline, esm
+
+LISTS = [
+    ("memory_data.js", "CATEGORIES", list(CATEGORIES)),
+    ("memory_data.js", "EVENTS", list(MEMORY_EVENTS)),
+    ("live.js", "PHASES", list(PHASES)),
+    ("engine_data.js", "KINDS", list(engine_timeline.KINDS)),
+    ("engine_data.js", "PUSHER", PUSHER),
+]
+
+
+@pytest.mark.parametrize(("file", "name", "expected"), LISTS)
+def test_lists_agree(file: str, name: str, expected: object, tmp_path: Path) -> None:
+    address = (esm.STATIC / "lib" / file).as_uri()
+    module = tmp_path / "module.mjs"
+    module.write_text(
+        f'import {{ {name} }} from "{address}";\nconsole.log(JSON.stringify({name}));'
+    )
+    node = compute_driver_executable()[0]
+    done = subprocess.run(
+        [node, module], capture_output=True, text=True, check=True
+    )  # fmt: skip
+    assert json.loads(done.stdout) == expected
+
+
+def test_the_pusher_has_one_name() -> None:
+    assert engine_timeline.PUSHER == PUSHER
