@@ -176,7 +176,9 @@ def _wanted() -> tuple[str, str, Sizes]:
 
 def _make() -> Engine:
     """The engine that the knobs ask for."""
-    global _made
+    global _made, _virtual_time
+    if events.clock is not perf_counter_ns:
+        _virtual_time = events.clock()
     _made = name, clock, sizes = _wanted()
     if clock == "virtual":
         return VirtualEngine(name, LAYOUTS[name], sizes, _successor, time=_virtual_time)
@@ -187,9 +189,7 @@ def _make() -> Engine:
 
 def _install(engine: Engine) -> None:
     """Make an engine the current one, and its clock the clock of all events."""
-    global current, _virtual_time
-    if events.clock is not perf_counter_ns:
-        _virtual_time = events.clock()
+    global current
     with _switched:
         current = engine
         if isinstance(engine, VirtualEngine):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from minimx import events
 from minimx.device import Device
@@ -29,7 +28,7 @@ class Engine(ABC):
 
     name: str
     open = True  # False while it closes and afterwards: pushes go to the next engine
-    bulks: ClassVar[bool] = True  # whether operations may be joined
+    bulks = True  # whether operations may be joined
 
     def push(
         self,

@@ -108,7 +108,7 @@ def _run(parts: deque[Operation], trace: Trace | None) -> None:
     thread = threading.current_thread()
     worker, spend = PUSHER, None
     if isinstance(thread, Worker):
-        worker, spend = thread.name, thread.spend
+        worker, spend = thread.role, thread.spend
     while parts:
         part = parts.popleft()
         if part.trace is None and not unraised and spend is None:

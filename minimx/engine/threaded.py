@@ -108,12 +108,13 @@ class ThreadedEngine(Engine):
                 return False
             if trace is not None:
                 edges = trace.edges(operation)
+                trace.t_ready = now()  # unless it has to wait
             try:
                 ready = append(operation)
             except BaseException:  # a KeyboardInterrupt between two vars
                 withdraw(operation)
                 raise
-            # An interrupt cannot come before the operation is handed over.
+            # No interrupt can come between here and the end of `put`.
             self._pushed += 1
             if ready:
                 lane.put(operation)

@@ -80,6 +80,7 @@ class VirtualEngine(Engine):
         `successor(self)` gives the engine that takes over from a closed one.
         """
         self.name = name
+        self.bulks = layout is not naive
         self._layout = layout
         self._sizes = sizes
         self._successor = successor
@@ -203,8 +204,9 @@ class VirtualEngine(Engine):
         self._running = self._simulation.time
         if operation.trace is not None:
             operation.trace.t_ready = job.ready
-        lane = PUSHER if self._layout is naive else worker
-        perform(operation, lane, self._spend)
+        role = PUSHER if self._layout is naive else worker
+        self._crew[0].role = role
+        perform(operation, role, self._spend)
         return self._running
 
     def _spend(self, operation: Operation) -> None:

@@ -28,6 +28,7 @@ class Worker(threading.Thread):
     the None back into `queue` for the next worker. `done` counts the operations that
     the worker has finished and let go of. Only the worker itself writes it, so it needs
     no lock. `spend` lets an operation's time pass where the clock on the wall does not.
+    `role` is whom the worker plays in timelines: itself, unless the clock is virtual.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Worker(threading.Thread):
         self.get = queue.get if get is None else get
         self.done = 0
         self.spend = spend
+        self.role = name
         self._serve = serve
 
     def run(self) -> None:
