@@ -178,7 +178,7 @@ def _softmaxes() -> list[Sample]:
     ]
 
 
-def _losses() -> list[Sample]:
+def _softmax_outputs() -> list[Sample]:
     one_hot = np.eye(4)[LABEL]
     places = np.array([[[2, 0, 1, 1], [0, -1, 2, -1]]], np.int32).reshape(2, 4)
     across = np.moveaxis(np.eye(3)[np.maximum(places, 0)], -1, 1)
@@ -229,6 +229,11 @@ def _losses() -> list[Sample]:
             lambda t, y: y - t,
             note="probabilities",
         ),
+    ]
+
+
+def _losses() -> list[Sample]:
+    return [
         Sample(
             "softmax_cross_entropy",
             (X, LABEL),
@@ -248,4 +253,11 @@ def _losses() -> list[Sample]:
     ]
 
 
-ROWS = [*_products(), *_activations(), *_dropouts(), *_softmaxes(), *_losses()]
+ROWS = [
+    *_products(),
+    *_activations(),
+    *_dropouts(),
+    *_softmaxes(),
+    *_softmax_outputs(),
+    *_losses(),
+]

@@ -40,7 +40,7 @@ def _batch_norms() -> list[Sample]:
     free, train = {"fix_gamma": False}, {"fix_gamma": False, "training": True}
     three = (True, True, True, False, False)
     some = (True, False, True, False, False)
-    rows = [
+    return [
         Sample("BatchNorm", inputs, train, trained, smooth=three, tolerance=32),
         Sample(
             "BatchNorm", inputs, {"training": True}, fixed, smooth=some, tolerance=32
@@ -64,6 +64,9 @@ def _batch_norms() -> list[Sample]:
             tolerance=32,
         ),
     ]
+
+
+def _batch_norm_gradients() -> list[Sample]:
     mean, variance = IMAGES.mean((0, 2, 3)), IMAGES.var((0, 2, 3))
     invstd = 1 / np.sqrt(variance + _EPS)
     stats = (GAMMA, mean, invstd)
@@ -84,7 +87,6 @@ def _batch_norms() -> list[Sample]:
     settings["shape"] = IMAGES.shape
     dout = numbers(3, 2, 4, 2, seed=9)
     return [
-        *rows,
         Sample(
             "_backward_BatchNorm",
             (dout, IMAGES, *stats),
@@ -102,7 +104,7 @@ def _batch_norms() -> list[Sample]:
     ]
 
 
-def _other_norms() -> list[Sample]:
+def _layer_norms() -> list[Sample]:
     gamma, beta = numbers(4, seed=1), numbers(4, seed=2)
     middle = numbers(3, seed=1), numbers(3, seed=2)
 
@@ -113,17 +115,6 @@ def _other_norms() -> list[Sample]:
         x_hat = normalized(x, (1,), 1e-5)
         std = 1 / np.sqrt(x.var(1) + 1e-5)
         return x_hat * g[:, None] + b[:, None], x.mean(1), std
-
-    def length(x: Any, axes: Any) -> Any:
-        return np.sqrt((x * x).sum(axes, keepdims=True) + 1e-10)
-
-    modes: dict[str, Any] = {"instance": (1, 2, 3), "channel": 1, "spatial": (2, 3)}
-    seen = IMAGES.reshape(3, 2, 8)
-    norm = np.sqrt((seen * seen).sum(1))
-
-    def gradient(d: Any, x: Any, n: Any) -> Any:
-        d, y, n = d.reshape(3, 2, 8), x.reshape(3, 2, 8) / n[:, None], n[:, None]
-        return ((d - y * (d * y).sum(1, keepdims=True)) / n).reshape(x.shape)
 
     stats = CUBE.mean(2), 1 / np.sqrt(CUBE.var(2) + 1e-5)
     settings = {"shape": CUBE.shape, "eps": 1e-5, "axis": 2}
@@ -150,6 +141,22 @@ def _other_norms() -> list[Sample]:
             settings,
             smooth=False,
         ),
+    ]
+
+
+def _l2_norms() -> list[Sample]:
+    def length(x: Any, axes: Any) -> Any:
+        return np.sqrt((x * x).sum(axes, keepdims=True) + 1e-10)
+
+    modes: dict[str, Any] = {"instance": (1, 2, 3), "channel": 1, "spatial": (2, 3)}
+    seen = IMAGES.reshape(3, 2, 8)
+    norm = np.sqrt((seen * seen).sum(1))
+
+    def gradient(d: Any, x: Any, n: Any) -> Any:
+        d, y, n = d.reshape(3, 2, 8), x.reshape(3, 2, 8) / n[:, None], n[:, None]
+        return ((d - y * (d * y).sum(1, keepdims=True)) / n).reshape(x.shape)
+
+    return [
         *(
             Sample(
                 "L2Normalization",
@@ -170,4 +177,4 @@ def _other_norms() -> list[Sample]:
     ]
 
 
-ROWS = [*_batch_norms(), *_other_norms()]
+ROWS = [*_batch_norms(), *_batch_norm_gradients(), *_layer_norms(), *_l2_norms()]
