@@ -138,10 +138,30 @@ def cpu_shared(device_id: int = 0) -> Device:
     return Device("cpu_shared", device_id)
 
 
+def as_device(value: DeviceLike) -> Device:
+    """The device that is meant: itself, or one named as it prints, such as `gpu(1)`.
+
+    >>> as_device("gpu(1)") is gpu(1), as_device("cpu") is cpu()
+    (True, True)
+    """
+    if isinstance(value, Device):
+        return value
+    if not isinstance(value, str):
+        raise DeviceError(
+            f"{value!r} is a {type(value).__name__}, not a device. Give mx.cpu(), "
+            "mx.gpu(0), …"
+        )
+    kind, bracket, number = value.partition("(")
+    number = number.removesuffix(")") if bracket else "0"
+    return Device(kind, int(number) if number.isdecimal() else -1)
+
+
 def current_device() -> Device:
     """The device of the innermost `with device:` of this thread, else `cpu(0)`."""
     return _scopes.stack[-1]
 
 
 Context = Device
+#: A device, or its name as `as_device` reads it.
+DeviceLike = Device | str
 current_context = current_device

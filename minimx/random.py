@@ -9,6 +9,9 @@ from minimx.device import Context
 from minimx.nd.random import (
     exponential,
     gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
     normal,
     poisson,
     randint,
@@ -20,6 +23,9 @@ from minimx.nd.random import (
 __all__ = [
     "exponential",
     "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
     "normal",
     "poisson",
     "randint",

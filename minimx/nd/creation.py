@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.device import Device, current_device
+from minimx.device import Device, DeviceLike, as_device, current_device
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray, new
@@ -19,8 +19,8 @@ from minimx.ops.spec import Spec
 ShapeLike = int | Sequence[int]
 
 
-def _device(ctx: Device | None, device: Device | None = None) -> Device:
-    return ctx or device or current_device()
+def _device(ctx: DeviceLike | None, device: DeviceLike | None = None) -> Device:
+    return as_device(ctx or device or current_device())
 
 
 def _shape(shape: ShapeLike) -> tuple[int, ...]:
@@ -30,7 +30,7 @@ def _shape(shape: ShapeLike) -> tuple[int, ...]:
     return found
 
 
-def _create(name: str, ctx: Device | None, out: Any, **settings: Any) -> Any:
+def _create(name: str, ctx: DeviceLike | None, out: Any, **settings: Any) -> Any:
     op = lookup(name).of(**settings)
     return invoke(
         op, (), out, out.context if out is not None else _device(ctx), NDArray
@@ -39,9 +39,9 @@ def _create(name: str, ctx: Device | None, out: Any, **settings: Any) -> Any:
 
 def array(
     source_array: Any,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     dtype: Any = None,
-    device: Device | None = None,
+    device: DeviceLike | None = None,
 ) -> NDArray:
     """An array with the numbers of anything that NumPy understands.
 
@@ -103,7 +103,9 @@ class _Capsule:
         return (1, 0)
 
 
-def empty(shape: ShapeLike, ctx: Device | None = None, dtype: Any = None) -> NDArray:
+def empty(
+    shape: ShapeLike, ctx: DeviceLike | None = None, dtype: Any = None
+) -> NDArray:
     """An array whose contents are whatever was in memory."""
     wanted = resolve("float32" if dtype is None else dtype)
     return new(Spec.of(_shape(shape), wanted), _device(ctx), "empty")
@@ -111,7 +113,7 @@ def empty(shape: ShapeLike, ctx: Device | None = None, dtype: Any = None) -> NDA
 
 def zeros(
     shape: ShapeLike,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     dtype: Any = None,
     out: Any = None,
     **kwargs: Any,
@@ -124,7 +126,7 @@ def zeros(
 
 def ones(
     shape: ShapeLike,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     dtype: Any = None,
     out: Any = None,
     **kwargs: Any,
@@ -138,7 +140,7 @@ def ones(
 def full(
     shape: ShapeLike,
     val: float,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     dtype: Any = np.float32,
     out: Any = None,
 ) -> Any:
@@ -153,7 +155,7 @@ def arange(
     step: float = 1.0,
     repeat: int = 1,
     infer_range: bool | None = None,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     dtype: Any = np.float32,
 ) -> Any:
     """Evenly spaced numbers from `start` up to, without, `stop`."""
@@ -177,7 +179,7 @@ def linspace(
     stop: float,
     num: int,
     endpoint: bool = True,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     dtype: Any = np.float32,
 ) -> NDArray:
     """`num` evenly spaced numbers from `start` to `stop`."""
@@ -189,7 +191,7 @@ def eye(
     N: int,  # noqa: N803 (MXNet's names)
     M: int = 0,  # noqa: N803
     k: int = 0,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     dtype: Any = np.float32,
 ) -> Any:
     """A matrix with ones on the k-th diagonal."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import minimx.ops  # noqa: F401  (fills the registry)
 from minimx import autograd
-from minimx.device import Device, current_device
+from minimx.device import as_device, current_device
 from minimx.errors import OperatorError, did_you_mean
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
@@ -169,9 +169,7 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
         if takes_arrays:
             raise OperatorError(f"{op.name} needs at least one array.")
         where = out.context if out is not None else device or current_device()
-        if not isinstance(where, Device):
-            where = Device(str(where), 0)
-        return invoke(op, (), out, where, NDArray)
+        return invoke(op, (), out, as_device(where), NDArray)
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = sheet.__doc__

@@ -1,63 +1,114 @@
-"""`mx.nd.random`: arrays of random numbers, drawn from the device's own stream."""
+"""`mx.nd.random`: arrays of random numbers, drawn from the device's own stream.
+
+The parameters of a distribution are numbers, or arrays that hold one distribution in
+each element: then `shape` numbers are drawn from each, and come after the arrays' axes.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from minimx.device import Device, current_device
+from minimx.device import DeviceLike, as_device, current_device
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
 from minimx.ops.registry import lookup
 
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "shuffle",
+    "uniform",
+]
+
 
 def _draw(
-    name: str, shape: Any, dtype: Any, ctx: Device | None, out: Any, **settings: Any
+    word: str,
+    parameters: dict[str, Any],
+    shape: Any,
+    dtype: Any,
+    ctx: DeviceLike | None,
+    out: Any,
+    rest: dict[str, Any],
 ) -> Any:
-    for word, value in settings.items():
-        if isinstance(value, NDArray):
-            raise OperatorError(
-                f"random: {word} must be a number; arrays of parameters come later."
-            )
-    wanted = "float32" if dtype in (None, "None") else resolve(dtype).name
-    if out is not None:
-        shape, wanted, ctx = out.shape, resolve(out.dtype).name, out.context
-    shape = (shape,) if isinstance(shape, int) else tuple(shape or (1,))
-    op = lookup(name).of(**settings, shape=shape, dtype=wanted)
-    return invoke(op, (), out, ctx or current_device(), NDArray)
+    """Call `_random_<word>`, or `_sample_<word>` if the parameters are arrays.
+
+    rest: further words of the call; MXNet's `name` and `device` are among them.
+    """
+    rest.pop("name", None)
+    ctx = rest.pop("device", None) or ctx
+    if rest:
+        raise OperatorError(
+            f"random.{word} has no setting {next(iter(rest))!r}; it has "
+            f"{', '.join(parameters)}, shape, dtype, ctx, out."
+        )
+    arrays = [value for value in parameters.values() if isinstance(value, NDArray)]
+    settings: dict[str, Any] = {}
+    if dtype not in (None, "None"):
+        settings["dtype"] = resolve(dtype).name
+    elif out is not None:
+        settings["dtype"] = out.spec.dtype.name
+    if shape is None and out is not None and not arrays:
+        shape = out.shape
+    if shape is not None and shape != ():
+        settings["shape"] = shape
+    if not arrays:
+        op = lookup(f"_random_{word}").of(**parameters, **settings)
+        where = current_device() if ctx is None else as_device(ctx)
+        return invoke(op, (), out, where if out is None else out.context, NDArray)
+    if len(arrays) < len(parameters):
+        raise OperatorError(
+            f"random.{word}: {', '.join(parameters)} must all be numbers or all be "
+            "arrays."
+        )
+    return invoke(lookup(f"_sample_{word}").of(**settings), arrays, out)
 
 
 def uniform(
-    low: float = 0.0,
-    high: float = 1.0,
+    low: Any = 0.0,
+    high: Any = 1.0,
     shape: Any = None,
     dtype: Any = None,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     out: Any = None,
-    **_: Any,
+    **kwargs: Any,
 ) -> Any:
     """Numbers evenly distributed in [low, high)."""
-    return _draw("_random_uniform", shape, dtype, ctx, out, low=low, high=high)
+    parameters = {"low": low, "high": high}
+    return _draw("uniform", parameters, shape, dtype, ctx, out, kwargs)
 
 
 def normal(
-    loc: float = 0.0,
-    scale: float = 1.0,
+    loc: Any = 0.0,
+    scale: Any = 1.0,
     shape: Any = None,
     dtype: Any = None,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     out: Any = None,
-    **_: Any,
+    **kwargs: Any,
 ) -> Any:
     """Numbers of a normal distribution with mean `loc` and deviation `scale`."""
-    return _draw("_random_normal", shape, dtype, ctx, out, loc=loc, scale=scale)
+    parameters = {"loc": loc, "scale": scale}
+    return _draw("normal", parameters, shape, dtype, ctx, out, kwargs)
 
 
 def randn(*shape: int, **kwargs: Any) -> Any:
-    """Numbers of a normal distribution; the shape is given as arguments."""
+    """Numbers of a normal distribution; the shape is given as arguments.
+
+    >>> import minimx as mx
+    >>> mx.nd.random.randn(2, 3, loc=10).shape
+    (2, 3)
+    """
     loc, scale = kwargs.pop("loc", 0.0), kwargs.pop("scale", 1.0)
-    return normal(loc, scale, shape or (1,), **kwargs)
+    return normal(loc, scale, shape or None, **kwargs)
 
 
 def randint(
@@ -65,52 +116,101 @@ def randint(
     high: int,
     shape: Any = None,
     dtype: Any = None,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     out: Any = None,
-    **_: Any,
+    **kwargs: Any,
 ) -> Any:
-    """Integers evenly distributed in [low, high)."""
-    wanted = "int32" if dtype in (None, "None") else dtype
-    return _draw("_random_randint", shape, wanted, ctx, out, low=low, high=high)
-
-
-def gamma(
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: Device | None = None,
-    out: Any = None,
-    **_: Any,
-) -> Any:
-    """Numbers of a gamma distribution with shape `alpha` and scale `beta`."""
-    return _draw("_random_gamma", shape, dtype, ctx, out, alpha=alpha, beta=beta)
+    """Integers evenly distributed in [low, high); int32 unless dtype says other."""
+    parameters = {"low": low, "high": high}
+    return _draw("randint", parameters, shape, dtype, ctx, out, kwargs)
 
 
 def exponential(
-    scale: float = 1.0,
+    scale: Any = 1.0,
     shape: Any = None,
     dtype: Any = None,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     out: Any = None,
-    **_: Any,
+    **kwargs: Any,
 ) -> Any:
     """Numbers of an exponential distribution with mean `scale`."""
-    return _draw("_random_exponential", shape, dtype, ctx, out, lam=1.0 / scale)
+    parameters = {"lam": 1.0 / scale}
+    return _draw("exponential", parameters, shape, dtype, ctx, out, kwargs)
+
+
+def gamma(
+    alpha: Any = 1.0,
+    beta: Any = 1.0,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: DeviceLike | None = None,
+    out: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Numbers of a gamma distribution with shape `alpha` and scale `beta`."""
+    parameters = {"alpha": alpha, "beta": beta}
+    return _draw("gamma", parameters, shape, dtype, ctx, out, kwargs)
 
 
 def poisson(
-    lam: float = 1.0,
+    lam: Any = 1.0,
     shape: Any = None,
     dtype: Any = None,
-    ctx: Device | None = None,
+    ctx: DeviceLike | None = None,
     out: Any = None,
-    **_: Any,
+    **kwargs: Any,
 ) -> Any:
     """Numbers of a Poisson distribution with mean `lam`."""
-    return _draw("_random_poisson", shape, dtype, ctx, out, lam=lam)
+    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, kwargs)
 
 
-def shuffle(data: NDArray, out: Any = None, **_: Any) -> Any:
+def negative_binomial(
+    k: int = 1,
+    p: float = 1.0,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: DeviceLike | None = None,
+    out: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Failures before `k` successes of a trial that succeeds with probability `p`."""
+    parameters = {"k": k, "p": p}
+    return _draw("negative_binomial", parameters, shape, dtype, ctx, out, kwargs)
+
+
+def generalized_negative_binomial(
+    mu: float = 1.0,
+    alpha: float = 1.0,
+    shape: Any = None,
+    dtype: Any = None,
+    ctx: DeviceLike | None = None,
+    out: Any = None,
+    **kwargs: Any,
+) -> Any:
+    """Counts with mean `mu` that spread more than Poisson's, the more so by `alpha`."""
+    word = "generalized_negative_binomial"
+    return _draw(word, {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out, kwargs)
+
+
+def multinomial(
+    data: NDArray,
+    shape: Any = (),
+    get_prob: bool = False,
+    out: Any = None,
+    dtype: Any = "int32",
+    **kwargs: Any,
+) -> Any:
+    """Numbers of classes, drawn with the probabilities in each row of `data`.
+
+    data (k,) or (n, k); returns shape (*shape) or (n, *shape), and with get_prob the
+    logarithms of the probabilities of what was drawn as well.
+    """
+    settings = {"shape": shape, "get_prob": get_prob, "dtype": resolve(dtype).name}
+    kwargs.pop("name", None)
+    return invoke(lookup("_sample_multinomial").of(**settings, **kwargs), [data], out)
+
+
+def shuffle(data: NDArray, out: Any = None, **kwargs: Any) -> Any:
     """The rows of an array in random order."""
-    return invoke(lookup("shuffle").of(), [data], out)
+    kwargs.pop("name", None)
+    return invoke(lookup("shuffle").of(**kwargs), [data], out)

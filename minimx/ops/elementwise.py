@@ -144,13 +144,14 @@ _SMOOTH = (
 )  # fmt: skip
 _STEPS = (
     ("sign", "sign(x)", "-1, 0 or 1"),
-    ("rint", "rint(x)", "The nearest integer; of two, the even one"),
+    ("rint", "where(x - floor(x) > 0.5, ceil(x), floor(x))",
+     "The nearest integer; of two, the lower one, unlike NumPy's"),
     ("round", "round(x)", "The nearest integer; of two, the one away from zero"),
     ("floor", "floor(x)", "The next integer below"),
     ("ceil", "ceil(x)", "The next integer above"),
     ("trunc", "trunc(x)", "The next integer towards zero"),
     ("fix", "trunc(x)", "The next integer towards zero"),
-)
+)  # fmt: skip
 _TESTS = (
     ("logical_not", "not x", "1 where x is 0, else 0"),
     ("isnan", "isnan(x)", "1 where x is not a number"),

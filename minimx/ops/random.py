@@ -7,6 +7,7 @@ and `mx.random.seed` makes a program repeat them.
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
@@ -29,7 +30,6 @@ class Random(Op):
 
     def infer(self, *specs: Spec) -> Spec:
         """As the settings say."""
-        self.check()
         return Spec.of(self.shape, resolve(self.dtype))
 
     def check(self) -> None:
@@ -41,7 +41,15 @@ class Random(Op):
             raise OperatorError(f"{self.name}: {what}.")
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """The generator's own loop, moved and stretched."""
+        """The generator's own loop, moved and stretched.
+
+        Parameters that do not fit are refused when the numbers are drawn, as in MXNet:
+        the call returns, and the error comes where somebody waits for its numbers.
+        """
+        try:
+            self.check()
+        except OperatorError as problem:
+            return _refusing(str(problem))
         parameters = {
             name: value
             for name, value in self.settings.items()
@@ -57,6 +65,13 @@ class Random(Op):
         return Cost(10 * out.size, out.nbytes)
 
 
+def _refusing(why: str) -> Kernel:
+    def kernel(*arrays: Any) -> None:
+        raise OperatorError(why)
+
+    return kernel
+
+
 @register("_random_uniform", "random_uniform", "uniform")
 class Uniform(Random):
     """Evenly in [low, high). out: `shape`."""
@@ -65,6 +80,11 @@ class Uniform(Random):
     high: float = 1.0
     shape: Shape = (1,)
     dtype: str = "float32"
+
+    def check(self) -> None:
+        """The bounds are in order."""
+        fits = self.low <= self.high
+        self.require(fits, f"low={self.low} must not be more than high={self.high}")
 
 
 @register("_random_normal", "random_normal", "normal")

@@ -52,8 +52,6 @@ def infer(op: str, *shapes: tuple[int, ...], **settings: Any) -> Any:
         (OperatorError, "indices, value, both", ("topk", (3,), {"ret_typ": "all"})),
         (ShapeError, "k=4 of 3", ("topk", (3,), {"k": 4})),
         (OperatorError, "never arrives", ("_arange", {"start": 3, "step": 0})),
-        (OperatorError, "less than", ("_random_randint", {"low": 3, "high": 3})),
-        (OperatorError, "from 0 to 1", ("_random_bernoulli", {"prob": 2})),
         (ShapeError, "choose 1 or 2", ("norm", (3,), {"ord": 3})),
         (ShapeError, "has no diagonal", ("diag", (2, 2), {"k": 2})),
         (ShapeError, "has no such part", ("_advanced_index", (2,), (3,), (3,),
@@ -68,6 +66,24 @@ def test_the_message_says_what_to_try(
     with pytest.raises(error) as raised:
         infer(op, *rest, **settings)
     assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "op", "settings"),
+    [
+        ("less than", "_random_randint", {"low": 3, "high": 3}),
+        ("more than", "_random_uniform", {"low": 3, "high": 2}),
+        ("negative", "_random_normal", {"scale": -1}),
+        ("from 0 to 1", "_random_bernoulli", {"prob": 2}),
+        ("must be positive", "_random_exponential", {"lam": 0}),
+    ],
+)
+def test_parameters_of_a_distribution_are_refused_when_it_is_drawn_from(
+    words: str, op: str, settings: dict[str, Any]
+) -> None:
+    kernel = lookup(op).of(**settings).kernel()
+    with pytest.raises(OperatorError, match=words):
+        kernel(np.empty(1), np.random.default_rng())
 
 
 def test_mixed_element_types_are_refused() -> None:
