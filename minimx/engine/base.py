@@ -19,7 +19,7 @@ from minimx.device import Device
 from minimx.engine import bulking
 from minimx.engine.operation import NORMAL, CostLike, Operation
 from minimx.engine.origin import Origin, capture
-from minimx.engine.trace import Trace, now
+from minimx.engine.trace import Trace
 from minimx.engine.var import Var
 
 
@@ -58,7 +58,7 @@ class Engine(ABC):
         )
         recorder = events.recorder
         if recorder is not None:
-            operation.trace = Trace(recorder, now())
+            operation.trace = Trace(recorder, events.clock())
         if bulking.users and self.bulks:
             bulking.route(operation, self.submit)
         else:

@@ -20,10 +20,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from minimx import events
 from minimx.engine.failures import spoil, unraised
 from minimx.engine.operation import BULK, NORMAL, Operation
 from minimx.engine.running import perform
-from minimx.engine.trace import PUSHER, Trace, now
+from minimx.engine.trace import PUSHER, Trace
 from minimx.engine.var import Var
 from minimx.engine.workers import Worker
 
@@ -87,7 +88,7 @@ class Collection:
         traces = [part.trace for part in self._parts if part.trace is not None]
         trace = None
         if traces:
-            trace = Trace(traces[0].recorder, now(), linked=True)
+            trace = Trace(traces[0].recorder, events.clock(), linked=True)
             for part in traces:
                 trace.recorder.dependency(trace.op_id, part.op_id, "BULK")
         joined = Operation(

@@ -17,7 +17,7 @@ from minimx.engine.failures import deliver, deliver_first, raise_failure, unrais
 from minimx.engine.operation import NORMAL, CostLike, Operation
 from minimx.engine.origin import Origin
 from minimx.engine.running import perform
-from minimx.engine.trace import PUSHER, now
+from minimx.engine.trace import PUSHER
 from minimx.engine.var import Var
 from minimx.errors import EngineError
 
@@ -72,7 +72,7 @@ class NaiveEngine(Engine):
         trace = operation.trace
         if trace is not None:
             trace.emit_edges(trace.edges(operation))
-            trace.t_ready = now()
+            trace.t_ready = events.clock()
         self._running += 1
         try:
             failure = perform(operation, PUSHER)

@@ -6,11 +6,12 @@ failed; this is for all other cases.
 
 from __future__ import annotations
 
+from minimx import events
 from minimx.engine.failures import Failure, inherited, spoil
 from minimx.engine.operation import BULK, NO_SKIP, Operation
-from minimx.engine.trace import Trace, now
+from minimx.engine.trace import Trace
 from minimx.engine.workers import Spend
-from minimx.events import attribute, attribution
+from minimx.events import attribution
 
 
 def perform(
@@ -27,7 +28,7 @@ def perform(
             var.exception = failure
         if operation.prop != NO_SKIP:
             if operation.trace is not None:
-                moment = now()
+                moment = events.clock()
                 operation.trace.emit(operation, worker, moment, moment, failed=True)
             return failure
     if operation.trace is not None:
@@ -46,18 +47,17 @@ def _traced(
 ) -> Failure | None:
     """Run an operation on behalf of whoever pushed it, and tell the recorder."""
     failure = None
-    running = attribution.running
-    before = attribute(trace.layer, trace.phase, trace.category)
-    attribution.running = trace.op_id
-    start = now()
+    mine = attribution.__dict__  # this thread's part of it
+    before = mine.copy()
+    mine.update(trace.attribution, running=trace.op_id)
+    start = events.clock()
     try:
         operation.fn()
     except BaseException as error:
         failure = spoil(operation, error)
     if spend is not None:
         spend(operation)
-    end = now()
-    attribution.running = running
-    attribute(*before)
+    end = events.clock()
+    mine.update(before)
     trace.emit(operation, worker, start, end, failure is not None)
     return failure

@@ -16,6 +16,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from minimx import events
 from minimx.device import Device
 from minimx.engine import bulking
 from minimx.engine.base import Engine
@@ -24,7 +25,6 @@ from minimx.engine.failures import deliver, deliver_first, spoil, unraised
 from minimx.engine.lanes import Layout, Sizes
 from minimx.engine.operation import Operation
 from minimx.engine.running import perform
-from minimx.engine.trace import now
 from minimx.engine.var import Claim, Var, append, release, var_lock, withdraw
 from minimx.engine.workers import (
     Worker,
@@ -61,7 +61,7 @@ def hand_over(ready: list[Claim]) -> None:
     """Hand claims that became ready to their lanes, in order."""
     for claim in ready:
         if claim.trace is not None:
-            claim.trace.t_ready = now()
+            claim.trace.t_ready = events.clock()
         claim.put(claim)
 
 
@@ -108,7 +108,7 @@ class ThreadedEngine(Engine):
                 return False
             if trace is not None:
                 edges = trace.edges(operation)
-                trace.t_ready = now()  # unless it has to wait
+                trace.t_ready = events.clock()  # unless it has to wait
             try:
                 ready = append(operation)
             except BaseException:  # a KeyboardInterrupt between two vars

@@ -7,8 +7,7 @@ is done, before anybody who waits for it wakes up.
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from minimx import events
@@ -16,7 +15,7 @@ from minimx.engine.var import var_lock
 
 if TYPE_CHECKING:
     from minimx.engine.operation import Operation
-    from minimx.engine.var import Claim, Var
+    from minimx.engine.var import Claim
 
 # A var that is read for ever, and never written, must not remember all its readers.
 READERS_KEPT = 1024
@@ -26,45 +25,45 @@ PUSHER = "python"  # the lane of what runs on the thread that pushed it
 Edge = tuple[int, str]
 
 
+class Session:
+    """One recording. The ids of another one mean nothing in it."""
+
+    __slots__ = ("recorder",)
+
+    def __init__(self, recorder: events.Recorder) -> None:
+        # Vars keep sessions, and must not keep old records with them.
+        self.recorder = ref(recorder)
+
+
 class History:
     """The recorded operations that last touched a var, by id."""
 
-    __slots__ = ("readers", "recorder", "writer")
+    __slots__ = ("readers", "session", "writer")
 
-    def __init__(self, recorder: ref[events.Recorder]) -> None:
-        self.recorder = recorder  # ids of another recording mean nothing in this one
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self.writer = 0
-        self.readers: deque[int] = deque(maxlen=READERS_KEPT)
+        self.readers: list[int] = []
 
 
 class Trace:
-    """One recorded operation: id, attribution and times, in nanoseconds."""
+    """One recorded operation: id, times in nanoseconds, and for whom it works.
 
-    __slots__ = (
-        "category",
-        "forward_op",
-        "layer",
-        "linked",
-        "op_id",
-        "phase",
-        "recorder",
-        "t_push",
-        "t_ready",
-    )
+    `attribution` is a copy of the pushing thread's `events.attribution`. `linked` means
+    that its edges are known already, or those of its parts.
+    """
+
+    __slots__ = ("attribution", "linked", "op_id", "recorder", "t_push", "t_ready")
 
     def __init__(
         self, recorder: events.Recorder, t_push: int, linked: bool = False
     ) -> None:
-        at = events.attribution
         self.recorder = recorder
         self.op_id = recorder.new_op()
-        self.layer = at.layer
-        self.phase = at.phase
-        self.category = at.category
-        self.forward_op = at.forward_op
+        self.attribution: dict[str, Any] = events.attribution.__dict__.copy()
         self.t_push = t_push
         self.t_ready = t_push
-        self.linked = linked  # its edges are known, or those of its parts are
+        self.linked = linked
 
     def edges(self, claim: Claim) -> list[Edge]:
         """The operations that `claim` comes after, and why; its vars remember it.
@@ -74,26 +73,29 @@ class Trace:
         if self.linked:
             return []
         self.linked = True
-        found: dict[Edge, None] = {}
+        session = _session_of(self.recorder)
+        op_id = self.op_id
+        found: list[Edge] = []
         for var in claim.reads:
-            history = self._history(var)
-            if history.writer:
-                found[history.writer, "RAW"] = None
-            history.readers.append(self.op_id)
+            history = var.history
+            if history is None or history.session is not session:
+                history = var.history = History(session)
+            elif history.writer:
+                found.append((history.writer, "RAW"))
+            history.readers.append(op_id)
+            if len(history.readers) > READERS_KEPT:
+                del history.readers[: READERS_KEPT // 2]
         for var in claim.writes:
-            history = self._history(var)
-            found.update(((reader, "WAR"), None) for reader in history.readers)
-            if history.writer and not history.readers:
-                found[history.writer, "WAW"] = None
-            history.readers.clear()
-            history.writer = self.op_id
-        return list(found)
-
-    def _history(self, var: Var) -> History:
-        history = var.history
-        if history is None or history.recorder() is not self.recorder:
-            history = var.history = History(ref(self.recorder))
-        return history
+            history = var.history
+            if history is None or history.session is not session:
+                history = var.history = History(session)
+            elif history.readers:
+                found += [(reader, "WAR") for reader in history.readers]
+                history.readers = []
+            else:
+                found.append((history.writer, "WAW"))
+            history.writer = op_id
+        return found
 
     def link(self, claim: Claim) -> None:
         """Find the edges of `claim` and tell the recorder."""
@@ -102,19 +104,20 @@ class Trace:
         self.emit_edges(edges)
 
     def emit_edges(self, edges: list[Edge]) -> None:
-        """Tell the recorder what `edges` found; without any lock."""
-        for src, kind in edges:
+        """Tell the recorder what `edges` found, each once; without any lock."""
+        for src, kind in edges if len(edges) < 2 else dict.fromkeys(edges):
             self.recorder.dependency(src, self.op_id, kind)
 
     def emit(
         self, operation: Operation, worker: str, start: int, end: int, failed: bool
     ) -> None:
         """Tell the recorder that the operation is done."""
+        at = self.attribution
         self.recorder.op(
             self.op_id,
             operation.name,
-            self.layer,
-            self.phase,
+            at["layer"],
+            at["phase"],
             str(operation.device),
             worker,
             self.t_push,
@@ -122,11 +125,16 @@ class Trace:
             start,
             end,
             operation.priority,
-            self.forward_op,
+            at["forward_op"],
             failed,
         )
 
 
-def now() -> int:
-    """Nanoseconds of the clock in use."""
-    return events.clock()
+_session: Session | None = None
+
+
+def _session_of(recorder: events.Recorder) -> Session:
+    global _session
+    if _session is None or _session.recorder() is not recorder:
+        _session = Session(recorder)
+    return _session
