@@ -120,15 +120,17 @@ $(STAMPS)/venv:
 
 # $(call INSTALL,extra): uv takes seconds, pip a minute or two.
 ifneq ($(UV),)
+HOW := uv, some seconds
 INSTALL = uv pip install --quiet --python $(BIN)/python -e ".[$(1)]"
 else
+HOW := pip, a minute or two
 INSTALL = { $(BIN)/python -m pip --version >/dev/null 2>&1 \
     || $(BIN)/python -m ensurepip >/dev/null; } \
   && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(1)]"
 endif
 
 $(STAMPS)/lab $(STAMPS)/test: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml $(SHARED)
-	@echo "Installing minimx and its extra [$*] into $(VENV)"
+	@echo "Installing minimx and its extra [$*] into $(VENV) with $(HOW)"
 	@$(call INSTALL,$*)
 	@touch $@
 
