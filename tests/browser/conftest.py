@@ -108,16 +108,18 @@ class Notebook:
     lab: JupyterLab
     complaints: list[str] = field(default_factory=list)
 
-    def open(self, name: str) -> None:
-        """Open a notebook in a fresh workspace and wait for its kernel."""
+    def visit(self, path: str) -> None:
+        """Open a page in a fresh workspace, and listen to its complaints."""
         self.page.on(
             "pageerror", lambda error: self.complaints.append(f"page: {error}")
         )
         self.page.on("console", self._console)
-        self.page.goto(
-            f"{self.lab.address}/lab/tree/{name}?reset&token={TOKEN}",
-            wait_until="domcontentloaded",
-        )
+        address = f"{self.lab.address}/{path}?reset&token={TOKEN}"
+        self.page.goto(address, wait_until="domcontentloaded")
+
+    def open(self, name: str) -> None:
+        """Open a notebook and wait for its kernel."""
+        self.visit(f"lab/tree/{name}")
         self.until(IS_READY, timeout=90)
 
     def start(self, index: int) -> None:

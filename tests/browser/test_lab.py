@@ -285,12 +285,9 @@ def test_the_launcher_has_a_tile_that_opens_the_course(
     notebook: Notebook, jupyterlab: JupyterLab
 ) -> None:
     jupyterlab.notebook("00-knob-board.ipynb", "1 + 1")
-    notebook.open("00-knob-board.ipynb")
-    page = notebook.page
-    page.evaluate("() => jupyterapp.commands.execute('application:close') && 0")
-    page.evaluate("() => jupyterapp.commands.execute('launcher:create') && 0")
-    tile = page.locator(".jp-LauncherCard", has_text="Open the course")
-    tile.wait_for()
+    notebook.visit("lab")
+    tile = notebook.page.locator(".jp-LauncherCard", has_text="Open the course")
+    tile.wait_for(timeout=60_000)
     notebook.shoot("7-launcher")
     tile.click()
     notebook.until(
