@@ -9,6 +9,10 @@ needs.
 
 from __future__ import annotations
 
+import sys as _sys
+from typing import TYPE_CHECKING
+
+from minimx import absent as _absent
 from minimx import (
     autograd,
     base,
@@ -48,6 +52,8 @@ from minimx.knobs import knobs
 from minimx.record import Record
 from minimx.version import __version__
 
+# `from mxnet.ndarray import NDArray` names a module, not an attribute.
+_sys.modules["minimx.ndarray"] = nd
 _ipython.install()  # from now on `%env NAME=value` acts from the next cell
 
 __all__ = [
@@ -85,3 +91,12 @@ __all__ = [
     "replay",
     "storage",
 ]
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        raise _absent.missing("mx", name, __all__)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,6 +1,9 @@
 """`mx.gluon`: networks made of blocks, losses, trainers and data."""
 
+from typing import TYPE_CHECKING
+
 from minimx import metric
+from minimx.absent import missing as _missing
 from minimx.gluon import block, data, loss, model_zoo, nn, parameter, utils
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter import (
@@ -28,3 +31,8 @@ __all__ = [
     "parameter",
     "utils",
 ]
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        raise _missing("mx.gluon", name, __all__)

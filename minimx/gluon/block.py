@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import minimx.nd as nd
+from minimx.absent import LATER, missing
 from minimx.device import Context, current_context
 from minimx.errors import ArgumentError, DeferredInitializationError, MXNetError
 from minimx.events import attribute, attribution
@@ -425,6 +426,14 @@ class HybridBlock(Block):
         self._active = active
         self._flags = dict(kwargs)
         super().hybridize(active, **kwargs)
+
+    if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+        def __getattr__(self, name: str) -> Any:
+            if name in LATER["HybridBlock"]:
+                raise missing("HybridBlock", name, ())
+            what = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(what)
 
     def infer_shape(self, *args: Any) -> None:
         """Set the open shapes of the block's own parameters, given its inputs.

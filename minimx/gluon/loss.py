@@ -9,8 +9,9 @@ counts the samples; all others are averaged.
 from __future__ import annotations
 
 from math import pi
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from minimx.absent import missing
 from minimx.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
 
@@ -393,3 +394,9 @@ class CosineEmbeddingLoss(Loss):
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        raise missing("mx.gluon.loss", name, globals())

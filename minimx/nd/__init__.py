@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+from minimx.absent import missing
 from minimx.engine import wait_all as waitall
-from minimx.nd import functions, random
+from minimx.nd import functions, linalg, random
 from minimx.nd.array import NDArray
 from minimx.nd.creation import (
     arange,
@@ -34,6 +36,7 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "full",
+    "linalg",
     "linspace",
     "load",
     "load_frombuffer",
@@ -51,10 +54,14 @@ __all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
 __all__ += PAIRS
 
 
+# MXNet keeps the class and the functions in modules of their own: `mx.nd.ndarray`.
+ndarray = op = sys.modules[__name__]
+
+
 def __getattr__(name: str) -> Any:
     found = PAIRS.get(name) or functions.FUNCTIONS.get(name)
     if found is None:
-        raise functions.missing(name)
+        raise missing("mx.nd", name, __all__)
     globals()[name] = found
     return found
 

@@ -157,7 +157,10 @@ class NDArray(Arithmetic):
         engine.wait_to_write(self.chunk)
 
     def asnumpy(self) -> Any:
-        """A copy as a NumPy array, after waiting for the numbers."""
+        """A copy as a NumPy array, after waiting for the numbers.
+
+        One element serves as a number too: `"%f" % x.sum().asnumpy()`.
+        """
         return transfer.to_numpy(self)
 
     def asscalar(self) -> Any:
@@ -167,7 +170,7 @@ class NDArray(Arithmetic):
                 f"asscalar: the array has {self.size} elements, not one. "
                 "Reduce it first, for example with .mean()."
             )
-        return self.asnumpy().reshape(-1)[0]
+        return self.asnumpy()[(0,) * self.ndim]
 
     def item(self) -> Any:
         """The only element, as a plain Python number."""

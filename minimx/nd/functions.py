@@ -17,7 +17,7 @@ from typing import Any
 import minimx.ops  # noqa: F401  (fills the registry)
 from minimx import autograd
 from minimx.device import as_device, current_device
-from minimx.errors import OperatorError, did_you_mean
+from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
 from minimx.ops.registry import ALIASES, REGISTRY, Op
@@ -208,12 +208,6 @@ def install_methods() -> None:
         if name in FUNCTIONS and not hasattr(NDArray, name):
             setattr(NDArray, name, _method(name))
     setattr(NDArray, "transpose", _transpose)  # noqa: B010 (not declared in the class)
-
-
-def missing(name: str) -> AttributeError:
-    """The error for an `mx.nd` name that does not exist."""
-    hint = did_you_mean(name, FUNCTIONS)
-    return AttributeError(f"mx.nd has no function {name!r}.{hint}")
 
 
 install_methods()

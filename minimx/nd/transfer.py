@@ -80,11 +80,41 @@ def moved(array: NDArray, device: Device) -> NDArray:
     return out
 
 
+class OneNumber(np.ndarray[Any, Any]):
+    """A NumPy array of one element that serves where a plain number is wanted.
+
+    MXNet has no arrays without axes, so its programs print `loss.mean().asnumpy()` with
+    "%f", and NumPy 2.4 stopped taking an array of shape (1,) for a number. Whatever is
+    computed from it is an ordinary array again.
+    """
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
+    def __array_wrap__(
+        self, array: Any, context: Any = None, return_scalar: bool = False
+    ) -> Any:
+        """The result of a computation: no longer one of us."""
+        return array[()] if return_scalar else np.asarray(array)
+
+
 def to_numpy(array: NDArray) -> Any:
     """A NumPy copy of an array; waits for it."""
-    if array.context.device_type != "gpu":
+    if array.context.device_type == "gpu":
+        found = _from_gpu(array)
+    else:
         engine.wait_to_read(array.chunk)
-        return array.view().copy()
+        found = array.view().copy()
+    return found.view(OneNumber) if array.spec.size == 1 else found
+
+
+def _from_gpu(array: NDArray) -> Any:
     host = np.empty(array.shape, array.spec.dtype)
 
     def run() -> None:

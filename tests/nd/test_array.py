@@ -105,6 +105,17 @@ def test_reshape_shares_memory() -> None:
     assert x.reshape(3, 2).shape == (3, 2)
 
 
+def test_one_element_serves_as_a_number() -> None:
+    found = nd.array([[2.5]]).asnumpy()
+    assert isinstance(found, np.ndarray)
+    assert "%f and %d" % (found, found) == "2.500000 and 2"  # noqa: UP031
+    assert float(found) == 2.5
+    assert repr(found) == "array([[2.5]], dtype=float32)"
+    assert type(found + 1) is np.ndarray
+    assert type(found.sum()) is np.float32
+    assert type(nd.array([1, 2]).asnumpy()) is np.ndarray
+
+
 def test_asnumpy_is_a_copy() -> None:
     x = nd.zeros((2,))
     x.asnumpy()[:] = 5

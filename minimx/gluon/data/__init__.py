@@ -1,5 +1,8 @@
 """`gluon.data`: datasets, samplers and loaders."""
 
+from typing import TYPE_CHECKING
+
+from minimx.absent import missing as _missing
 from minimx.gluon.data import batchify, vision
 from minimx.gluon.data.dataset import ArrayDataset, Dataset, SimpleDataset
 from minimx.gluon.data.loader import DataLoader
@@ -26,3 +29,8 @@ __all__ = [
     "batchify",
     "vision",
 ]
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        raise _missing("mx.gluon.data", name, __all__)

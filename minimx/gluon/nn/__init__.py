@@ -1,5 +1,8 @@
 """`gluon.nn`: the layers."""
 
+from typing import TYPE_CHECKING
+
+from minimx.absent import missing as _missing
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.nn.activations import (
     ELU,
@@ -73,3 +76,8 @@ __all__ = [
     "SiLU",
     "Swish",
 ]
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        raise _missing("mx.gluon.nn", name, __all__)

@@ -1,6 +1,14 @@
 """`gluon.data.vision`: standard image sets and transforms of images."""
 
+from typing import TYPE_CHECKING
+
+from minimx.absent import missing as _missing
 from minimx.gluon.data.vision import transforms
 from minimx.gluon.data.vision.datasets import CIFAR10, CIFAR100, MNIST, FashionMNIST
 
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "transforms"]
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        raise _missing("mx.gluon.data.vision", name, __all__)

@@ -8,11 +8,12 @@ the batch of the results, so that a loader may apply them to whole batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import minimx.nd as nd
+from minimx.absent import missing
 from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, ShapeError
 from minimx.gluon.block import Block, HybridBlock
@@ -218,3 +219,9 @@ def _resize_axis(image: Any, axis: int, old: int, new: int, interpolation: int) 
     share = np.clip(places - low, 0, 1).astype(np.float32)
     share = share.reshape((-1,) + (1,) * (-axis - 1))
     return np.take(image, low, axis) * (1 - share) + np.take(image, high, axis) * share
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        raise missing("mx.gluon.data.vision.transforms", name, globals())

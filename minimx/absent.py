@@ -1,0 +1,106 @@
+"""What MXNet has and minimx has not, and what to say to somebody who asks for it.
+
+A room asks `missing` from its module's `__getattr__`. A name that MXNet knows is told
+from a misspelt one: the first gets a sentence, the second a suggestion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from minimx.errors import did_you_mean
+
+_NUMPY = "arrays in the flavour of NumPy"
+_SYMBOLS = "symbols: graphs written down before they run"
+_MODULES = "training of symbols, from before Gluon"
+_IMAGES = "reading, cutting and colouring of images"
+
+_ROOMS = {
+    **dict.fromkeys(["np", "npx", "numpy", "numpy_extension", "util"], _NUMPY),
+    **dict.fromkeys(["is_np_array", "is_np_shape", "set_np_shape"], _NUMPY),
+    **dict.fromkeys(["np_array", "np_shape", "use_np", "use_np_array"], _NUMPY),
+    **dict.fromkeys(["sym", "symbol", "Symbol", "name", "AttrScope"], _SYMBOLS),
+    **dict.fromkeys(["attribute", "executor", "Executor", "onnx"], _SYMBOLS),
+    **dict.fromkeys(["mod", "module", "model", "rnn", "mon", "monitor"], _MODULES),
+    **dict.fromkeys(["image", "img"], _IMAGES),
+    **dict.fromkeys(["kv", "kvstore"], "the store that devices and machines share"),
+    **dict.fromkeys(["viz", "visualization"], "drawings of networks"),
+    "amp": "automatic mixed precision",
+    "contrib": "what MXNet tried out: mixed precision, quantization, …",
+    "io": "iterators over data for modules; gluon.data has loaders",
+    "operator": "operators that users write; autograd.Function is near",
+    "profiler": "MXNet's profiler; mx.Record sees what runs",
+    "recordio": "files of records",
+    "runtime": "the list of compiled features; `minimx doctor` tells what there is",
+    "test_utils": "comparisons for tests; numpy.testing has them",
+}
+_OPERATORS = """
+    BatchNorm_v1 BilinearSampler CTCLoss CachedOp Convolution_v1 Correlation Crop Custom
+    Deconvolution GridGenerator GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN
+    Pooling_v1 RNN ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse
+    SoftmaxActivation SpatialTransformer UpSampling all_finite amp_cast amp_multicast
+    cast_storage col2im ctc_loss cumsum fill_element_0index ftml_update ftrl_update
+    histogram im2col imdecode khatri_rao lamb_update_phase1 lamb_update_phase2
+    linalg_det linalg_extractdiag linalg_extracttrian linalg_gelqf linalg_gemm
+    linalg_inverse linalg_makediag linalg_maketrian linalg_potrf linalg_potri
+    linalg_slogdet linalg_sumlogdiag linalg_syevd linalg_syrk linalg_trmm linalg_trsm
+    moments mp_nag_mom_update multi_all_finite multi_lars multi_sum_sq onehot_encode
+    ravel_multi_index reset_arrays sample_negative_binomial
+    sample_generalized_negative_binomial unravel_index
+"""
+_LAYERS = """
+    AvgPool3D BatchNormReLU Conv1DTranspose Conv2DTranspose Conv3D Conv3DTranspose
+    GlobalAvgPool3D GlobalMaxPool3D GroupNorm InstanceNorm MaxPool3D ReflectionPad2D
+"""
+_TRANSFORMS = """
+    CenterCrop CropResize RandomApply RandomBrightness RandomColorJitter RandomContrast
+    RandomHue RandomLighting RandomResizedCrop RandomRotation RandomSaturation Rotate
+"""
+
+#: By place: the names that MXNet has there, each with a few words on what it is.
+LATER: dict[str, dict[str, str]] = {
+    "mx": _ROOMS,
+    "mx.nd": {
+        **dict.fromkeys(_OPERATORS.split(), "an operator"),
+        "contrib": "operators that MXNet tried out",
+        "image": _IMAGES,
+        "sparse": "arrays that store only what is not zero",
+    },
+    "mx.gluon": {
+        "SymbolBlock": _SYMBOLS,
+        "contrib": "layers and helpers that MXNet tried out",
+        "probability": "distributions",
+        "rnn": "recurrent layers",
+    },
+    "mx.gluon.nn": {
+        **dict.fromkeys(_LAYERS.split(), "a layer"),
+        "SymbolBlock": _SYMBOLS,
+        "SyncBatchNorm": "a layer",
+    },
+    "HybridBlock": {
+        "export": f"{_SYMBOLS}; save_parameters keeps the values",
+        "optimize_for": _SYMBOLS,
+    },
+    "mx.gluon.loss": {"CTCLoss": "a loss", "SDMLLoss": "a loss"},
+    "mx.gluon.data": {"RecordFileDataset": "files of records"},
+    "mx.gluon.data.vision": {
+        "ImageFolderDataset": _IMAGES,
+        "ImageRecordDataset": _IMAGES,
+        "ImageListDataset": _IMAGES,
+    },
+    "mx.gluon.data.vision.transforms": dict.fromkeys(_TRANSFORMS.split(), _IMAGES),
+}
+
+
+def missing(place: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error for a name that is asked of a place and is not there.
+
+    >>> print(missing("mx", "sym", ["nd"]))
+    mx.sym is not in minimx yet (symbols: graphs written down before they run).
+    >>> print(missing("mx.nd", "sofmax", ["softmax"]))
+    mx.nd has no 'sofmax'. Did you mean softmax?
+    """
+    what = LATER.get(place, {}).get(name)
+    if what is not None:
+        return AttributeError(f"{place}.{name} is not in minimx yet ({what}).")
+    return AttributeError(f"{place} has no {name!r}.{did_you_mean(name, known)}")
