@@ -209,6 +209,26 @@ def test_controls_answer_while_a_cell_is_busy(notebook: Notebook) -> None:
     assert notebook.complaints == []
 
 
+def test_interrupting_a_cell_does_not_interrupt_the_training(
+    notebook: Notebook,
+) -> None:
+    waiting = "print('waiting', flush=True); lab.wait()"
+    open_lab(notebook, waiting, "print(lab.session.state)")
+    train(notebook)
+    notebook.start(1)
+    notebook.page.get_by_text("waiting", exact=True).wait_for()
+    notebook.page.evaluate(
+        "() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt()"
+    )
+    with pytest.raises(AssertionError, match="KeyboardInterrupt"):
+        notebook.finish(1)
+    before = int(notebook.data("training", "step"))
+    notebook.until(f"n => {STEP} > n + 2", before)
+    assert notebook.run(2).strip() == "training"
+    notebook.page.click("[data-command=stop]")
+    assert notebook.complaints == []
+
+
 def test_one_operation_is_marked_everywhere_and_keys_work(notebook: Notebook) -> None:
     open_lab(
         notebook, "lab.run_selected = lab.engine.run.selected; print(lab.run_selected)"

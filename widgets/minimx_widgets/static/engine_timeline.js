@@ -102,7 +102,7 @@ class EngineView {
 
   get laneHeight() {
     const lanes = Math.max(2, this.lanes.length);
-    return Math.max(15, Math.min(28, Math.floor(this.model.get("height") / lanes)));
+    return Math.max(13, Math.min(28, Math.floor(this.model.get("height") / lanes)));
   }
 
   wantedHeight() {
