@@ -157,8 +157,9 @@ def route(operation: Operation, submit: Submit) -> None:
     if mine is None or not mine.join(operation):
         if mine is not None:
             mine.hand_over(submit)
-        mine = _here.collection = Collection(operation)
+        mine = Collection(operation)
         _open[mine] = None
+        _here.collection = mine
     if mine.full(size):
         mine.hand_over(submit)
 
@@ -176,9 +177,13 @@ def set_size(size: int, submit: Submit) -> int:
     mine = _here.collection
     if mine is not None and (size < 2 or mine.full(size)):
         mine.hand_over(submit)
-    with _users_lock:
-        users += (size > 1) - (old > 1)
-        _here.size = size
+    if size > 1 >= old:
+        with _users_lock:
+            users += 1
+    _here.size = size  # while it is above one, this thread is counted
+    if old > 1 >= size:
+        with _users_lock:
+            users -= 1
     return old
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from minimx.engine import origin
+from minimx.engine.origin import Origin, tell
 from minimx.engine.var import Claim, Var
 from minimx.errors import EngineError
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class Failure:
-    """An exception on its way to somebody who waits; None once it was raised.
+    """An exception on its way to somebody who waits.
 
-    The exception keeps its type. A note with the line that pushed the operation is
-    added to it, so that this line is the last thing that Python prints.
+    `error` is None once it was raised. `name` and `pushed` are of the operation that
+    raised it.
     """
 
-    __slots__ = ("error", "traceback")
+    __slots__ = ("error", "name", "pushed", "traceback")
 
-    def __init__(self, error: BaseException, note: str = "") -> None:
+    def __init__(self, error: BaseException, name: str, pushed: Origin) -> None:
         trace = error.__traceback__
         # Without the engine's own frame, which stays alive and goes on to other work.
         self.traceback: TracebackType | None = trace.tb_next if trace else None
         self.error: BaseException | None = error.with_traceback(self.traceback)
-        if note and note not in getattr(error, "__notes__", ()):
-            error.add_note(note)
+        self.name = name
+        self.pushed = pushed
 
 
 # Every failure that has not been raised yet, oldest first. While it is empty no var can
@@ -44,8 +44,7 @@ unraised: list[Failure] = []
 
 def spoil(operation: Operation, error: BaseException) -> Failure:
     """Note that an operation raised; it must still hold the vars that it writes."""
-    note = f"{operation.name}, {origin.tell(operation.origin)}"
-    failure = Failure(error, note)
+    failure = Failure(error, operation.name, operation.origin)
     unraised.append(failure)
     for var in operation.writes:
         var.exception = failure
@@ -53,7 +52,7 @@ def spoil(operation: Operation, error: BaseException) -> Failure:
 
 
 # Spoils everything when the program is over and nobody can look at results any more.
-_the_end = Failure(EngineError("the program is over"))
+_the_end = Failure(EngineError("the program is over"), "exit", ())
 
 
 def give_up() -> None:
@@ -105,10 +104,17 @@ def _take(failure: Failure) -> BaseException | None:
 
 
 def raise_failure(failure: Failure) -> None:
-    """Raise the exception of a failure, unless somebody was told of it before."""
+    """Raise the exception of a failure, unless somebody was told of it before.
+
+    It keeps its type. A note says which line pushed the operation; Python prints it
+    last.
+    """
     error = _take(failure)
     if error is None:
         return
+    note = f"{failure.name}, {tell(failure.pushed)}"
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
     # The traceback starts where the operation failed, however often `error` was raised.
     trace, failure.traceback = failure.traceback, None
     try:

@@ -47,18 +47,19 @@ class NaiveEngine(Engine):
         origin: Origin | None = None,
     ) -> int:
         """Run `fn`; what it raises goes through to the caller."""
-        if events.recorder is not None or unraised or not self.open or len(writes) != 1:
-            return super().push(
-                fn, device, reads, writes, name, priority, prop, cost, origin
-            )
-        with self._turn:
-            self._running += 1
-            try:
-                fn()
-            finally:
-                self._running -= 1
-            writes[0].version += 1
-        return 0
+        if events.recorder is None and not unraised and len(writes) == 1:
+            with self._turn:
+                if self.open:
+                    self._running += 1
+                    try:
+                        fn()
+                    finally:
+                        self._running -= 1
+                    writes[0].version += 1
+                    return 0
+        return super().push(
+            fn, device, reads, writes, name, priority, prop, cost, origin
+        )
 
     def submit(self, operation: Operation) -> None:
         """Run an operation; raises what it raises, or what spoiled its vars."""

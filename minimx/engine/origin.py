@@ -39,7 +39,10 @@ def capture() -> Origin:
 
     With it come as many of its callers as `DMLC_LOG_STACK_TRACE_DEPTH` says.
     """
-    frame: FrameType | None = sys._getframe(2)
+    try:
+        frame: FrameType | None = sys._getframe(2)
+    except ValueError:  # a thread that was started with `push` itself
+        return ()
     while frame is not None:
         code = frame.f_code
         users = _users.get(code.co_filename)

@@ -65,7 +65,8 @@ class Simulation:
         """Queue a job on its vars, behind all jobs pushed before."""
         self.pending += 1
         if append(job.claim):
-            self._foresee(job.pushed, job, None)
+            # Of several threads that push, one may lag behind the simulation.
+            self._foresee(max(self.time, job.pushed), job, None)
         else:
             self._blocked[job.claim] = job
 

@@ -23,7 +23,7 @@ from minimx.drivers import driver_for
 from minimx.engine import bulking
 from minimx.engine.base import Engine
 from minimx.engine.bell import Bell
-from minimx.engine.failures import deliver, deliver_first
+from minimx.engine.failures import Failure, deliver, deliver_first, raise_failure, spoil
 from minimx.engine.lanes import Lane, Layout, Sizes, naive
 from minimx.engine.operation import BULK, COPY_FROM_GPU, COPY_TO_GPU, Operation
 from minimx.engine.running import perform
@@ -93,6 +93,7 @@ class VirtualEngine(Engine):
         self._crew: list[Worker] = []
         self._starting = threading.Lock()
         self._stopped = False
+        self._failed: dict[Operation, Failure] = {}  # of the naive layout
 
     def now(self) -> int:
         """The virtual time of the calling thread, in nanoseconds."""
@@ -109,7 +110,9 @@ class VirtualEngine(Engine):
             self._successor(self).submit(operation)
         elif self._layout is naive:
             self._wait(self._idle)
-            deliver_first()
+            failure = self._failed.pop(operation, None)
+            if failure is not None:
+                raise_failure(failure)
         elif self._inbox.qsize() + self._simulation.pending > MOST_PENDING:
             self._wait(lambda: self._simulation.pending <= MOST_PENDING // 2)
 
@@ -185,7 +188,7 @@ class VirtualEngine(Engine):
             if isinstance(item, Job):
                 self._enter(item)
             else:
-                while not item.over():
+                while self._simulation.pending and not item.over():
                     self._simulation.step()
                 with var_lock:
                     self._python = max(self._python, self._simulation.time)
@@ -206,9 +209,15 @@ class VirtualEngine(Engine):
             operation.trace.t_ready = job.ready
         role = PUSHER if self._layout is naive else worker
         self._crew[0].role = role
-        perform(operation, role, self._spend)
+        failure = perform(operation, role, self._spend)
+        if failure is not None and self._layout is naive:
+            self._failed[operation] = failure
         return self._running
 
     def _spend(self, operation: Operation) -> None:
-        if operation.prop != BULK:  # the parts take their time
+        if operation.prop == BULK:
+            return  # its parts take their time
+        try:
             self._running += self._duration(operation)
+        except Exception as error:  # such as: there is no such device
+            spoil(operation, error)

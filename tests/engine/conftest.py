@@ -15,8 +15,7 @@ from minimx.device import cpu, cpu_pinned, gpu
 from minimx.engine import Var
 from minimx.knobs import knobs
 
-NAMES = ("NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice")
-KINDS = {
+KINDS: dict[str, dict[str, object]] = {
     "naive": {"MXNET_ENGINE_TYPE": "NaiveEngine"},
     "pooled": {"MXNET_ENGINE_TYPE": "ThreadedEngine"},
     "per device": {"MXNET_ENGINE_TYPE": "ThreadedEnginePerDevice"},

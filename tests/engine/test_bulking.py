@@ -34,8 +34,13 @@ def nothing() -> None:
     pass
 
 
-def push(*writes: Var, fn: Callable[[], object] = nothing, **more: int) -> None:
-    engine.push(fn, cpu(), [], writes, "plain", **more)
+def push(
+    *writes: Var,
+    fn: Callable[[], object] = nothing,
+    priority: int = 0,
+    prop: int = engine.NORMAL,
+) -> None:
+    engine.push(fn, cpu(), [], writes, "plain", priority, prop)
 
 
 def test_a_full_bulk_is_handed_over(submitted: list[str]) -> None:
@@ -69,13 +74,13 @@ def test_another_device_ends_a_bulk(submitted: list[str]) -> None:
         assert submitted == ["ImperativeBulk"]
 
 
-@pytest.mark.parametrize("more", [{"priority": 1}, {"prop": engine.COPY_TO_GPU}])
+@pytest.mark.parametrize(("priority", "prop"), [(1, 0), (0, engine.COPY_TO_GPU)])
 def test_special_operations_end_a_bulk(
-    submitted: list[str], more: dict[str, int]
+    submitted: list[str], priority: int, prop: int
 ) -> None:
     with engine.bulk(10):
         push(Var())
-        push(Var(), **more)
+        push(Var(), priority=priority, prop=prop)
         assert submitted == ["ImperativeBulk", "plain"]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import traceback
 import weakref
@@ -138,6 +140,28 @@ def test_the_depth_knob_adds_callers(asynchronous: str) -> None:
     with knobs(DMLC_LOG_STACK_TRACE_DEPTH=3):
         assert frames() == 4
     assert frames() == 1
+
+
+def test_in_a_notebook_the_message_names_the_cell() -> None:
+    program = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(colors="nocolor", cache_size=0)
+shell.run_cell("from minimx import engine; from minimx.device import cpu")
+shell.run_cell("x = 1\\nengine.push(lambda: 1 / 0, cpu(), [], [], 'divide');",
+               store_history=True)
+try:
+    sys.modules["minimx.engine"].wait_all()
+except ZeroDivisionError as error:
+    print(*error.__notes__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    where, source = done.stdout.rstrip().splitlines()
+    assert where == "divide, pushed at Cell In[1]:2 in <module>"
+    assert source.strip().startswith("engine.push(lambda: 1 / 0")
 
 
 def test_one_exception_object_can_be_raised_again_and_again(asynchronous: str) -> None:

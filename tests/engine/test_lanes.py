@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -152,7 +153,7 @@ def test_priority_lanes_serve_the_highest_first_and_equals_in_order(
         open_gate = close_gate(device, prop)
         for i, priority in enumerate([0, -1, 5, 0, 5, 2]):
             engine.push(
-                lambda i=i: order.append(i),
+                partial(order.append, i),
                 device,
                 [],
                 [Var()],
@@ -169,7 +170,7 @@ def test_plain_lanes_ignore_priorities() -> None:
     order: list[int] = []
     open_gate = close_gate(cpu(), engine.NORMAL)
     for i in range(5):
-        engine.push(lambda i=i: order.append(i), cpu(), [], [], "work", priority=i)
+        engine.push(partial(order.append, i), cpu(), [], [], "work", priority=i)
     open_gate()
     engine.wait_all()
     assert order == list(range(5))

@@ -24,7 +24,7 @@ def rows(record: Record) -> dict[str, dict[str, Any]]:
     table = record.ops()
     texts = record.strings
     for row in table:
-        columns = {name: row[name] for name in table.dtype.names}
+        columns = {name: row[name] for name in table.dtype.names or ()}
         for name in ("name", "layer", "phase", "device", "worker"):
             columns[name] = texts[columns[name]]
         found[columns["name"]] = columns

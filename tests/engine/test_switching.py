@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from functools import partial
 
 import pytest
 
@@ -72,9 +73,8 @@ def test_threads_push_while_the_engine_changes() -> None:
     def train(me: int) -> None:
         try:
             for i in itertools.count():
-                engine.current.push(
-                    lambda i=i: logs[me].append(i), cpu(me), [], [variables[me]], "step"
-                )
+                note = partial(logs[me].append, i)
+                engine.current.push(note, cpu(me), [], [variables[me]], "step")
                 counts[me] += 1
                 if i % 10 == 0:
                     engine.wait_to_read(variables[me])

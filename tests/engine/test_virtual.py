@@ -20,6 +20,7 @@ from minimx.engine.lanes import LAYOUTS, Lane, Sizes
 from minimx.engine.simulation import Job, Simulation
 from minimx.engine.var import Claim, distinct
 from minimx.engine.virtual import PUSH_NS, VirtualEngine
+from minimx.errors import DeviceError
 from minimx.knobs import knobs
 
 
@@ -236,6 +237,16 @@ def test_operations_pushed_by_operations_start_at_their_time(
     it.wait_all()
     assert starts == [100]
     assert it.now() == 107
+
+
+def test_a_cost_that_cannot_be_told_is_the_operations_failure() -> None:
+    with knobs(MINIMX_CLOCK="virtual"):
+        var = Var()
+        engine.push(lambda: None, gpu(99), [], [var], "far away")
+        with pytest.raises(DeviceError, match="does not exist"):
+            engine.wait_to_read(var)
+        engine.push(lambda: None, cpu(), [], [var], "next")
+        engine.wait_all()
 
 
 def test_functions_run_on_a_thread_of_their_own() -> None:
