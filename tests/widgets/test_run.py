@@ -154,6 +154,17 @@ def test_a_selection_in_a_browser_reaches_the_run(record: Record) -> None:
     view.run.close()
 
 
+def test_what_was_marked_before_a_page_looked_is_marked_on_it(record: Record) -> None:
+    view = EngineTimeline(record)
+    view.select(2)
+    browser = Browser(view)
+    browser.say(kind="hello")
+    browser.wait_for(lambda: len(browser.messages) >= 2)
+    assert browser.messages[0][0]["kind"] == "frame"
+    assert browser.messages[1][0] == {"kind": "select", "op": 2, "t": 62_000}
+    view.run.close()
+
+
 def test_a_table_is_sent_when_asked_for(record: Record) -> None:
     view = EngineTimeline(record)
     browser = Browser(view)

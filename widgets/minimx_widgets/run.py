@@ -77,9 +77,13 @@ class Run:
         """Mark an operation in all views; 0 marks none."""
         self.selected = int(op)
         if sender is None:
-            message = {"kind": "select", "op": self.selected, "t": self._start_of(op)}
             for view in list(self.views):
-                view.tell(message)
+                view.tell(self.selection())
+
+    def selection(self) -> dict[str, Any]:
+        """The marked operation as the browser is told of it."""
+        op = self.selected
+        return {"kind": "select", "op": op, "t": self._start_of(op)}
 
     def _start_of(self, op: int) -> int | None:
         """When an operation started, after the record did; None if it is not there."""
@@ -215,6 +219,8 @@ class Feed:
             raise RuntimeError("the feed has read nothing")
         batch = _up_to(self._run.record.since(None), self._cursor)
         view.offer(News(batch, self._ledger.recent(), self._strings, full=True))
+        if self._run.selected:
+            view.tell(self._run.selection())
         self._stay_awake()
 
     def forget(self, view: View) -> None:

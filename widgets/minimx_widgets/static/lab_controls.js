@@ -31,6 +31,7 @@ class LabControls {
     model.on("msg:custom", (message) => this.hear(message));
     this.showSettings();
     this.showStatus(model.get("status"));
+    model.send({ kind: "hello" }); // from now on somebody reads the progress
   }
 
   build() {
