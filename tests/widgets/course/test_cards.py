@@ -102,6 +102,14 @@ def test_the_distance_in_words(said: float, seen: float, words: str) -> None:
     assert distance(said, seen) == words
 
 
+def test_what_is_not_measured_here_says_who_says_it() -> None:
+    card = PredictCard("How many?", lambda: 2.0, by="the <manual>")
+    assert card._button.description == "Lock in and look"
+    card.predict(4)
+    assert "the &lt;manual&gt; says <b>2</b>" in card._answer.value
+    assert "measured" not in card._answer.value
+
+
 def test_without_a_page_a_card_is_its_question() -> None:
     card = PredictCard("How <b>many</b>?", lambda: 1.0, "ms")
     data: Any = card._repr_mimebundle_()[0]

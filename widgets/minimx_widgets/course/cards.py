@@ -24,15 +24,21 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
     measure: called without arguments when the prediction is locked in; returns the
         number to compare with. It runs outside the cell, so the page stays alive.
     unit: what the number counts ("×", "ms", "KiB").
+    by: who says the number, where it is not measured on this machine.
 
     Without a page (in tests, in nbconvert) `predict(value)` does what the button does.
     """
 
     def __init__(
-        self, question: str, measure: Callable[[], float], unit: str = ""
+        self,
+        question: str,
+        measure: Callable[[], float],
+        unit: str = "",
+        by: str = "",
     ) -> None:
         self.question = question
         self.unit = unit
+        self.by = by
         self.predicted: float | None = None
         self.confidence: int | None = None
         self.measured: float | None = None
@@ -53,7 +59,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
             style={"description_width": "4em"},
         )
         self._button = ipw.Button(
-            description="Lock in and measure",
+            description="Lock in and " + ("look" if by else "measure"),
             button_style="primary",
             icon="lock",
             layout=ipw.Layout(width="auto"),
@@ -141,9 +147,11 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         if said is None or seen is None:
             raise RuntimeError("nothing to compare before a prediction is locked in")
         unit = f" {html.escape(self.unit)}" if self.unit else ""
+        who = html.escape(self.by) or "this machine"
         return (
-            f"You said <b>{said:.4g}{unit}</b>, this machine says "
-            f"<b>{seen:.4g}{unit}</b>: {distance(said, seen)}.{_axis(said, seen)}"
+            f"You said <b>{said:.4g}{unit}</b>, {who} says "
+            f"<b>{seen:.4g}{unit}</b>: {distance(said, seen)}."
+            f"{_axis(said, seen, self.by or 'measured')}"
         )
 
 
@@ -176,8 +184,8 @@ def distance(said: float, seen: float) -> str:
     return f"{'too high' if said > seen else 'too low'} by {abs(said - seen):.4g}"
 
 
-def _axis(said: float, seen: float) -> str:
-    """Prediction and measurement on one axis, a picture of two marks."""
+def _axis(said: float, seen: float, by: str) -> str:
+    """Prediction and answer on one axis, a picture of two marks."""
     low, high = min(0.0, said, seen), max(0.0, said, seen)
     span = (high - low) or 1.0
 
@@ -190,13 +198,13 @@ def _axis(said: float, seen: float) -> str:
         f'fill="currentColor">{label}</text>'
         for value, label, y, colour in (
             (said, "you", 14, "var(--jp-warn-color1, #e68a00)"),
-            (seen, "measured", 36, "var(--jp-brand-color1, #1976d2)"),
+            (seen, html.escape(by), 36, "var(--jp-brand-color1, #1976d2)"),
         )
     )
     zero = f"{x(0):.1f}"
     return (
         '<svg viewBox="0 0 540 50" width="540" height="50" role="img" '
-        'aria-label="prediction and measurement on one axis" style="display:block">'
+        'aria-label="prediction and answer on one axis" style="display:block">'
         '<line x1="40" x2="440" y1="25" y2="25" stroke="currentColor" opacity="0.35"/>'
         f'<line x1="{zero}" x2="{zero}" y1="18" y2="32" stroke="currentColor"/>'
         f'<text x="{zero}" y="29" dx="-6" font-size="11" text-anchor="end" '
