@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     lab = commands.add_parser(
         "lab",
         help="open the course in JupyterLab",
-        epilog="Whatever else is given goes on to JupyterLab.",
+        epilog="Whatever is given after DIR goes on to JupyterLab.",
     )
     lab.add_argument(
         "folder",
@@ -61,10 +61,29 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _without_jupyters(words: list[str]) -> tuple[list[str], list[str]]:
+    """Part what is ours from what `minimx lab` hands on.
+
+    A folder comes right after `lab`: elsewhere a bare word is the value of one of
+    JupyterLab's options, as in `--port 9000`.
+
+    >>> _without_jupyters(["lab", "--no-browser", "--port", "9000"])
+    (['lab', '--no-browser'], ['--port', '9000'])
+    """
+    if words[:1] != ["lab"]:
+        return words, []
+    folder = 1 + (len(words) > 1 and not words[1].startswith("-"))
+    ours = [word for word in words[folder:] if word in ("--no-browser", "-h", "--help")]
+    return [*words[:folder], *ours], [w for w in words[folder:] if w not in ours]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     top = parser()
-    options, rest = top.parse_known_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    ours, rest = _without_jupyters(words)
+    options, unknown = top.parse_known_args(ours)
+    rest = [*unknown, *rest]
     if rest and options.command != "lab":
         top.error(f"unrecognized arguments: {' '.join(rest)}")
     if options.command == "knobs":
