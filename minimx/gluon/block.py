@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import minimx.nd as nd
 from minimx.absent import LATER, missing
 from minimx.device import Context, current_context
-from minimx.errors import ArgumentError, DeferredInitializationError, MXNetError
+from minimx.errors import ArgumentError, DeferredInitializationError
 from minimx.events import attribute, attribution
 from minimx.gluon.deferred import Completing, Placeholder
 from minimx.gluon.naming import BlockScope, name_block
@@ -259,6 +259,9 @@ class Block:
             repr(str(filename)),
         )
 
+    # What the two were called before MXNet 1.3.
+    save_params, load_params = save_parameters, load_parameters
+
     def load_dict(
         self,
         param_dict: dict[str, NDArray],
@@ -348,7 +351,7 @@ class Block:
 
     def forward(self, *args: Any) -> Any:
         """Compute the output. Subclasses must write it."""
-        raise MXNetError(
+        raise NotImplementedError(
             f"{type(self).__name__} has no forward(self, x, ...). Write one: it takes "
             "arrays and returns arrays."
         )
@@ -469,7 +472,7 @@ class HybridBlock(Block):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:
         """Compute the output with the operators of `F`. Subclasses must write it."""
-        raise MXNetError(
+        raise NotImplementedError(
             f"{type(self).__name__} has neither hybrid_forward(self, F, x, ...) nor "
             "forward(self, x, ...). Write one of them."
         )

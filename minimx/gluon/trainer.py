@@ -81,7 +81,7 @@ class Trainer:
         return self._optimizer.learning_rate
 
     def set_learning_rate(self, lr: float) -> None:
-        """Set the rate; refused while a schedule decides."""
+        """Set the rate; a UserWarning is raised while a schedule decides."""
         self._optimizer.set_learning_rate(lr)
 
     # -- one step ---------------------------------------------------------------------
@@ -220,7 +220,8 @@ class Trainer:
 
 def _as_list(params: Any) -> list[Parameter]:
     if isinstance(params, (dict, ParameterDict)):
-        found: Sequence[Any] = list(params.values())
+        # In MXNet's order, for optimizers that carry something from weight to weight.
+        found: Sequence[Any] = [params[name] for name in sorted(params.keys())]
     elif isinstance(params, (list, tuple)):
         found = params
     else:

@@ -27,8 +27,8 @@ def split_data(
 ) -> list[NDArray]:
     """Cut an array into `num_slice` pieces along an axis.
 
-    even_split: refuse a length that `num_slice` does not divide; otherwise pieces may
-    differ by one in length.
+    even_split: refuse a length that `num_slice` does not divide; otherwise the first
+    pieces are longer by one.
     """
     size = data.shape[batch_axis]
     if size < num_slice or (even_split and size % num_slice):
@@ -38,7 +38,8 @@ def split_data(
             f"that is a multiple of {num_slice}"
             + (", or even_split=False." if even_split and size >= num_slice else ".")
         )
-    bounds = [size * i // num_slice for i in range(num_slice + 1)]
+    step, longer = divmod(size, num_slice)  # the first `longer` pieces get one more
+    bounds = [step * i + min(i, longer) for i in range(num_slice + 1)]
     pieces = zip(bounds[:-1], bounds[1:], strict=True)
     if batch_axis == 0:
         return [data[begin:end] for begin, end in pieces]

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 from minimx.catalogue import Catalogue
 from minimx.dtypes import FLOAT16, resolve
-from minimx.errors import ArgumentError, MXNetError
 from minimx.lr_scheduler import LRScheduler
 from minimx.nd.array import NDArray
 
@@ -89,7 +88,7 @@ class Optimizer:
         Optimizers that update several weights at once (`aggregate_num` > 1) are given
         lists.
         """
-        raise MXNetError(
+        raise NotImplementedError(
             f"{type(self).__name__} has no update(index, weight, grad, state) yet."
         )
 
@@ -150,9 +149,9 @@ class Optimizer:
         self.set_learning_rate(lr)
 
     def set_learning_rate(self, lr: float) -> None:
-        """Set the rate; refused while a schedule decides."""
+        """Set the rate; a UserWarning is raised while a schedule decides."""
         if self.lr_scheduler is not None:
-            raise ArgumentError(
+            raise UserWarning(  # as MXNet does
                 f"the learning rate follows {type(self.lr_scheduler).__name__} and "
                 f"cannot be set to {lr}. Set lr_scheduler to None first."
             )

@@ -18,11 +18,16 @@ from minimx.knobs import knobs
 def test_splitting_evenly_and_unevenly() -> None:
     x = nd.array(np.arange(10).reshape(5, 2))
     pieces = utils.split_data(x, 2, even_split=False)
-    assert [piece.shape for piece in pieces] == [(2, 2), (3, 2)]
+    assert [piece.shape for piece in pieces] == [(3, 2), (2, 2)]
     columns = utils.split_data(x, 2, batch_axis=1)
     assert [piece.shape for piece in columns] == [(5, 1), (5, 1)]
     whole = np.concatenate([piece.asnumpy() for piece in pieces])
     np.testing.assert_array_equal(whole, x.asnumpy())
+
+
+def test_the_first_pieces_are_longer() -> None:
+    pieces = utils.split_data(nd.arange(10), 4, even_split=False)
+    assert [len(piece) for piece in pieces] == [3, 3, 2, 2]
 
 
 def test_what_cannot_be_split() -> None:

@@ -178,7 +178,7 @@ def test_a_schedule_sees_the_number_of_updates() -> None:
         updater(0, nd.ones((1,)), weight)
         seen.append(float(weight.asscalar()))
     assert seen == [-1.0, -1.5, -1.75]
-    with pytest.raises(ArgumentError, match="FactorScheduler"):
+    with pytest.raises(UserWarning, match="FactorScheduler"):
         made.set_learning_rate(0.1)
 
 

@@ -14,7 +14,7 @@ import minimx.nd as nd
 from minimx import autograd
 from minimx.device import Context
 from minimx.dtypes import resolve
-from minimx.errors import DataError, ParameterError, did_you_mean
+from minimx.errors import ArgumentError, DataError, ParameterError, did_you_mean
 from minimx.gluon.parameter.parameter import Constant, Contexts, Parameter
 from minimx.nd.array import NDArray
 
@@ -189,7 +189,7 @@ class ParameterDict:
         stored = {}
         for parameter in self.values():
             if not parameter.name.startswith(strip_prefix):
-                raise ParameterError(
+                raise ArgumentError(
                     f"the prefix {strip_prefix!r} cannot be taken from the name "
                     f"{parameter.name!r}: it does not begin with it."
                 )

@@ -199,7 +199,7 @@ class Parameter:
             init = default if self.init is None else self.init
         contexts = as_contexts(ctx if device is None else device)
         if not shape_is_known(self._shape) and not self._allow_deferred_init:
-            raise ParameterError(
+            raise ShapeError(
                 f"{self.name} cannot be filled: its shape {self.shape} is incomplete. "
                 "Give the missing lengths (in_units, in_channels, …), or make it "
                 "with allow_deferred_init=True."

@@ -76,9 +76,9 @@ def test_values_complete_an_open_shape() -> None:
 
 
 def test_an_open_shape_must_be_allowed() -> None:
-    with pytest.raises(ParameterError, match=r"w cannot be filled.*\(0, 3\)"):
+    with pytest.raises(ShapeError, match=r"w cannot be filled.*\(0, 3\)"):
         Parameter("w", shape=(0, 3)).initialize()
-    with pytest.raises(ParameterError, match="None is incomplete"):
+    with pytest.raises(ShapeError, match="None is incomplete"):
         Parameter("w").initialize()
 
 
