@@ -9,7 +9,7 @@ import numpy as np
 
 from minimx.device import Device, DeviceLike, as_device, current_device
 from minimx.dtypes import resolve
-from minimx.errors import OperatorError
+from minimx.errors import DTypeError, OperatorError
 from minimx.nd.array import NDArray, new
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import adopt, from_numpy_copy
@@ -53,12 +53,17 @@ def array(
     """
     where = _device(ctx, device)
     if isinstance(source_array, NDArray):
-        wanted = source_array.spec.dtype if dtype is None else resolve(dtype)
-        made = source_array.astype(wanted)
+        made = source_array.astype(source_array.spec.dtype if dtype is None else dtype)
         return made.as_in_context(where) if made.context is not where else made
     # As in MXNet: whatever a source of another kind holds, the default is float32.
-    dtype = np.float32 if dtype is None else dtype
-    numbers = np.asarray(source_array, dtype=resolve(dtype))
+    wanted = resolve(np.float32 if dtype is None else dtype)
+    try:
+        numbers = np.asarray(source_array, dtype=wanted)
+    except (TypeError, ValueError) as reason:
+        raise DTypeError(
+            f"nd.array: the {type(source_array).__name__} given is no array of "
+            f"numbers: {reason}. Give numbers, nested in lists of equal lengths."
+        ) from None
     return from_numpy_copy(
         np.ascontiguousarray(numbers).reshape(numbers.shape or (1,)), where, NDArray
     )
@@ -116,12 +121,12 @@ def zeros(
     ctx: DeviceLike | None = None,
     dtype: Any = None,
     out: Any = None,
-    **kwargs: Any,
+    *,
+    device: DeviceLike | None = None,
 ) -> Any:
     """An array of zeros."""
-    ctx = ctx or kwargs.get("device")
     dtype = resolve("float32" if dtype is None else dtype)
-    return _create("_zeros", ctx, out, shape=_shape(shape), dtype=dtype.name)
+    return _create("_zeros", ctx or device, out, shape=_shape(shape), dtype=dtype.name)
 
 
 def ones(
@@ -129,12 +134,12 @@ def ones(
     ctx: DeviceLike | None = None,
     dtype: Any = None,
     out: Any = None,
-    **kwargs: Any,
+    *,
+    device: DeviceLike | None = None,
 ) -> Any:
     """An array of ones."""
-    ctx = ctx or kwargs.get("device")
     dtype = resolve("float32" if dtype is None else dtype)
-    return _create("_ones", ctx, out, shape=_shape(shape), dtype=dtype.name)
+    return _create("_ones", ctx or device, out, shape=_shape(shape), dtype=dtype.name)
 
 
 def full(

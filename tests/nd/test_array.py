@@ -267,3 +267,9 @@ def test_pending_work_keeps_memory_alive() -> None:
     for _ in range(50):
         total = nd.dot(nd.ones((256, 256)), nd.ones((256, 256))) * 0 + total + 1
     assert (total.asnumpy() == 50).all()
+
+
+@pytest.mark.parametrize("source", [["a"], [[1, 2], [3]], object()])
+def test_what_is_no_array_of_numbers(source: object) -> None:
+    with pytest.raises(DTypeError, match="no array of numbers"):
+        nd.array(source)
