@@ -9,8 +9,10 @@
 thread-count knobs. Turning one of them finishes everything, ends all threads, and
 starts the next engine, while other threads go on pushing.
 
-Reading order: `var.py` (the rules), `base.py`, `naive.py`, `threaded.py` with
-`workers.py` and `lanes.py`, `failures.py`, `bulking.py`, `virtual.py`.
+Reading order: `var.py` (the rules), `operation.py` and `base.py`, `naive.py`, then
+`threaded.py` with `lanes.py` and `workers.py`. Beside the road: `failures.py` and
+`origin.py` (errors that come late), `bulking.py`, `trace.py` (what is recorded),
+`virtual.py` with `simulation.py`.
 """
 
 from __future__ import annotations
@@ -72,9 +74,12 @@ __all__ = [
 # Seconds that an operation may go on when the program is over.
 PATIENCE_AT_EXIT: Final = 5.0
 
-# How long, in seconds, a thread may keep the interpreter while others want it. Python's
-# own 5 ms are as long as hundreds of kernels: a worker that comes back from one would
-# have to wait that long for a thread that pushes.
+# How long, in seconds, a thread may keep the interpreter while others want it. A worker
+# that comes back from a kernel has to wait that long for a thread that pushes. Measured
+# with kernels of 55 µs, pushed every 29 µs on two cores: of 1000 kernels 4 were done
+# when the last one was pushed with Python's own 5 ms, 46 with 0.5 ms, 196 with 0.05 ms.
+# Streams of empty operations are not slower at 0.1 ms; many threads at once begin to
+# be.
 SWITCH_INTERVAL: Final = 1e-4
 
 current: Engine

@@ -54,7 +54,7 @@ def expected() -> list[int]:
     return values
 
 
-ENGINES = {
+ENGINES: dict[str, dict[str, object]] = {
     "naive": {"MXNET_ENGINE_TYPE": "NaiveEngine"},
     "pooled": {"MXNET_ENGINE_TYPE": "ThreadedEngine"},
     "per device": {"MXNET_CPU_WORKER_NTHREADS": 2},
