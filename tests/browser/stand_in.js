@@ -14,7 +14,9 @@ window.stand = async ({ esm, css, traits, buffers }) => {
   const model = {
     get: (name) => traits[name],
     on: (name, call) => listeners.push([name, call]),
-    off: (name) => { listeners = listeners.filter(([known]) => known !== name); },
+    off: (name) => {
+      listeners = listeners.filter(([known]) => known !== name);
+    },
     send: (message) => sent.push(message),
   };
   const blob = new Blob([esm], { type: "text/javascript" });
@@ -49,7 +51,9 @@ window.countListeners = () => {
     const signal = options?.signal;
     if (signal) {
       window.held += 1;
-      const ended = () => { window.held -= 1; };
+      const ended = () => {
+        window.held -= 1;
+      };
       addEventListener.call(signal, "abort", ended, { once: true });
     } else if (!(this instanceof AbortSignal)) {
       window.unbound = `${name} on ${this}`;

@@ -229,49 +229,58 @@ def test_interrupting_a_cell_does_not_interrupt_the_training(
     assert notebook.complaints == []
 
 
-def test_one_operation_is_marked_everywhere_and_keys_work(notebook: Notebook) -> None:
-    open_lab(
-        notebook, "lab.run_selected = lab.engine.run.selected; print(lab.run_selected)"
-    )
+def paused_after_some_steps(notebook: Notebook) -> None:
     train(notebook)
-    page = notebook.page
-    page.click("[data-command=pause]")
+    notebook.page.click("[data-command=pause]")
     notebook.until("() => document.querySelector('[data-view=lab][data-state=paused]')")
-    engine = page.locator("[data-view=engine]")
-    engine.locator(".mx-surface").click(position={"x": 500, "y": 60})
-    page.keyboard.press("ArrowLeft")
+
+
+def test_one_operation_is_marked_in_every_view(notebook: Notebook) -> None:
+    open_lab(notebook, "print(lab.engine.run.selected)")
+    paused_after_some_steps(notebook)
+    picture = notebook.page.locator("[data-view=engine] .mx-surface")
+    picture.click(position={"x": 500, "y": 60})
+    notebook.page.keyboard.press("ArrowLeft")
     for _ in range(6):
-        page.keyboard.press("w")
+        notebook.page.keyboard.press("w")
     notebook.until(f"() => {SELECTED} > 0")
     selected = notebook.data("engine", "selected")
     assert notebook.data("memory", "selected") == selected
+    assert notebook.data("training", "selected") == selected
     assert notebook.run(1).strip() == selected
-    box = engine.locator(".mx-surface").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + 500, box["y"] + 60)
+    picture.hover(position={"x": 500, "y": 60})
+    notebook.page.locator("[data-view=engine] .mx-tip").wait_for(state="visible")
     notebook.shoot("4-selected")
+    assert notebook.complaints == []
 
-    engine.focus()
+
+def test_views_are_driven_by_keys_and_keep_them_to_themselves(
+    notebook: Notebook,
+) -> None:
+    open_lab(notebook)
+    paused_after_some_steps(notebook)
+    page = notebook.page
+    page.locator("[data-view=engine]").focus()
     page.keyboard.press("e")
     assert notebook.data("engine", "axis") == "events"
     page.keyboard.press("t")
     page.locator("[data-view=engine] .mx-table table").first.wait_for()
     assert "Operators by time" in page.inner_text("[data-view=engine] .mx-table")
-    memory = page.locator("[data-view=memory]")
-    memory.focus()
+    page.locator("[data-view=memory]").focus()
     page.keyboard.press("?")
-    memory.locator(".mx-help").wait_for(state="visible")
+    page.locator("[data-view=memory] .mx-help").wait_for(state="visible")
     notebook.shoot("5-help-and-table")
     page.keyboard.press("Escape")
-    cells = page.evaluate("() => jupyterapp.shell.currentWidget.content.widgets.length")
-    for key in "ddaabx":  # JupyterLab's own keys must not reach the notebook
+    count = "() => jupyterapp.shell.currentWidget.content.widgets.length"
+    cells = page.evaluate(count)
+    for key in "ddaabx":  # JupyterLab would insert, cut and delete cells
         page.keyboard.press(key)
-    assert cells == page.evaluate(
-        "() => jupyterapp.shell.currentWidget.content.widgets.length"
-    )
+    assert page.evaluate(count) == cells
     page.locator("[data-view=knobs]").focus()
     page.keyboard.press("a")
-    page.locator(".mx-search").fill("pool gpu")
+    page.keyboard.press("/")
+    page.keyboard.type("pool gpu")
+    page.locator("[data-knob=MXNET_GPU_MEM_POOL_TYPE]").wait_for(state="visible")
     notebook.shoot("6-all-knobs")
     assert notebook.complaints == []
 

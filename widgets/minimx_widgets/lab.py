@@ -37,6 +37,7 @@ from minimx_widgets.session import (
 )
 from minimx_widgets.training import DATA, OPTIMIZERS, Fit, Settings, device_of
 from minimx_widgets.training_monitor import LOSS, TEST, TRAIN, TrainingMonitor
+from minimx_widgets.units import counted
 
 GIVEN = "(given)"
 STATUS_INTERVAL = 1 / 6
@@ -53,6 +54,14 @@ class Result:
     loss: float
     train_accuracy: float
     test_accuracy: float
+
+    @property
+    def words(self) -> str:
+        """The result for reading."""
+        return (
+            f"{counted(self.epochs, 'epoch')} · {self.steps:,} steps · loss "
+            f"{self.loss:.4f} · {100 * self.test_accuracy:.2f} % of the test set right"
+        )
 
     def __repr__(self) -> str:
         return (
@@ -312,7 +321,7 @@ class Lab:
         words = {
             READY: "Ready. Press Train.",
             PAUSED: f"Paused · {progress.words}",
-            DONE: f"Done · {self.result!r}" if session.state == DONE else "",
+            DONE: f"Done · {self.result.words}" if session.state == DONE else "",
             STOPPED: f"Stopped · {progress.words}",
             FAILED: "Failed: see below.",
         }.get(session.state, progress.words or "Preparing data and network…")

@@ -6,7 +6,14 @@ import { storeOf } from "../../../widgets/minimx_widgets/static/lib/store.js";
 
 function axisOf(name) {
   const store = storeOf(name);
-  return { store, axis: new Axis(store, () => [100, 1100], () => 0) };
+  return {
+    store,
+    axis: new Axis(
+      store,
+      () => [100, 1100],
+      () => 0,
+    ),
+  };
 }
 
 test("views of one run share one store, others do not", () => {
@@ -61,6 +68,9 @@ test("the events axis has a range of its own", () => {
 });
 
 test("a knob change is named without its prefix", () => {
-  assert.equal(markText({ name: "MXNET_ENGINE_TYPE", new: "NaiveEngine" }), "ENGINE_TYPE=NaiveEngine");
+  assert.equal(
+    markText({ name: "MXNET_ENGINE_TYPE", new: "NaiveEngine" }),
+    "ENGINE_TYPE=NaiveEngine",
+  );
   assert.equal(markText({ name: "OMP_NUM_THREADS", new: "" }), "OMP_NUM_THREADS=default");
 });

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { byteTicks, bytes, duration, lowerBound, moment, percent, roundUp, ticks } from "../../../widgets/minimx_widgets/static/lib/scale.js";
+import {
+  byteTicks,
+  bytes,
+  duration,
+  lowerBound,
+  moment,
+  percent,
+  roundUp,
+  ticks,
+} from "../../../widgets/minimx_widgets/static/lib/scale.js";
 
 test("ticks are round and lie within the range", () => {
   assert.deepEqual(ticks(0, 10, 5), [0, 2, 4, 6, 8, 10]);

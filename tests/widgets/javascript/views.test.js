@@ -1,26 +1,62 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { EngineData, busy, layOut } from "../../../widgets/minimx_widgets/static/lib/engine_data.js";
-import { MemoryData, columnsOf } from "../../../widgets/minimx_widgets/static/lib/memory_data.js";
-import { numberOf, sliderScale } from "../../../widgets/minimx_widgets/static/lib/knob_controls.js";
+import {
+  EngineData,
+  busy,
+  layOut,
+} from "../../../widgets/minimx_widgets/static/lib/engine_data.js";
+import {
+  MemoryData,
+  between,
+  columnsOf,
+} from "../../../widgets/minimx_widgets/static/lib/memory_data.js";
+import {
+  numberOf,
+  sliderScale,
+} from "../../../widgets/minimx_widgets/static/lib/knob_controls.js";
 import { smooth } from "../../../widgets/minimx_widgets/static/lib/chart.js";
 
 const model = (run) => ({ get: () => run });
-const head = (strings, more = {}) => ({ full: true, live: true, strings, strings_from: 0, knobs: [], ...more });
+const head = (strings, more = {}) => ({
+  full: true,
+  live: true,
+  strings,
+  strings_from: 0,
+  knobs: [],
+  ...more,
+});
 
 function mem(rows) {
-  const names = ["t", "device", "event", "category", "phase", "owner", "layer", "op", "block", "requested", "rounded", "reserved"];
-  return { mem: Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name] ?? 0)])) };
+  const names = [
+    "t",
+    "device",
+    "event",
+    "category",
+    "phase",
+    "owner",
+    "layer",
+    "op",
+    "block",
+    "requested",
+    "rounded",
+    "reserved",
+  ];
+  return {
+    mem: Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name] ?? 0)])),
+  };
 }
 
 test("memory totals follow the changes, by category", () => {
   const data = new MemoryData(model("m1"));
-  data.take(head(["cpu(0)"]), mem([
-    { t: 1, category: 0, requested: 100, rounded: 128, reserved: 128 },
-    { t: 2, category: 3, requested: 50, rounded: 64, reserved: 64 },
-    { t: 3, category: 0, event: 2, requested: -100, rounded: -128 },
-  ]));
+  data.take(
+    head(["cpu(0)"]),
+    mem([
+      { t: 1, category: 0, requested: 100, rounded: 128, reserved: 128 },
+      { t: 2, category: 3, requested: 50, rounded: 64, reserved: 64 },
+      { t: 3, category: 0, event: 2, requested: -100, rounded: -128 },
+    ]),
+  );
   const series = data.devices.get("cpu(0)");
   assert.equal(series.total("requested"), 50);
   assert.equal(series.total("reserved"), 192);
@@ -31,16 +67,28 @@ test("memory totals follow the changes, by category", () => {
 test("a pixel that many events share shows the highest of them", () => {
   const data = new MemoryData(model("m2"));
   const rows = Array.from({ length: 1000 }, (_, i) => ({
-    t: i, requested: i === 500 ? 1000 : i === 501 ? -1000 : 0,
+    t: i,
+    requested: i === 500 ? 1000 : i === 501 ? -1000 : 0,
   }));
   data.take(head(["cpu(0)"]), mem(rows));
-  const picks = columnsOf(data.devices.get("cpu(0)"), { mode: "time", range: [0, 1000], width: 10, measure: "requested" });
+  const picks = columnsOf(data.devices.get("cpu(0)"), {
+    mode: "time",
+    range: [0, 1000],
+    width: 10,
+    measure: "requested",
+  });
   assert.ok([...picks].includes(500));
 });
 
 test("devices are kept apart, and a full frame begins again", () => {
   const data = new MemoryData(model("m3"));
-  data.take(head(["cpu(0)", "gpu(0)"]), mem([{ t: 1, requested: 8 }, { t: 2, device: 1, requested: 16 }]));
+  data.take(
+    head(["cpu(0)", "gpu(0)"]),
+    mem([
+      { t: 1, requested: 8 },
+      { t: 2, device: 1, requested: 16 },
+    ]),
+  );
   assert.equal(data.devices.get("gpu(0)").total("requested"), 16);
   data.take(head(["cpu(0)"]), mem([{ t: 5, requested: 4 }]));
   assert.equal(data.devices.size, 1);
@@ -48,25 +96,55 @@ test("devices are kept apart, and a full frame begins again", () => {
 });
 
 function ops(rows) {
-  const names = ["op", "name", "layer", "phase", "worker", "failed", "push", "ready", "start", "end", "forward", "priority"];
+  const names = [
+    "op",
+    "name",
+    "layer",
+    "phase",
+    "worker",
+    "failed",
+    "push",
+    "ready",
+    "start",
+    "end",
+    "forward",
+    "priority",
+  ];
   return Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name] ?? 0)]));
 }
 
 test("lanes are named after workers, numbers in order, the pusher first", () => {
   const data = new EngineData(model("e1"));
-  data.take(head(["cpu/10", "cpu/2", "python"]), { ops: ops([
-    { op: 1, worker: 0, start: 0, end: 10 }, { op: 2, worker: 1, start: 5, end: 10 },
-  ]) });
-  assert.deepEqual(data.laneOrder.map((lane) => data.lanes[lane]), ["python", "cpu/2", "cpu/10"]);
+  data.take(head(["cpu/10", "cpu/2", "python"]), {
+    ops: ops([
+      { op: 1, worker: 0, start: 0, end: 10 },
+      { op: 2, worker: 1, start: 5, end: 10 },
+    ]),
+  });
+  assert.deepEqual(
+    data.laneOrder.map((lane) => data.lanes[lane]),
+    ["python", "cpu/2", "cpu/10"],
+  );
   assert.deepEqual([...busy(data, [0, 8])].sort(), [0, 3, 8]);
 });
 
 test("short operations become shades whose strength is their share of the pixel", () => {
   const data = new EngineData(model("e2"));
-  const rows = Array.from({ length: 100 }, (_, i) => ({ op: i + 1, worker: 0, start: 10 * i, end: 10 * i + 5 }));
+  const rows = Array.from({ length: 100 }, (_, i) => ({
+    op: i + 1,
+    worker: 0,
+    start: 10 * i,
+    end: 10 * i + 5,
+  }));
   data.take(head(["cpu"]), { ops: ops(rows) });
   const scale = (edge) => (row) => data.ops.at[edge][row] / 100;
-  const { boxes, shade } = layOut(data, { from: scale("start"), to: scale("end"), width: 10, colour: () => 0, colours: 1 });
+  const { boxes, shade } = layOut(data, {
+    from: scale("start"),
+    to: scale("end"),
+    width: 10,
+    colour: () => 0,
+    colours: 1,
+  });
   assert.equal(boxes.length, 0);
   const lane = data.lanes.indexOf("cpu");
   for (let x = 0; x < 10; x += 1) assert.ok(Math.abs(shade[lane * 10 + x] - 0.5) < 0.06);
@@ -79,13 +157,19 @@ test("arrows lead to what an operation waited for and to what waited for it", ()
     deps: { src: [1, 2, 9], dst: [2, 3, 2], kind: [0, 1, 0] },
   });
   const arrows = data.arrowsOf(2);
-  assert.deepEqual(arrows, [{ from: 0, to: 1, kind: 0 }, { from: 1, to: 2, kind: 1 }]);
+  assert.deepEqual(arrows, [
+    { from: 0, to: 1, kind: 0 },
+    { from: 1, to: 2, kind: 1 },
+  ]);
   assert.equal(data.rowOf(99), -1);
 });
 
 test("a slider goes one by one in small ranges and by powers of two in wide ones", () => {
   const small = sliderScale({ type: "int", low: 1, high: 8 });
-  assert.deepEqual([small.stops, small.text(0), small.text(7), small.stop("3")], [7, "1", "8", 2]);
+  assert.deepEqual(
+    [small.stops, small.text(0), small.text(7), small.stop("3")],
+    [7, "1", "8", 2],
+  );
   const wide = sliderScale({ type: "size", low: 0, high: 2 ** 30 });
   assert.equal(wide.text(0), "0B");
   assert.equal(wide.text(wide.stops), "1GiB");
@@ -103,4 +187,21 @@ test("a running mean begins at the first value and follows", () => {
   const out = smooth([1, 1, 1, 5], 4, 0.5);
   assert.equal(out[0], 1);
   assert.ok(out[3] > 2 && out[3] < 5);
+});
+
+test("a measured stretch counts its events and bytes, and nothing outside of it", () => {
+  const data = new MemoryData(model("m4"));
+  data.take(
+    head(["cpu(0)"]),
+    mem([
+      { t: 1, event: 2, requested: 100 },
+      { t: 2, event: 3, requested: 50 },
+      { t: 3, event: 4, requested: -100 },
+      { t: 4, event: 2, requested: 7 },
+    ]),
+  );
+  const series = data.devices.get("cpu(0)");
+  const sums = between(series, { mode: "time", from: 1.5, to: 3, measure: "requested" });
+  assert.deepEqual([sums.rows, sums.taken, sums.given, sums.most], [2, 50, 100, 150]);
+  assert.deepEqual([sums.alloc, sums.hit, sums.free], [0, 1, 1]);
 });

@@ -16,7 +16,8 @@ const HELP =
   "One lane per worker thread; the lane python is the thread that pushes operations, with " +
   "a tick for every push. A box is one operation. What stays grey is idle; the per cent is " +
   "the busy share of the visible stretch. Click an operation: arrows show what it waited " +
-  "for and what waited for it, and the dotted line how long it lay in the queue. Lanes that were idle for long fold away.";
+  "for and what waited for it, and the dotted line how long it lay in the queue. Lanes " +
+  "that were idle for long fold away.";
 /** @type {[string, string][]} */
 const KEYS = [
   ...AXIS_KEYS,
@@ -43,33 +44,54 @@ class EngineView {
     );
     this.axis.mode = model.get("axis");
     this.frame = new Frame({
-      el, model, title: "Engine", name: "engine", help: HELP, keys: KEYS, signal,
+      el,
+      model,
+      title: "Engine",
+      name: "engine",
+      help: HELP,
+      keys: KEYS,
+      signal,
       onkey: (event) => this.key(event),
       ontheme: () => this.surface?.invalidate(),
     });
-    this.colourings = this.frame.addChoice(
-      "Colour", ["phase", "layer"], this.colour, (value) => this.setColour(value),
+    this.colourings = this.frame.addChoice("Colour", ["phase", "layer"], this.colour, (value) =>
+      this.setColour(value),
     );
-    this.axes = this.frame.addChoice(
-      "Axis", ["time", "events"], this.axis.mode, (value) => this.setAxis(value),
+    this.axes = this.frame.addChoice("Axis", ["time", "events"], this.axis.mode, (value) =>
+      this.setAxis(value),
     );
     this.surface = new Surface({
-      parent: this.frame.picture, height: this.wantedHeight(), signal,
+      parent: this.frame.picture,
+      height: this.wantedHeight(),
+      signal,
       draw: (ctx, width, height) => this.draw(ctx, width, height),
       overlay: (ctx, width, height) => this.drawOverlay(ctx, width, height),
     });
     explore({
-      surface: this.surface, axis: this.axis, left: LEFT, signal, focus: this.frame.root,
+      surface: this.surface,
+      axis: this.axis,
+      left: LEFT,
+      signal,
+      focus: this.frame.root,
       hover: (x, y) => this.hover(x, y),
-      leave: () => { data.store.set({ cursor: null }); this.frame.hideTip(); },
+      leave: () => {
+        data.store.set({ cursor: null });
+        this.frame.hideTip();
+      },
       click: (x, y) => this.select(this.hit(x, y)),
-      brush: (from, to) => { this.brushed = [from, to]; },
+      brush: (from, to) => {
+        this.brushed = [from, to];
+      },
       changed: () => this.redraw(),
     });
-    data.store.addEventListener("change", ({ detail }) => {
-      if (detail.every((key) => key === "cursor")) this.surface.invalidateTop();
-      else this.redraw();
-    }, { signal });
+    data.store.addEventListener(
+      "change",
+      ({ detail }) => {
+        if (detail.every((key) => key === "cursor")) this.surface.invalidateTop();
+        else this.redraw();
+      },
+      { signal },
+    );
   }
 
   get theme() {
@@ -128,9 +150,13 @@ class EngineView {
     const press = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (press === "c") this.setColour(this.colour === "phase" ? "layer" : "phase");
     else if (press === "e") this.setAxis(this.axis.mode === "time" ? "events" : "time");
-    else if (press === "Escape") { this.brushed = null; this.select(-1); }
-    else if (press === "ArrowLeft" || press === "ArrowRight") this.walk(press === "ArrowLeft" ? -1 : 1);
-    else if (press === "ArrowUp" || press === "ArrowDown") this.climb(press === "ArrowUp" ? -1 : 1);
+    else if (press === "Escape") {
+      this.brushed = null;
+      this.select(-1);
+    } else if (press === "ArrowLeft" || press === "ArrowRight")
+      this.walk(press === "ArrowLeft" ? -1 : 1);
+    else if (press === "ArrowUp" || press === "ArrowDown")
+      this.climb(press === "ArrowUp" ? -1 : 1);
     else if (!this.axis.key(press)) return false;
     this.redraw();
     return true;
@@ -184,7 +210,11 @@ class EngineView {
     if (this.axis.mode === "time" && x >= LEFT) this.data.store.set({ cursor: value });
     if (y < TOP) {
       const mark = this.marksInView().find((m) => Math.abs(m.x - x) < 8)?.mark;
-      if (mark) return this.frame.showTip(x, y, [tipHead("Knob turned", this.theme.mark), tipRow(mark.name, `${mark.old} → ${mark.new}`)]);
+      if (mark)
+        return this.frame.showTip(x, y, [
+          tipHead("Knob turned", this.theme.mark),
+          tipRow(mark.name, `${mark.old} → ${mark.new}`),
+        ]);
     }
     const row = this.hit(x, y);
     if (row < 0) return this.frame.hideTip();
@@ -202,7 +232,10 @@ class EngineView {
       tipRow("waited for data", duration(Math.max(0, at.ready[row] - at.push[row]))),
       tipRow("in queue", duration(Math.max(0, at.start[row] - at.ready[row]))),
       tipRow("started at", duration(at.start[row])),
-      tipRow("operation", `#${at.op[row]}${at.forward[row] ? `, gradient of #${at.forward[row]}` : ""}`),
+      tipRow(
+        "operation",
+        `#${at.op[row]}${at.forward[row] ? `, gradient of #${at.forward[row]}` : ""}`,
+      ),
       at.failed[row] ? tipRow("failed", "its error is raised at the next wait") : null,
     ].filter((line) => line !== null);
   }
@@ -221,7 +254,8 @@ class EngineView {
     const [low, high] = this.axis.range;
     const place = this.placeOf(row, "start");
     if (this.axis.following) this.axis.show([low, high]);
-    if (place < low || place > high) this.axis.show([place - (high - low) / 2, place + (high - low) / 2]);
+    if (place < low || place > high)
+      this.axis.show([place - (high - low) / 2, place + (high - low) / 2]);
   }
 
   walk(by) {
@@ -244,7 +278,11 @@ class EngineView {
       let best = -1;
       for (let i = 0; i < n; i += 1) {
         if (at.lane[i] !== order[k]) continue;
-        if (best < 0 || Math.abs(at.start[i] - at.start[row]) < Math.abs(at.start[best] - at.start[row])) best = i;
+        if (
+          best < 0 ||
+          Math.abs(at.start[i] - at.start[row]) < Math.abs(at.start[best] - at.start[row])
+        )
+          best = i;
       }
       if (best >= 0) return this.select(best);
     }
@@ -285,17 +323,36 @@ class EngineView {
     const range = this.axis.range;
     const time = this.axis.mode === "time" ? range : this.timesOf(range);
     const used = busy(data, time);
-    const span = Math.max(1, Math.min(time[1], data.store.now) - Math.max(time[0], Math.min(data.first, data.store.now)));
+    const span = Math.max(
+      1,
+      Math.min(time[1], data.store.now) -
+        Math.max(time[0], Math.min(data.first, data.store.now)),
+    );
     const shares = used.map((ns) => ns / span);
     const view = {
-      data, lanes: this.lanes, theme, width, shares, active: used, laneHeight: this.laneHeight,
-      laneY: (lane) => this.laneY(lane), xOf: this.pixels(),
-      palette: this.palette, colourOf: (row) => this.colourOf(row),
+      data,
+      lanes: this.lanes,
+      theme,
+      width,
+      shares,
+      active: used,
+      laneHeight: this.laneHeight,
+      laneY: (lane) => this.laneY(lane),
+      xOf: this.pixels(),
+      palette: this.palette,
+      colourOf: (row) => this.colourOf(row),
     };
     paintLanes(ctx, view);
     drawAxis(ctx, { axis: this.axis, left: LEFT, right: width, top: TOP, bottom, theme });
     const painted = paintOps(ctx, view);
-    drawMarks(ctx, { marks: this.marksInView(), left: LEFT, right: width, top: 1, bottom, theme });
+    drawMarks(ctx, {
+      marks: this.marksInView(),
+      left: LEFT,
+      right: width,
+      top: 1,
+      bottom,
+      theme,
+    });
     this.tell(shares, used, painted);
   }
 
@@ -323,8 +380,14 @@ class EngineView {
       const row = data.rowOf(op);
       if (row >= 0) {
         paintSelected(ctx, {
-          data, row, arrows: data.arrowsOf(op), laneHeight: this.laneHeight, theme, width,
-          laneY: (lane) => this.laneY(lane), xOf: this.pixels(),
+          data,
+          row,
+          arrows: data.arrowsOf(op),
+          laneHeight: this.laneHeight,
+          theme,
+          width,
+          laneY: (lane) => this.laneY(lane),
+          xOf: this.pixels(),
         });
       }
     }
@@ -338,7 +401,11 @@ class EngineView {
     ctx.globalAlpha = 0.16;
     ctx.fillRect(left, TOP, this.xAt(to) - left, bottom - TOP);
     ctx.globalAlpha = 1;
-    this.frame.showTip(this.xAt(to), TOP, this.sumUp(this.axis.mode === "time" ? [from, to] : this.timesOf([from, to])));
+    this.frame.showTip(
+      this.xAt(to),
+      TOP,
+      this.sumUp(this.axis.mode === "time" ? [from, to] : this.timesOf([from, to])),
+    );
   }
 
   /** The busy share and the longest operators between two moments. */
@@ -352,12 +419,17 @@ class EngineView {
     for (let i = 0; i < n; i += 1) {
       if (at.end[i] <= time[0] || at.start[i] >= time[1]) continue;
       const name = data.strings[at.name[i]];
-      byName.set(name, (byName.get(name) ?? 0) + Math.min(at.end[i], time[1]) - Math.max(at.start[i], time[0]));
+      byName.set(
+        name,
+        (byName.get(name) ?? 0) + Math.min(at.end[i], time[1]) - Math.max(at.start[i], time[0]),
+      );
     }
     const top = [...byName].sort((a, b) => b[1] - a[1]).slice(0, 4);
     return [
       tipHead(duration(span), this.theme.accent),
-      ...data.laneOrder.filter((lane) => used[lane] > 0).map((lane) => tipRow(data.lanes[lane], percent(used[lane] / span))),
+      ...data.laneOrder
+        .filter((lane) => used[lane] > 0)
+        .map((lane) => tipRow(data.lanes[lane], percent(used[lane] / span))),
       ...top.map(([name, ns]) => tipRow(name, duration(ns))),
     ];
   }
@@ -366,7 +438,9 @@ class EngineView {
   tell(shares, used, painted) {
     const { data, theme } = this;
     const workers = this.lanes.filter((lane) => used[lane] > 0);
-    const mean = workers.length ? workers.reduce((sum, lane) => sum + Math.min(1, shares[lane]), 0) / workers.length : 0;
+    const mean = workers.length
+      ? workers.reduce((sum, lane) => sum + Math.min(1, shares[lane]), 0) / workers.length
+      : 0;
     const total = data.ops.n + data.ops.gone + data.skipped;
     this.frame.setNumbers([
       ["operations", count(total)],
@@ -374,15 +448,26 @@ class EngineView {
       ["busy", percent(mean)],
       ...(data.failures ? [["failed", count(data.failures)]] : []),
     ]);
-    const names = this.colour === "phase"
-      ? PHASES.map((name, i) => [name, theme.phase[i]])
-      : [...(this.layers ?? [])].slice(0, 12).map(([string, i]) => [data.strings[string] || "no layer", theme.layer[i % theme.layer.length]]);
+    const names =
+      this.colour === "phase"
+        ? PHASES.map((name, i) => [name, theme.phase[i]])
+        : [...(this.layers ?? [])]
+            .slice(0, 12)
+            .map(([string, i]) => [
+              data.strings[string] || "no layer",
+              theme.layer[i % theme.layer.length],
+            ]);
     this.frame.setLegend([...names, ["knob turned", theme.mark, "dash"]]);
     Object.assign(this.frame.root.dataset, {
       lanes: this.lanes.map((lane) => data.lanes[lane]).join("|"),
       activeLanes: workers.map((lane) => data.lanes[lane]).join("|"),
-      axis: this.axis.mode, colour: this.colour, operations: total, selected: data.store.op,
-      boxes: painted.boxes, shades: painted.shades, marks: data.marks.length,
+      axis: this.axis.mode,
+      colour: this.colour,
+      operations: total,
+      selected: data.store.op,
+      boxes: painted.boxes,
+      shades: painted.shades,
+      marks: data.marks.length,
     });
   }
 }

@@ -32,7 +32,13 @@ class KnobPanel {
     this.sent = 0;
     this.focused = "";
     this.frame = new Frame({
-      el: host, model, title: "Knobs", name: "knobs", help: HELP, keys: KEYS, signal,
+      el: host,
+      model,
+      title: "Knobs",
+      name: "knobs",
+      help: HELP,
+      keys: KEYS,
+      signal,
       onkey: (event) => this.key(event),
     });
     this.frame.root.classList.add("mx-knobs");
@@ -45,26 +51,66 @@ class KnobPanel {
 
   addTools() {
     const { signal } = this;
-    this.presets = el("select", {
-      class: "mx-select", title: "Settings that the documents recommend together", "aria-label": "Presets", signal,
-      onchange: () => { this.ask({ kind: "preset", name: this.presets.value }); this.presets.value = ""; },
-    }, el("option", { value: "", text: "Presets…" }), ...this.model.get("presets").map(([name, meaning]) => el("option", { value: name, text: name, title: meaning })));
+    this.presets = el(
+      "select",
+      {
+        class: "mx-select",
+        title: "Settings that the documents recommend together",
+        "aria-label": "Presets",
+        signal,
+        onchange: () => {
+          this.ask({ kind: "preset", name: this.presets.value });
+          this.presets.value = "";
+        },
+      },
+      el("option", { value: "", text: "Presets…" }),
+      ...this.model
+        .get("presets")
+        .map(([name, meaning]) => el("option", { value: name, text: name, title: meaning })),
+    );
     this.frame.addTool(this.presets);
-    this.frame.addTool(button({ label: "", icon: "copy", title: "Show the changes as code (C)", signal, onclick: () => this.toggleCode() }));
-    this.frame.addTool(button({ label: "", icon: "reset", title: "Reset every knob to its default", signal, onclick: () => this.ask({ kind: "reset", names: [] }) }));
+    this.frame.addTool(
+      button({
+        label: "",
+        icon: "copy",
+        title: "Show the changes as code (C)",
+        signal,
+        onclick: () => this.toggleCode(),
+      }),
+    );
+    this.frame.addTool(
+      button({
+        label: "",
+        icon: "reset",
+        title: "Reset every knob to its default",
+        signal,
+        onclick: () => this.ask({ kind: "reset", names: [] }),
+      }),
+    );
   }
 
   build() {
     const { signal } = this;
     const knobs = this.model.get("declared");
     this.search = el("input", {
-      type: "search", class: "mx-search", placeholder: `Search ${knobs.length} knobs`, "aria-label": "Search knobs", signal,
+      type: "search",
+      class: "mx-search",
+      placeholder: `Search ${knobs.length} knobs`,
+      "aria-label": "Search knobs",
+      signal,
       oninput: () => this.filter(),
     });
     this.code = el("pre", { class: "mx-code", hidden: true, tabindex: "0" });
     this.pinnedBox = el("div", { class: "mx-knob-group" });
     this.groupsBox = el("div", { class: "mx-knob-groups" });
-    this.more = button({ label: "All knobs", icon: "more", title: "Show all knobs, or only the pinned ones (A)", signal, kind: "wide", onclick: () => this.toggleAll() });
+    this.more = button({
+      label: "All knobs",
+      icon: "more",
+      title: "Show all knobs, or only the pinned ones (A)",
+      signal,
+      kind: "wide",
+      onclick: () => this.toggleAll(),
+    });
     this.card = el("div", { class: "mx-knob-card" });
     this.card.append(...welcome());
     this.said = el("div", { class: "mx-knob-said", role: "status" });
@@ -73,52 +119,125 @@ class KnobPanel {
       this.rows.set(knob.name, this.row(knob));
       if (!this.groups.has(knob.group)) this.groups.set(knob.group, this.group(knob.group));
     }
-    const list = el("div", { class: "mx-knob-list" }, this.pinnedBox, this.more, this.groupsBox);
+    const list = el(
+      "div",
+      { class: "mx-knob-list" },
+      this.pinnedBox,
+      this.more,
+      this.groupsBox,
+    );
     list.style.maxHeight = `${this.model.get("height")}px`;
     this.groupsBox.append(...[...this.groups.values()].map(({ node }) => node));
     this.frame.picture.append(this.search, this.code, list, this.card, this.said);
-    this.frame.root.addEventListener("pointerleave", () => { if (this.focused) this.explain(this.focused); }, { signal });
+    this.frame.root.addEventListener(
+      "pointerleave",
+      () => {
+        if (this.focused) this.explain(this.focused);
+      },
+      { signal },
+    );
     this.toggleAll(this.model.get("expanded"));
   }
 
   group(name) {
     const count = el("small");
     const body = el("div", { class: "mx-knob-group" });
-    const node = el("details", { data: { group: name } }, el("summary", {}, el("span", { text: name }), count), body);
+    const node = el(
+      "details",
+      { data: { group: name } },
+      el("summary", {}, el("span", { text: name }), count),
+      body,
+    );
     return { node, body, count };
   }
 
   row(knob) {
     const { signal } = this;
     const made = control(knob, signal, (text) => this.turn(knob.name, text));
-    const [badge, when] = knob.live ? SCOPES[knob.scope] : ["planned", `does not act yet; comes with ${knob.planned_in}`];
+    const [badge, when] = knob.live
+      ? SCOPES[knob.scope]
+      : ["planned", `does not act yet; comes with ${knob.planned_in}`];
     const error = el("div", { class: "mx-knob-error", role: "alert", hidden: true });
-    const pin = button({ label: "", icon: "pin", title: `Pin ${knob.name} (P)`, signal, kind: "tiny", onclick: () => this.ask({ kind: "pin", name: knob.name }) });
-    const reset = button({ label: "", icon: "reset", title: `Back to the default (R)`, signal, kind: "tiny", onclick: () => this.ask({ kind: "reset", names: [knob.name] }) });
-    const name = el("code", {}, ...knob.name.split("_").flatMap((part, i) => (i ? ["_", el("wbr"), part] : [part])));
+    const pin = button({
+      label: "",
+      icon: "pin",
+      title: `Pin ${knob.name} (P)`,
+      signal,
+      kind: "tiny",
+      onclick: () => this.ask({ kind: "pin", name: knob.name }),
+    });
+    const reset = button({
+      label: "",
+      icon: "reset",
+      title: `Back to the default (R)`,
+      signal,
+      kind: "tiny",
+      onclick: () => this.ask({ kind: "reset", names: [knob.name] }),
+    });
+    const name = el(
+      "code",
+      {},
+      ...knob.name.split("_").flatMap((part, i) => (i ? ["_", el("wbr"), part] : [part])),
+    );
     const node = el(
-      "div", {
-        class: "mx-knob", signal, data: { knob: knob.name, live: String(knob.live) },
+      "div",
+      {
+        class: "mx-knob",
+        signal,
+        data: { knob: knob.name, live: String(knob.live) },
         onpointerenter: () => this.explain(knob.name),
-        onfocusin: () => { this.focused = knob.name; this.explain(knob.name); },
+        onfocusin: () => {
+          this.focused = knob.name;
+          this.explain(knob.name);
+        },
       },
-      el("div", { class: "mx-knob-line" },
-        el("div", { class: "mx-knob-name" }, el("i", { class: "mx-dot", title: "differs from its default" }), name),
-        el("div", { class: "mx-knob-tools" }, reset, pin)),
-      el("div", { class: "mx-knob-line" },
-        el("span", { class: "mx-badge", data: { scope: knob.live ? knob.scope : "planned" }, text: badge, title: when }),
-        el("span", { class: "mx-default", text: `default ${knob.default_text}`, title: `default ${knob.default_text}` }),
-        made.node),
+      el(
+        "div",
+        { class: "mx-knob-line" },
+        el(
+          "div",
+          { class: "mx-knob-name" },
+          el("i", { class: "mx-dot", title: "differs from its default" }),
+          name,
+        ),
+        el("div", { class: "mx-knob-tools" }, reset, pin),
+      ),
+      el(
+        "div",
+        { class: "mx-knob-line" },
+        el("span", {
+          class: "mx-badge",
+          data: { scope: knob.live ? knob.scope : "planned" },
+          text: badge,
+          title: when,
+        }),
+        el("span", {
+          class: "mx-default",
+          text: `default ${knob.default_text}`,
+          title: `default ${knob.default_text}`,
+        }),
+        made.node,
+      ),
       error,
     );
-    return { knob, node, made, error, reset, pin, words: [knob.name, ...knob.aliases, knob.meaning, knob.group].join(" ").toLowerCase() };
+    return {
+      knob,
+      node,
+      made,
+      error,
+      reset,
+      pin,
+      words: [knob.name, ...knob.aliases, knob.meaning, knob.group].join(" ").toLowerCase(),
+    };
   }
 
   /** Put every row where it belongs and every value where it shows. */
   show() {
     const state = this.model.get("state");
     const changed = new Set(state.changed);
-    this.pinnedBox.replaceChildren(...state.pinned.map((name) => this.rows.get(name)?.node).filter(Boolean));
+    this.pinnedBox.replaceChildren(
+      ...state.pinned.map((name) => this.rows.get(name)?.node).filter(Boolean),
+    );
     for (const [name, row] of this.rows) {
       if (!state.pinned.includes(name)) this.groups.get(row.knob.group).body.append(row.node);
       if (!row.made.busy()) row.made.show(state.values[name]);
@@ -128,21 +247,29 @@ class KnobPanel {
       row.pin.setAttribute("aria-pressed", String(state.pinned.includes(name)));
     }
     for (const [name, { node, count }] of this.groups) {
-      const members = [...this.rows.values()].filter(({ knob }) => knob.group === name && !state.pinned.includes(knob.name));
+      const members = [...this.rows.values()].filter(
+        ({ knob }) => knob.group === name && !state.pinned.includes(knob.name),
+      );
       const turned = members.filter(({ knob }) => changed.has(knob.name)).length;
-      count.textContent = turned ? `${members.length}, ${turned} changed` : String(members.length);
+      count.textContent = turned
+        ? `${members.length}, ${turned} changed`
+        : String(members.length);
       node.hidden = members.length === 0;
     }
     this.frame.setNumbers([["changed", String(changed.size)]]);
     this.code.textContent = state.code;
-    Object.assign(this.frame.root.dataset, { changed: [...changed].join("|"), revision: state.revision });
+    Object.assign(this.frame.root.dataset, {
+      changed: [...changed].join("|"),
+      revision: state.revision,
+    });
     this.filter();
   }
 
   /** Show only what matches the search box; every word must occur. */
   filter() {
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const { node, words: text } of this.rows.values()) node.hidden = !words.every((word) => text.includes(word));
+    for (const { node, words: text } of this.rows.values())
+      node.hidden = !words.every((word) => text.includes(word));
     for (const { node, body } of this.groups.values()) {
       const any = [...body.children].some((row) => !row.hidden);
       node.dataset.empty = String(!any);
@@ -165,7 +292,8 @@ class KnobPanel {
     getSelection()?.removeAllRanges();
     getSelection()?.addRange(range);
     navigator.clipboard?.writeText(this.code.textContent).then(
-      () => this.say("Copied."), () => this.say("Selected: copy with Ctrl+C."),
+      () => this.say("Copied."),
+      () => this.say("Selected: copy with Ctrl+C."),
     );
   }
 
@@ -188,7 +316,8 @@ class KnobPanel {
       row.error.hidden = message.ok;
       row.error.textContent = message.text;
       row.node.dataset.refused = String(!message.ok);
-      if (!message.ok && !row.made.busy()) row.made.show(this.model.get("state").values[message.name]);
+      if (!message.ok && !row.made.busy())
+        row.made.show(this.model.get("state").values[message.name]);
     }
     if (message.ok || !row) this.say(message.text, message.ok);
     this.frame.root.dataset.answered = String(message.id);
@@ -206,14 +335,24 @@ class KnobPanel {
     this.card.dataset.knob = name;
     const { knob } = row;
     const facts = [
-      ["allowed", knob.kind], ["default", knob.default_text], ["look at", knob.observable],
+      ["allowed", knob.kind],
+      ["default", knob.default_text],
+      ["look at", knob.observable],
       ["also called", knob.aliases.join(", ")],
       ["acts", knob.live ? SCOPES[knob.scope][1] : `not yet: comes with ${knob.planned_in}`],
       ["named in", knob.sources.join("; ")],
     ].filter(([, text]) => text);
     this.card.replaceChildren(
-      el("code", { text: knob.name }), el("p", {}, ...prose(knob.meaning)),
-      el("dl", {}, ...facts.flatMap(([label, text]) => [el("dt", { text: label }), el("dd", { text })])),
+      el("code", { text: knob.name }),
+      el("p", {}, ...prose(knob.meaning)),
+      el(
+        "dl",
+        {},
+        ...facts.flatMap(([label, text]) => [
+          el("dt", { text: label }),
+          el("dd", {}, ...prose(text)),
+        ]),
+      ),
     );
     this.card.scrollTop = 0;
   }
@@ -225,14 +364,17 @@ class KnobPanel {
     else if (press === "c") this.toggleCode();
     else if (press === "r" && this.focused) this.ask({ kind: "reset", names: [this.focused] });
     else if (press === "p" && this.focused) this.ask({ kind: "pin", name: this.focused });
-    else if (press === "ArrowDown" || press === "ArrowUp") this.walk(press === "ArrowUp" ? -1 : 1);
+    else if (press === "ArrowDown" || press === "ArrowUp")
+      this.walk(press === "ArrowUp" ? -1 : 1);
     else return false;
     return true;
   }
 
   /** Move the focus to the control of the next visible knob. */
   walk(by) {
-    const rows = [...this.frame.root.querySelectorAll(".mx-knob")].filter((row) => row.offsetParent !== null);
+    const rows = [...this.frame.root.querySelectorAll(".mx-knob")].filter(
+      (row) => row.offsetParent !== null,
+    );
     const now = rows.findIndex((row) => row.dataset.knob === this.focused);
     const next = rows[Math.min(rows.length - 1, Math.max(0, now + by))];
     next?.querySelector("input, select")?.focus();
@@ -243,11 +385,17 @@ class KnobPanel {
 function welcome() {
   const badges = Object.entries({ ...SCOPES, planned: ["planned", "does not act yet"] });
   return [
-    el("p", { text: "Point at a knob to read what it does. Its badge says when a change acts:" }),
-    el("dl", {}, ...badges.flatMap(([scope, [badge, when]]) => [
-      el("dt", {}, el("span", { class: "mx-badge", data: { scope }, text: badge })),
-      el("dd", { text: when }),
-    ])),
+    el("p", {
+      text: "Point at a knob to read what it does. Its badge says when a change acts:",
+    }),
+    el(
+      "dl",
+      {},
+      ...badges.flatMap(([scope, [badge, when]]) => [
+        el("dt", {}, el("span", { class: "mx-badge", data: { scope }, text: badge })),
+        el("dd", { text: when }),
+      ]),
+    ),
   ];
 }
 

@@ -21,7 +21,14 @@ class LabControls {
     this.signal = signal;
     this.fields = new Map();
     this.frame = new Frame({
-      el: host, model, title: "minimx lab", name: "lab", help: HELP, keys: KEYS, signal, table: false,
+      el: host,
+      model,
+      title: "minimx lab",
+      name: "lab",
+      help: HELP,
+      keys: KEYS,
+      signal,
+      table: false,
       onkey: (event) => this.key(event),
     });
     this.build();
@@ -37,11 +44,49 @@ class LabControls {
   build() {
     const { signal } = this;
     const press = (/** @type {string} */ command) => () => this.command(command);
-    this.train = button({ label: "Train", icon: "play", title: "Train (Space)", kind: "main", signal, onclick: press("train") });
-    this.pause = button({ label: "Pause", icon: "pause", title: "Pause, or go on (Space)", kind: "solid", signal, onclick: press("pause") });
-    this.step = button({ label: "Step", icon: "step", title: "One step, then pause (N)", kind: "solid", signal, onclick: press("step") });
-    this.stop = button({ label: "Stop", icon: "stop", title: "Stop and forget where training was (S)", kind: "solid", signal, onclick: press("stop") });
-    this.bar = el("div", { class: "mx-progress", role: "progressbar", "aria-label": "Progress", "aria-valuemin": "0", "aria-valuemax": "100" }, el("i"));
+    this.train = button({
+      label: "Train",
+      icon: "play",
+      title: "Train (Space)",
+      kind: "main",
+      signal,
+      onclick: press("train"),
+    });
+    this.pause = button({
+      label: "Pause",
+      icon: "pause",
+      title: "Pause, or go on (Space)",
+      kind: "solid",
+      signal,
+      onclick: press("pause"),
+    });
+    this.step = button({
+      label: "Step",
+      icon: "step",
+      title: "One step, then pause (N)",
+      kind: "solid",
+      signal,
+      onclick: press("step"),
+    });
+    this.stop = button({
+      label: "Stop",
+      icon: "stop",
+      title: "Stop and forget where training was (S)",
+      kind: "solid",
+      signal,
+      onclick: press("stop"),
+    });
+    this.bar = el(
+      "div",
+      {
+        class: "mx-progress",
+        role: "progressbar",
+        "aria-label": "Progress",
+        "aria-valuemin": "0",
+        "aria-valuemax": "100",
+      },
+      el("i"),
+    );
     this.words = el("div", { class: "mx-progress-words", role: "status" });
     this.form = el("div", { class: "mx-form" });
     const names = { train: this.train, pause: this.pause, step: this.step, stop: this.stop };
@@ -57,27 +102,49 @@ class LabControls {
   buildFields() {
     const { signal } = this;
     this.fields.clear();
-    this.form.replaceChildren(...this.model.get("fields").map((field) => {
-      const id = `mx-${this.model.get("run_id")}-${field.name}`;
-      const input = field.choices
-        ? el("select", { id, class: "mx-select", signal, onchange: (event) => this.change(field.name, event.target.value) },
-          ...field.choices.map(([value, text]) => el("option", { value, text })))
-        : el("input", {
-          id, type: "text", class: "mx-entry", inputmode: "decimal", autocomplete: "off", spellcheck: "false", signal,
-          onchange: (event) => this.change(field.name, event.target.value),
-        });
-      const error = el("div", { class: "mx-field-error", role: "alert", hidden: true });
-      this.fields.set(field.name, { input, error });
-      return el("div", { class: "mx-field", title: field.meaning, data: { field: field.name } },
-        el("label", { for: id, text: field.label + (field.rebuilds ? " ↺" : "") }), input, error);
-    }));
+    this.form.replaceChildren(
+      ...this.model.get("fields").map((field) => {
+        const id = `mx-${this.model.get("run_id")}-${field.name}`;
+        const input = field.choices
+          ? el(
+              "select",
+              {
+                id,
+                class: "mx-select",
+                signal,
+                onchange: (event) => this.change(field.name, event.target.value),
+              },
+              ...field.choices.map(([value, text]) => el("option", { value, text })),
+            )
+          : el("input", {
+              id,
+              type: "text",
+              class: "mx-entry",
+              inputmode: "decimal",
+              autocomplete: "off",
+              spellcheck: "false",
+              signal,
+              onchange: (event) => this.change(field.name, event.target.value),
+            });
+        const error = el("div", { class: "mx-field-error", role: "alert", hidden: true });
+        this.fields.set(field.name, { input, error });
+        return el(
+          "div",
+          { class: "mx-field", title: field.meaning, data: { field: field.name } },
+          el("label", { for: id, text: field.label + (field.rebuilds ? " ↺" : "") }),
+          input,
+          error,
+        );
+      }),
+    );
     this.showSettings();
   }
 
   showSettings() {
     const settings = this.model.get("settings");
     for (const [name, { input }] of this.fields) {
-      if (document.activeElement !== input || input.tagName === "SELECT") input.value = settings[name] ?? "";
+      if (document.activeElement !== input || input.tagName === "SELECT")
+        input.value = settings[name] ?? "";
     }
   }
 
@@ -95,7 +162,11 @@ class LabControls {
     this.words.textContent = status.words;
     this.words.dataset.state = status.state;
     this.frame.setNote(status.error, "error");
-    Object.assign(this.frame.root.dataset, { state: status.state, done: status.done, total: status.total });
+    Object.assign(this.frame.root.dataset, {
+      state: status.state,
+      done: status.done,
+      total: status.total,
+    });
   }
 
   hear(message) {
@@ -135,7 +206,8 @@ export default {
     const ending = new AbortController();
     new LabControls({ model, el: host, signal: ending.signal });
     return () => {
-      for (const name of ["change:settings", "change:fields", "change:status", "msg:custom"]) model.off(name);
+      for (const name of ["change:settings", "change:fields", "change:status", "msg:custom"])
+        model.off(name);
       ending.abort();
       host.replaceChildren();
     };

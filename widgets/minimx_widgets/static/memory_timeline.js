@@ -5,8 +5,15 @@ import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "./lib/axis.js";
 import { explore } from "./lib/explore.js";
 import { Frame, tipHead, tipRow } from "./lib/frame.js";
 import { PHASES, liveView } from "./lib/live.js";
-import { CATEGORIES, EVENTS, MemoryData, columnsOf } from "./lib/memory_data.js";
-import { LEFT, paintBand, paintIdle, paintPeak, paintReserve, paintScale } from "./lib/memory_paint.js";
+import { CATEGORIES, EVENTS, MemoryData, between, columnsOf } from "./lib/memory_data.js";
+import {
+  LEFT,
+  paintBand,
+  paintIdle,
+  paintPeak,
+  paintReserve,
+  paintScale,
+} from "./lib/memory_paint.js";
 import { bytes, duration, roundUp } from "./lib/scale.js";
 import { Surface } from "./lib/surface.js";
 
@@ -44,41 +51,70 @@ class MemoryView {
     );
     this.axis.mode = model.get("axis");
     this.frame = new Frame({
-      el: host, model, title: "Memory", name: "memory", help: HELP, keys: KEYS, signal,
+      el: host,
+      model,
+      title: "Memory",
+      name: "memory",
+      help: HELP,
+      keys: KEYS,
+      signal,
       onkey: (event) => this.key(event),
       ontheme: () => this.surface?.invalidate(),
     });
     this.addTools(signal);
     this.surface = new Surface({
-      parent: this.frame.picture, height: model.get("height"), signal,
+      parent: this.frame.picture,
+      height: model.get("height"),
+      signal,
       draw: (ctx, width, height) => this.draw(ctx, width, height),
       overlay: (ctx, width, height) => this.drawOverlay(ctx, width, height),
     });
     explore({
-      surface: this.surface, axis: this.axis, left: LEFT, signal, focus: this.frame.root,
+      surface: this.surface,
+      axis: this.axis,
+      left: LEFT,
+      signal,
+      focus: this.frame.root,
       hover: (x, y) => this.hover(x, y),
       leave: () => this.leave(),
       click: (x) => this.click(x),
-      brush: (from, to) => { this.brushed = [from, to]; },
+      brush: (from, to) => {
+        this.brushed = [from, to];
+      },
       changed: () => this.redraw(),
     });
-    data.store.addEventListener("change", ({ detail }) => {
-      if (detail.every((key) => key === "cursor")) this.surface.invalidateTop();
-      else this.redraw();
-    }, { signal });
+    data.store.addEventListener(
+      "change",
+      ({ detail }) => {
+        if (detail.every((key) => key === "cursor")) this.surface.invalidateTop();
+        else this.redraw();
+      },
+      { signal },
+    );
   }
 
   addTools(signal) {
     this.devices = el("select", {
-      class: "mx-select", title: "Device", "aria-label": "Device", signal, hidden: true,
-      onchange: (event) => { this.device = event.target.value; this.pinned = null; this.redraw(); },
+      class: "mx-select",
+      title: "Device",
+      "aria-label": "Device",
+      signal,
+      hidden: true,
+      onchange: (event) => {
+        this.device = event.target.value;
+        this.pinned = null;
+        this.redraw();
+      },
     });
     this.frame.addTool(this.devices);
     this.measures = this.frame.addChoice(
-      "Bytes", ["requested", "rounded", "reserved"], this.measure, (value) => this.setMeasure(value),
+      "Bytes",
+      ["requested", "rounded", "reserved"],
+      this.measure,
+      (value) => this.setMeasure(value),
     );
-    this.axes = this.frame.addChoice(
-      "Axis", ["time", "events"], this.axis.mode, (value) => this.setAxis(value),
+    this.axes = this.frame.addChoice("Axis", ["time", "events"], this.axis.mode, (value) =>
+      this.setAxis(value),
     );
   }
 
@@ -133,9 +169,13 @@ class MemoryView {
     if (press === "m") this.setMeasure(order[(order.indexOf(this.measure) + 1) % 3]);
     else if (press === "e") this.setAxis(this.axis.mode === "time" ? "events" : "time");
     else if (press === "p") this.goToPeak();
-    else if (press === "ArrowLeft" || press === "ArrowRight") this.walk(press === "ArrowLeft" ? -1 : 1);
-    else if (press === "Escape") { this.pinned = null; this.brushed = null; this.frame.hideTip(); }
-    else if (!this.axis.key(press)) return false;
+    else if (press === "ArrowLeft" || press === "ArrowRight")
+      this.walk(press === "ArrowLeft" ? -1 : 1);
+    else if (press === "Escape") {
+      this.pinned = null;
+      this.brushed = null;
+      this.frame.hideTip();
+    } else if (!this.axis.key(press)) return false;
     this.redraw();
     return true;
   }
@@ -155,12 +195,16 @@ class MemoryView {
   walk(by) {
     const { series } = this;
     if (!series?.n) return;
-    const now = this.pinned === null ? series.rowAt(this.axis.mode, this.axis.range[1]) : this.pinned - series.gone + by;
+    const now =
+      this.pinned === null
+        ? series.rowAt(this.axis.mode, this.axis.range[1])
+        : this.pinned - series.gone + by;
     const row = Math.min(series.n - 1, Math.max(0, now));
     this.pinned = row + series.gone;
     const place = this.axis.mode === "time" ? series.at.t[row] : this.pinned;
     const [low, high] = this.axis.range;
-    if (place < low || place > high) this.axis.show([place - (high - low) / 2, place + (high - low) / 2]);
+    if (place < low || place > high)
+      this.axis.show([place - (high - low) / 2, place + (high - low) / 2]);
     this.showRow(row);
   }
 
@@ -180,7 +224,11 @@ class MemoryView {
     const value = this.valueAt(x);
     if (this.axis.mode === "time") this.data.store.set({ cursor: value });
     const mark = this.markNear(x, y);
-    if (mark) return this.frame.showTip(x, y, [tipHead("Knob turned", this.theme.mark), tipRow(mark.name, `${mark.old} → ${mark.new}`)]);
+    if (mark)
+      return this.frame.showTip(x, y, [
+        tipHead("Knob turned", this.theme.mark),
+        tipRow(mark.name, `${mark.old} → ${mark.new}`),
+      ]);
     const row = series.rowAt(this.axis.mode, value);
     if (row < 0) return this.frame.hideTip();
     this.frame.showTip(x, y, this.describe(row));
@@ -228,14 +276,20 @@ class MemoryView {
     const held = at.reserved[row] - (row > 0 ? at.reserved[row - 1] : 0);
     const size = bytes(Math.abs(at.delta[row] || held));
     const lines = [
-      tipHead(`${EVENTS[at.event[row]]} ${size} · ${who}`, this.theme.category[at.category[row]]),
+      tipHead(
+        `${EVENTS[at.event[row]]} ${size} · ${who}`,
+        this.theme.category[at.category[row]],
+      ),
       tipRow("layer", layer || "none"),
       tipRow("phase", PHASES[at.phase[row]]),
       tipRow("at", `${duration(at.t[row])}, event #${row + series.gone}`),
       tipRow("total", `${bytes(total)} of ${bytes(at.reserved[row])} reserved`),
     ];
-    stack.map((size, i) => [size, i]).filter(([size]) => size > 0)
-      .sort((a, b) => b[0] - a[0]).slice(0, 5)
+    stack
+      .map((size, i) => [size, i])
+      .filter(([size]) => size > 0)
+      .sort((a, b) => b[0] - a[0])
+      .slice(0, 5)
       .forEach(([size, i]) => lines.push(tipRow(CATEGORIES[i], bytes(size))));
     return lines;
   }
@@ -243,7 +297,12 @@ class MemoryView {
   marksInView() {
     const { series } = this;
     return this.data.marks.map((mark) => {
-      const value = this.axis.mode === "time" ? mark.t : (series ? series.rowAt("time", mark.t) + series.gone + 1 : 0);
+      const value =
+        this.axis.mode === "time"
+          ? mark.t
+          : series
+            ? series.rowAt("time", mark.t) + series.gone + 1
+            : 0;
       return { x: this.xOf(value), text: markText(mark), mark };
     });
   }
@@ -257,22 +316,44 @@ class MemoryView {
       ctx.fillStyle = theme.muted;
       ctx.font = `12px ${theme.font}`;
       ctx.textAlign = "center";
-      ctx.fillText("No pool events yet. Train, or run something while the record is on.", width / 2, height / 2);
+      ctx.fillText(
+        "No pool events yet. Train, or run something while the record is on.",
+        width / 2,
+        height / 2,
+      );
       return;
     }
-    const picks = columnsOf(series, { mode: this.axis.mode, range: this.axis.range, width: wide, measure: this.measure });
+    const picks = columnsOf(series, {
+      mode: this.axis.mode,
+      range: this.axis.range,
+      width: wide,
+      measure: this.measure,
+    });
     const { layers, tops, reserve } = this.pile(picks, wide);
     const high = roundUp(Math.max(1024, ...reserve, ...tops[tops.length - 1]) * 1.04);
     const y = (/** @type {number} */ value) => bottom - (value / high) * (bottom - 18);
     paintScale(ctx, { high, y, width, theme });
     drawAxis(ctx, { axis: this.axis, left: LEFT, right: width, top: 18, bottom, theme });
     layers.forEach((category, k) => {
-      paintBand(ctx, { low: k ? tops[k - 1] : null, high: tops[k], y, fill: theme.category[category] });
+      paintBand(ctx, {
+        low: k ? tops[k - 1] : null,
+        high: tops[k],
+        y,
+        fill: theme.category[category],
+      });
     });
-    if (this.measure === "reserved") paintIdle(ctx, { low: tops[tops.length - 1], high: reserve, y, theme });
+    if (this.measure === "reserved")
+      paintIdle(ctx, { low: tops[tops.length - 1], high: reserve, y, theme });
     paintReserve(ctx, { line: reserve, y, theme });
     paintPeak(ctx, { peak: series.peak[this.measure], y, high, width, theme });
-    drawMarks(ctx, { marks: this.marksInView(), left: LEFT, right: width, top: 1, bottom, theme });
+    drawMarks(ctx, {
+      marks: this.marksInView(),
+      left: LEFT,
+      right: width,
+      top: 1,
+      bottom,
+      theme,
+    });
   }
 
   /** Stack the categories that occur: their tops per pixel, and the reserve. */
@@ -288,7 +369,8 @@ class MemoryView {
     for (const c of layers) {
       const column = series.at[`${kind}${c}`];
       const top = new Float64Array(wide);
-      for (let x = 0; x < wide; x += 1) top[x] = below[x] + (picks[x] < 0 ? 0 : column[picks[x]]);
+      for (let x = 0; x < wide; x += 1)
+        top[x] = below[x] + (picks[x] < 0 ? 0 : column[picks[x]]);
       tops.push(top);
       below = top;
     }
@@ -351,20 +433,14 @@ class MemoryView {
 
   /** The events and bytes between two positions of the axis. */
   sumUp(from, to) {
-    const { series } = this;
-    const first = series.rowAt(this.axis.mode, from) + 1;
-    const last = series.rowAt(this.axis.mode, to);
-    const sums = { taken: 0, given: 0, most: 0, ...Object.fromEntries(EVENTS.map((name) => [name, 0])) };
-    for (let i = first; i <= last; i += 1) {
-      const kind = EVENTS[series.at.event[i]];
-      sums[kind] += 1;
-      if (series.at.delta[i] > 0) sums.taken += series.at.delta[i];
-      else sums.given -= series.at.delta[i];
-      sums.most = Math.max(sums.most, series.stack(this.measure, i).reduce((a, b) => a + b, 0));
-    }
+    const { mode } = this.axis;
+    const sums = between(this.series, { mode, from, to, measure: this.measure });
     const reuse = sums.alloc + sums.hit ? sums.hit / (sums.alloc + sums.hit) : 0;
     return [
-      tipHead(this.axis.mode === "time" ? duration(to - from) : `${last - first + 1} events`, this.theme.accent),
+      tipHead(
+        mode === "time" ? duration(to - from) : `${sums.rows} events`,
+        this.theme.accent,
+      ),
       tipRow("requested", bytes(sums.taken)),
       tipRow("freed", bytes(sums.given)),
       tipRow("from driver", `${sums.alloc}`),
@@ -384,13 +460,24 @@ class MemoryView {
       ["reserved", bytes(series.live.reserved)],
     ]);
     this.frame.setLegend([
-      ...CATEGORIES.map((name, i) => [name, theme.category[i]]).filter((_, i) => series.live[measured][i] > 0 || series.at[`${measured}${i}`].subarray(0, series.n).some((v) => v > 0)),
-      ["reserved", theme.ink, "line"], ["peak", theme.alert, "dash"], ["knob turned", theme.mark, "dash"],
+      ...CATEGORIES.map((name, i) => [name, theme.category[i]]).filter(
+        (_, i) =>
+          series.live[measured][i] > 0 ||
+          series.at[`${measured}${i}`].subarray(0, series.n).some((v) => v > 0),
+      ),
+      ["reserved", theme.ink, "line"],
+      ["peak", theme.alert, "dash"],
+      ["knob turned", theme.mark, "dash"],
     ]);
     Object.assign(this.frame.root.dataset, {
-      device: this.device, measure: this.measure, axis: this.axis.mode,
-      reserved: series.live.reserved, peak: series.peak[this.measure].bytes,
-      events: series.n + series.gone, marks: this.data.marks.length, selected: this.data.store.op,
+      device: this.device,
+      measure: this.measure,
+      axis: this.axis.mode,
+      reserved: series.live.reserved,
+      peak: series.peak[this.measure].bytes,
+      events: series.n + series.gone,
+      marks: this.data.marks.length,
+      selected: this.data.store.op,
     });
   }
 }

@@ -37,8 +37,11 @@ class TrainingData extends RunData {
     if (!metrics) return;
     for (let i = 0; i < metrics.t.length; i += 1) {
       const name = this.strings[metrics.name[i]];
-      if (!this.series.has(name)) this.series.set(name, new Columns({ t: "f8", step: "f8", value: "f8" }, 100_000));
-      this.series.get(name)?.append({ t: [metrics.t[i]], step: [metrics.step[i]], value: [metrics.value[i]] });
+      if (!this.series.has(name))
+        this.series.set(name, new Columns({ t: "f8", step: "f8", value: "f8" }, 100_000));
+      this.series
+        .get(name)
+        ?.append({ t: [metrics.t[i]], step: [metrics.step[i]], value: [metrics.value[i]] });
       this.newest = Math.max(this.newest, metrics.t[i]);
     }
   }
@@ -58,13 +61,23 @@ class TrainingView {
     /** @type {number | null} an axis value under the pointer */
     this.cursor = null;
     this.frame = new Frame({
-      el: host, model, title: "Training", name: "training", help: HELP, keys: KEYS, signal,
+      el: host,
+      model,
+      title: "Training",
+      name: "training",
+      help: HELP,
+      keys: KEYS,
+      signal,
       onkey: (event) => this.key(event),
       ontheme: () => this.surface?.invalidate(),
     });
-    this.axes = this.frame.addChoice("Axis", ["steps", "time"], this.axis, (value) => this.setAxis(value));
+    this.axes = this.frame.addChoice("Axis", ["steps", "time"], this.axis, (value) =>
+      this.setAxis(value),
+    );
     this.surface = new Surface({
-      parent: this.frame.picture, height: model.get("height"), signal,
+      parent: this.frame.picture,
+      height: model.get("height"),
+      signal,
       draw: (ctx, width, height) => this.draw(ctx, width, height),
     });
     this.split = el("div", { class: "mx-split", role: "img" }, ...PHASES.map(() => el("span")));
@@ -92,7 +105,8 @@ class TrainingView {
 
   key(event) {
     if (event.key.toLowerCase() === "x") this.setAxis(this.axis === "steps" ? "time" : "steps");
-    else if (event.key === "ArrowLeft" || event.key === "ArrowRight") this.walk(event.key === "ArrowLeft" ? -1 : 1);
+    else if (event.key === "ArrowLeft" || event.key === "ArrowRight")
+      this.walk(event.key === "ArrowLeft" ? -1 : 1);
     else return false;
     return true;
   }
@@ -121,7 +135,9 @@ class TrainingView {
 
   hover(event) {
     const { x, y } = this.surface.place(event);
-    const third = this.thirds.find((box) => x >= plotBox(box.x, box.width).left && x <= plotBox(box.x, box.width).right);
+    const third = this.thirds.find(
+      (box) => x >= plotBox(box.x, box.width).left && x <= plotBox(box.x, box.width).right,
+    );
     const loss = this.data.series.get("loss");
     if (!third || !loss?.n) return this.leave();
     const { left, right } = plotBox(third.x, third.width);
@@ -140,7 +156,11 @@ class TrainingView {
     const { x, width } = this.thirds[0];
     const { left, right } = plotBox(x, width);
     const [low, high] = this.range;
-    this.frame.showTip(left + ((this.cursor - low) / (high - low)) * (right - left), 24, this.describe());
+    this.frame.showTip(
+      left + ((this.cursor - low) / (high - low)) * (right - left),
+      24,
+      this.describe(),
+    );
   }
 
   pointAt(value) {
@@ -164,10 +184,17 @@ class TrainingView {
   }
 
   describe() {
-    const lines = [tipHead(this.axis === "steps" ? `step ${Math.round(this.cursor)}` : duration(this.cursor))];
+    const lines = [
+      tipHead(
+        this.axis === "steps" ? `step ${Math.round(this.cursor)}` : duration(this.cursor),
+      ),
+    ];
     for (const [name, { at, n }] of this.data.series) {
       const row = lowerBound(at[this.column], n, this.cursor + 1e-9) - 1;
-      if (row >= 0) lines.push(tipRow(name, at.value[row] < 1 ? at.value[row].toFixed(4) : count(at.value[row])));
+      if (row >= 0)
+        lines.push(
+          tipRow(name, at.value[row] < 1 ? at.value[row].toFixed(4) : count(at.value[row])),
+        );
     }
     return lines;
   }
@@ -175,7 +202,14 @@ class TrainingView {
   line(name, colour, more = {}) {
     const one = this.data.series.get(name);
     if (!one?.n) return null;
-    return { xs: one.at[this.column], ys: one.at.value, n: one.n, colour, kind: "line", ...more };
+    return {
+      xs: one.at[this.column],
+      ys: one.at.value,
+      n: one.n,
+      colour,
+      kind: "line",
+      ...more,
+    };
   }
 
   /** Where a moment lies on the axis: itself, or the step that was being taken. */
@@ -190,7 +224,10 @@ class TrainingView {
     this.tell();
     const [left, middle, right] = this.thirds;
     const shared = {
-      height, theme, range: this.range, cursor: this.cursor,
+      height,
+      theme,
+      range: this.range,
+      cursor: this.cursor,
       marks: data.marks.map((mark) => this.placeOf(mark.t)),
       selected: data.store.opTime === null ? null : this.placeOf(data.store.opTime),
       formatX: (value) => (this.axis === "steps" ? count(value) : moment(value, 1e9)),
@@ -198,19 +235,35 @@ class TrainingView {
     const loss = this.line("loss", theme.phase[2], { faint: true });
     const trend = loss && { ...loss, ys: smooth(loss.ys, loss.n, 0.08), faint: false };
     drawChart(ctx, {
-      ...shared, ...left, title: "loss", value: number(data.last("loss"), 4), low: 0,
-      series: [loss, trend].filter(Boolean), format: (v) => number(v, v < 1 ? 2 : 1),
+      ...shared,
+      ...left,
+      title: "loss",
+      value: number(data.last("loss"), 4),
+      low: 0,
+      series: [loss, trend].filter(Boolean),
+      format: (v) => number(v, v < 1 ? 2 : 1),
     });
     const train = this.line("train accuracy", theme.phase[2]);
     const test = this.line("test accuracy", theme.phase[5], { kind: "dots" });
     drawChart(ctx, {
-      ...shared, ...middle, title: "accuracy", value: share(data.last("test accuracy") ?? data.last("train accuracy")),
-      series: [train, test].filter(Boolean), low: 0, high: 1, format: (v) => `${Math.round(100 * v)} %`,
+      ...shared,
+      ...middle,
+      title: "accuracy",
+      value: share(data.last("test accuracy") ?? data.last("train accuracy")),
+      series: [train, test].filter(Boolean),
+      low: 0,
+      high: 1,
+      format: (v) => `${Math.round(100 * v)} %`,
     });
     const speed = this.line("samples/s", theme.phase[4]);
     drawChart(ctx, {
-      ...shared, ...right, title: "samples per second", value: speed ? count(Math.round(data.last("samples/s"))) : "",
-      series: [speed].filter(Boolean), low: 0, format: count,
+      ...shared,
+      ...right,
+      title: "samples per second",
+      value: speed ? count(Math.round(data.last("samples/s"))) : "",
+      series: [speed].filter(Boolean),
+      low: 0,
+      format: count,
     });
     if (data.series.size === 0) this.invite(ctx, width, height);
   }
@@ -234,7 +287,7 @@ class TrainingView {
       const part = total ? phases[i] / total : 0;
       node.hidden = part === 0;
       node.title = `${words[i]} of the busy time`;
-      node.textContent = part > 0.09 ? words[i] : "";
+      node.textContent = part * this.surface.width > 7 * words[i].length + 12 ? words[i] : "";
       node.style.setProperty("--swatch", `var(--mx-phase-${i})`);
       node.style.flexGrow = part.toFixed(3);
     });
@@ -245,18 +298,32 @@ class TrainingView {
     const { data, theme } = this;
     const { status } = data;
     const session = status.state
-      ? [["state", status.state], ["epoch", `${status.epoch}/${status.epochs}`], ["step", count(status.step)]]
+      ? [
+          ["state", status.state],
+          ["epoch", `${status.epoch}/${status.epochs}`],
+          ["step", count(status.step)],
+        ]
       : [["steps", count(data.series.get("loss")?.n ?? 0)]];
-    this.frame.setNumbers([...session, ["test accuracy", share(data.last("test accuracy")) || "–"]]);
+    this.frame.setNumbers([
+      ...session,
+      ["test accuracy", share(data.last("test accuracy")) || "–"],
+    ]);
     this.frame.setNote(status.state === "failed" ? status.message : "", "error");
     this.tellSplit();
     this.frame.setLegend([
-      ["training", theme.phase[2]], ["test set", theme.phase[5]], ["knob turned", theme.mark, "dash"],
+      ["training", theme.phase[2]],
+      ["test set", theme.phase[5]],
+      ["knob turned", theme.mark, "dash"],
     ]);
     Object.assign(this.frame.root.dataset, {
-      state: status.state, epoch: status.epoch, step: status.step, axis: this.axis,
-      loss: data.last("loss") ?? "", testAccuracy: data.last("test accuracy") ?? "",
-      marks: data.marks.map(markText).join("|"), selected: data.store.op,
+      state: status.state,
+      epoch: status.epoch,
+      step: status.step,
+      axis: this.axis,
+      loss: data.last("loss") ?? "",
+      testAccuracy: data.last("test accuracy") ?? "",
+      marks: data.marks.map(markText).join("|"),
+      selected: data.store.op,
     });
   }
 }

@@ -47,7 +47,10 @@ export class Axis {
     const [low, high] = this.extent;
     const whole = Math.max(high - low, NARROWEST[this.mode]);
     const width = Math.min(Math.max(wanted[1] - wanted[0], NARROWEST[this.mode]), whole * 1.1);
-    const start = Math.min(Math.max(wanted[0], low - width * 0.05), high + width * 0.05 - width);
+    const start = Math.min(
+      Math.max(wanted[0], low - width * 0.05),
+      high + width * 0.05 - width,
+    );
     /** @type {[number, number]} */
     const range = [start, start + width];
     if (this.mode === "time") this.store.set({ follow: false, range });
@@ -60,7 +63,11 @@ export class Axis {
   /** Keep up with the newest event from now on. */
   follow() {
     if (this.mode === "events") this.fixed = null;
-    else this.store.set({ follow: true, range: [this.store.now - this.store.span, this.store.now] });
+    else
+      this.store.set({
+        follow: true,
+        range: [this.store.now - this.store.span, this.store.now],
+      });
   }
 
   fit() {
@@ -87,10 +94,16 @@ export class Axis {
    * @param {string} key */
   key(key) {
     const actions = {
-      w: () => this.zoom(0.7), "+": () => this.zoom(0.7), "=": () => this.zoom(0.7),
-      s: () => this.zoom(1 / 0.7), "-": () => this.zoom(1 / 0.7),
-      a: () => this.pan(-0.2), d: () => this.pan(0.2),
-      f: () => this.fit(), l: () => this.follow(), End: () => this.follow(),
+      w: () => this.zoom(0.7),
+      "+": () => this.zoom(0.7),
+      "=": () => this.zoom(0.7),
+      s: () => this.zoom(1 / 0.7),
+      "-": () => this.zoom(1 / 0.7),
+      a: () => this.pan(-0.2),
+      d: () => this.pan(0.2),
+      f: () => this.fit(),
+      l: () => this.follow(),
+      End: () => this.follow(),
     };
     const action = actions[key];
     action?.();

@@ -33,8 +33,10 @@ export function drawChart(ctx, options) {
   const [low, high] = extent(options);
   const [from, to] = options.range;
   const at = {
-    x: (/** @type {number} */ v) => box.left + ((v - from) / (to - from || 1)) * (box.right - box.left),
-    y: (/** @type {number} */ v) => box.bottom - ((v - low) / (high - low || 1)) * (box.bottom - box.top),
+    x: (/** @type {number} */ v) =>
+      box.left + ((v - from) / (to - from || 1)) * (box.right - box.left),
+    y: (/** @type {number} */ v) =>
+      box.bottom - ((v - low) / (high - low || 1)) * (box.bottom - box.top),
   };
   drawGrid(ctx, { ...options, box, at, low, high });
   ctx.save();
@@ -83,7 +85,8 @@ function drawGrid(ctx, { box, at, low, high, range, format, formatX, theme }) {
     const text = formatX(value);
     const half = ctx.measureText(text).width / 2;
     const x = at.x(value);
-    if (x - half >= box.left - 4 && x + half <= box.right + 6) ctx.fillText(text, x, box.bottom + 5);
+    if (x - half >= box.left - 4 && x + half <= box.right + 6)
+      ctx.fillText(text, x, box.bottom + 5);
   }
 }
 

@@ -1,8 +1,12 @@
 // Events in the browser: typed columns that keep the newest and count what left.
 
 const TYPES = {
-  f8: Float64Array, f4: Float32Array, u4: Uint32Array, i4: Int32Array,
-  u2: Uint16Array, u1: Uint8Array,
+  f8: Float64Array,
+  f4: Float32Array,
+  u4: Uint32Array,
+  i4: Int32Array,
+  u2: Uint16Array,
+  u1: Uint8Array,
 };
 
 /**
@@ -55,7 +59,10 @@ export class Columns {
     const added = rows[names[0]].length;
     let forgotten = 0;
     if (this.n + added > this.capacity) {
-      forgotten = Math.min(this.n, Math.max(this.n + added - this.capacity, this.capacity >> 1));
+      forgotten = Math.min(
+        this.n,
+        Math.max(this.n + added - this.capacity, this.capacity >> 1),
+      );
       for (const name of names) this.at[name].copyWithin(0, forgotten, this.n);
       this.n -= forgotten;
       this.gone += forgotten;

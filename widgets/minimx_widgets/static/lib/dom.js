@@ -65,7 +65,14 @@ export function icon(name) {
 export function button({ label, title, icon: name, signal, onclick, kind = "plain" }) {
   const node = el(
     "button",
-    { type: "button", class: `mx-button mx-button-${kind}`, title, "aria-label": title, signal, onclick },
+    {
+      type: "button",
+      class: `mx-button mx-button-${kind}`,
+      title,
+      "aria-label": title,
+      signal,
+      onclick,
+    },
     name ? icon(name) : null,
     label ? el("span", { text: label }) : null,
   );
@@ -87,9 +94,16 @@ export function segmented({ label, choices, value, signal, onchange }) {
   for (const choice of choices) {
     root.append(
       el("button", {
-        type: "button", role: "radio", title: `${label}: ${choice}`, text: choice, signal,
+        type: "button",
+        role: "radio",
+        title: `${label}: ${choice}`,
+        text: choice,
+        signal,
         data: { value: choice },
-        onclick: () => { show(choice); onchange(choice); },
+        onclick: () => {
+          show(choice);
+          onchange(choice);
+        },
       }),
     );
   }

@@ -5,8 +5,18 @@ import { RunData } from "./live.js";
 
 const CAPACITY = 120_000;
 const OPS = {
-  op: "u4", name: "u4", layer: "u4", phase: "u1", lane: "u2", failed: "u1",
-  push: "f8", ready: "f8", start: "f8", end: "f8", forward: "u4", priority: "i4",
+  op: "u4",
+  name: "u4",
+  layer: "u4",
+  phase: "u1",
+  lane: "u2",
+  failed: "u1",
+  push: "f8",
+  ready: "f8",
+  start: "f8",
+  end: "f8",
+  forward: "u4",
+  priority: "i4",
 };
 const DEPS = { src: "u4", dst: "u4", kind: "u1" };
 export const KINDS = ["RAW", "WAR", "WAW"];
@@ -54,7 +64,8 @@ export class EngineData extends RunData {
       if (lane < 0) {
         lane = this.lanes.push(name) - 1;
         this.laneOrder.push(lane);
-        const inOrder = (a, b) => this.lanes[a].localeCompare(this.lanes[b], "en", { numeric: true });
+        const inOrder = (a, b) =>
+          this.lanes[a].localeCompare(this.lanes[b], "en", { numeric: true });
         this.laneOrder = [0, ...this.laneOrder.slice(1).sort(inOrder)];
       }
       this.laneOf.set(worker, lane);

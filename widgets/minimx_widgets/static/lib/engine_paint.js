@@ -10,7 +10,10 @@ export const LEFT = 118; // as wide as in the memory timeline, so that times lin
  * @param {CanvasRenderingContext2D} ctx
  * @param {any} view
  */
-export function paintLanes(ctx, { data, lanes, theme, width, laneY, laneHeight, shares, active }) {
+export function paintLanes(
+  ctx,
+  { data, lanes, theme, width, laneY, laneHeight, shares, active },
+) {
   ctx.textBaseline = "middle";
   lanes.forEach((/** @type {number} */ lane) => {
     const y = laneY(lane);
@@ -24,7 +27,8 @@ export function paintLanes(ctx, { data, lanes, theme, width, laneY, laneHeight, 
     ctx.fillText(clip(ctx, name, LEFT - 44), 2, y + (laneHeight - 3) / 2);
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
-    const share = name === PUSHER && !active[lane] ? "push" : percent(Math.min(1, shares[lane]));
+    const share =
+      name === PUSHER && !active[lane] ? "push" : percent(Math.min(1, shares[lane]));
     ctx.fillText(share, LEFT - 8, y + (laneHeight - 3) / 2);
     ctx.globalAlpha = 1;
   });
@@ -41,7 +45,9 @@ export function paintOps(ctx, view) {
   const { boxes, shade, tint } = layOut(data, {
     from: (/** @type {number} */ row) => xOf(row, "start") - LEFT,
     to: (/** @type {number} */ row) => xOf(row, "end") - LEFT,
-    width: wide, colour: colourOf, colours: palette.length,
+    width: wide,
+    colour: colourOf,
+    colours: palette.length,
   });
   const high = laneHeight - 3;
   let shades = 0;
@@ -62,7 +68,12 @@ export function paintOps(ctx, view) {
   return { boxes: boxes.length, shades };
 }
 
-function paintBoxes(ctx, boxes, { data, lanes, theme, width, laneY, colourOf, palette, xOf }, high) {
+function paintBoxes(
+  ctx,
+  boxes,
+  { data, lanes, theme, width, laneY, colourOf, palette, xOf },
+  high,
+) {
   const { at } = data.ops;
   ctx.font = `10.5px ${theme.font}`;
   ctx.textAlign = "left";
@@ -80,7 +91,11 @@ function paintBoxes(ctx, boxes, { data, lanes, theme, width, laneY, colourOf, pa
     }
     if (x1 - x0 > 34) {
       ctx.fillStyle = theme.paper;
-      ctx.fillText(clip(ctx, data.strings[at.name[row]] ?? "", x1 - x0 - 8), x0 + 4, y + high / 2 + 0.5);
+      ctx.fillText(
+        clip(ctx, data.strings[at.name[row]] ?? "", x1 - x0 - 8),
+        x0 + 4,
+        y + high / 2 + 0.5,
+      );
     }
   }
 }
@@ -111,7 +126,10 @@ function paintPushes(ctx, { data, laneY, laneHeight, xOf, width, theme }, wide) 
  * @param {CanvasRenderingContext2D} ctx
  * @param {any} view
  */
-export function paintSelected(ctx, { data, row, arrows, laneY, laneHeight, xOf, theme, width }) {
+export function paintSelected(
+  ctx,
+  { data, row, arrows, laneY, laneHeight, xOf, theme, width },
+) {
   const { at } = data.ops;
   const high = laneHeight - 3;
   const middle = (/** @type {number} */ i) => laneY(at.lane[i]) + high / 2;
@@ -123,7 +141,15 @@ export function paintSelected(ctx, { data, row, arrows, laneY, laneHeight, xOf, 
   for (const { from, to, kind } of arrows) {
     arrow(ctx, xOf(from, "end"), middle(from), xOf(to, "start"), middle(to), colour[kind]);
     const other = from === row ? to : from;
-    ring(ctx, xOf(other, "start"), laneY(at.lane[other]), xOf(other, "end"), high, colour[kind], 1.5);
+    ring(
+      ctx,
+      xOf(other, "start"),
+      laneY(at.lane[other]),
+      xOf(other, "end"),
+      high,
+      colour[kind],
+      1.5,
+    );
   }
   if (data.lanes[at.lane[row]] !== PUSHER) {
     ctx.setLineDash([2, 3]);
@@ -172,5 +198,10 @@ function clip(ctx, text, room) {
 
 /** Kinds of dependency in words, for the tooltip. */
 export const KIND_WORDS = KINDS.map((kind, i) => [
-  kind, ["reads what the other wrote", "writes what the other had to read first", "writes what the other wrote first"][i],
+  kind,
+  [
+    "reads what the other wrote",
+    "writes what the other had to read first",
+    "writes what the other wrote first",
+  ][i],
 ]);

@@ -12,7 +12,18 @@ export class Frame {
    *   keys: [string, string][], signal: AbortSignal, onkey?: (event: KeyboardEvent) => boolean,
    *   ontheme?: () => void, table?: boolean}} options
    */
-  constructor({ el: host, model, title, name, help, keys, signal, onkey, ontheme, table = true }) {
+  constructor({
+    el: host,
+    model,
+    title,
+    name,
+    help,
+    keys,
+    signal,
+    onkey,
+    ontheme,
+    table = true,
+  }) {
     this.model = model;
     this.signal = signal;
     this.onkey = onkey;
@@ -27,18 +38,29 @@ export class Frame {
     this.tip = el("div", { class: "mx-tip", role: "tooltip", hidden: true });
     this.note = el("div", { class: "mx-note", role: "alert", hidden: true });
     const head = el(
-      "div", { class: "mx-head" },
-      el("div", { class: "mx-title", text: title }), this.numbers, this.tools,
+      "div",
+      { class: "mx-head" },
+      el("div", { class: "mx-title", text: title }),
+      this.numbers,
+      this.tools,
     );
     this.body = el("div", { class: "mx-body" }, this.picture, this.table, this.help);
     this.root = el(
       "section",
       {
-        class: "mx-view", tabindex: "0", "aria-label": title, signal,
-        "data-lm-suppress-shortcuts": "true", data: { view: name },
+        class: "mx-view",
+        tabindex: "0",
+        "aria-label": title,
+        signal,
+        "data-lm-suppress-shortcuts": "true",
+        data: { view: name },
         onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
       },
-      head, this.note, this.body, this.legend, this.tip,
+      head,
+      this.note,
+      this.body,
+      this.legend,
+      this.tip,
     );
     this.addStandardTools(table);
     host.append(this.root);
@@ -58,15 +80,23 @@ export class Frame {
     this.standard = el("div", { class: "mx-tool-group" });
     if (table) {
       this.tableButton = button({
-        label: "", icon: "table", title: "Show as a table (T)", signal,
+        label: "",
+        icon: "table",
+        title: "Show as a table (T)",
+        signal,
         onclick: () => this.toggleTable(),
       });
       this.standard.append(this.tableButton);
     }
-    this.standard.append(button({
-      label: "", icon: "help", title: "What is this, and which keys work? (?)", signal,
-      onclick: () => this.toggleHelp(),
-    }));
+    this.standard.append(
+      button({
+        label: "",
+        icon: "help",
+        title: "What is this, and which keys work? (?)",
+        signal,
+        onclick: () => this.toggleHelp(),
+      }),
+    );
     this.tools.append(this.standard);
   }
 
@@ -117,11 +147,13 @@ export class Frame {
     const text = JSON.stringify(entries);
     if (this.legend.dataset.text === text) return;
     this.legend.dataset.text = text;
-    this.legend.replaceChildren(...entries.map(([name, colour, kind]) => {
-      const swatch = el("i", { class: `mx-swatch mx-swatch-${kind ?? "fill"}` });
-      swatch.style.setProperty("--swatch", colour);
-      return el("span", {}, swatch, name);
-    }));
+    this.legend.replaceChildren(
+      ...entries.map(([name, colour, kind]) => {
+        const swatch = el("i", { class: `mx-swatch mx-swatch-${kind ?? "fill"}` });
+        swatch.style.setProperty("--swatch", colour);
+        return el("span", {}, swatch, name);
+      }),
+    );
   }
 
   /** A message above the picture, or none. @param {string} text @param {string} [kind] */
@@ -183,7 +215,13 @@ export class Frame {
   key(event) {
     event.stopPropagation();
     const target = /** @type {HTMLElement} */ (event.target);
-    if (target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (
+      target.matches("input, select, textarea") ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey
+    )
+      return;
     const press = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     let used = true;
     if (press === "?") this.toggleHelp();
@@ -199,13 +237,18 @@ export class Frame {
  * @param {AbortSignal} signal @param {() => void} close
  */
 function helpCard(title, help, keys, signal, close) {
-  const rows = keys.concat([["?", "this help"]]).flatMap(([key, what]) => [
-    el("dt", {}, ...key.split(" ").map((k) => el("kbd", { text: k }))),
-    el("dd", { text: what }),
-  ]);
+  const rows = keys
+    .concat([["?", "this help"]])
+    .flatMap(([key, what]) => [
+      el("dt", {}, ...key.split(" ").map((k) => el("kbd", { text: k }))),
+      el("dd", { text: what }),
+    ]);
   const card = el(
-    "div", { class: "mx-help", role: "dialog", "aria-label": `Help: ${title}`, tabindex: "-1" },
-    el("div", { class: "mx-help-head" },
+    "div",
+    { class: "mx-help", role: "dialog", "aria-label": `Help: ${title}`, tabindex: "-1" },
+    el(
+      "div",
+      { class: "mx-help-head" },
       el("b", { text: title }),
       button({ label: "Close", title: "Close the help (Esc)", signal, onclick: close }),
     ),
@@ -218,7 +261,12 @@ function helpCard(title, help, keys, signal, close) {
 
 /** A line of a tooltip: a label and what it says. @param {string} label @param {string} value */
 export function tipRow(label, value) {
-  return el("div", { class: "mx-tip-row" }, el("small", { text: label }), el("span", { text: value }));
+  return el(
+    "div",
+    { class: "mx-tip-row" },
+    el("small", { text: label }),
+    el("span", { text: value }),
+  );
 }
 
 /** The head of a tooltip. @param {string} text @param {string} [colour] */

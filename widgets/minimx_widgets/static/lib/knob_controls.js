@@ -14,29 +14,54 @@ import { el } from "./dom.js";
  * @returns {Control}
  */
 export function control(knob, signal, send) {
-  const make = { bool: toggle, choice: dropDown, int: number, float: number, size: number }[knob.type] ?? textBox;
+  const make =
+    { bool: toggle, choice: dropDown, int: number, float: number, size: number }[knob.type] ??
+    textBox;
   const made = make(knob, signal, send);
-  if (!knob.live) for (const input of made.node.querySelectorAll("input, select, button")) input.disabled = true;
+  if (!knob.live)
+    for (const input of made.node.querySelectorAll("input, select, button"))
+      input.disabled = true;
   return made;
 }
 
 /** @param {Knob} knob @param {AbortSignal} signal @param {(text: string) => void} send */
 function toggle(knob, signal, send) {
   const box = el("input", {
-    type: "checkbox", role: "switch", "aria-label": knob.name, signal,
+    type: "checkbox",
+    role: "switch",
+    "aria-label": knob.name,
+    signal,
     onchange: () => send(box.checked ? "1" : "0"),
   });
   const node = el("label", { class: "mx-switch" }, box, el("i"));
-  return { node, show: (text) => { box.checked = text === "1"; }, busy: () => false };
+  return {
+    node,
+    show: (text) => {
+      box.checked = text === "1";
+    },
+    busy: () => false,
+  };
 }
 
 /** @param {Knob} knob @param {AbortSignal} signal @param {(text: string) => void} send */
 function dropDown(knob, signal, send) {
-  const select = el("select", {
-    class: "mx-select", "aria-label": knob.name, signal,
-    onchange: () => send(select.value),
-  }, ...knob.choices.map((choice) => el("option", { value: choice, text: choice || "(empty)" })));
-  return { node: el("div", { class: "mx-control" }, select), show: (text) => { select.value = text; }, busy: () => false };
+  const select = el(
+    "select",
+    {
+      class: "mx-select",
+      "aria-label": knob.name,
+      signal,
+      onchange: () => send(select.value),
+    },
+    ...knob.choices.map((choice) => el("option", { value: choice, text: choice || "(empty)" })),
+  );
+  return {
+    node: el("div", { class: "mx-control" }, select),
+    show: (text) => {
+      select.value = text;
+    },
+    busy: () => false,
+  };
 }
 
 /** A text box that sends on Enter or when it is left, and is let alone while it is edited.
@@ -45,7 +70,10 @@ function textBox(knob, signal, send) {
   const input = entry(knob, signal, send);
   return {
     node: el("div", { class: "mx-control" }, input),
-    show: (text) => { input.value = text; input.dataset.shown = text; },
+    show: (text) => {
+      input.value = text;
+      input.dataset.shown = text;
+    },
     busy: () => edited(input),
   };
 }
@@ -57,13 +85,31 @@ function number(knob, signal, send) {
   const node = el("div", { class: "mx-control" }, input);
   const scale = sliderScale(knob);
   if (!scale) {
-    return { node, show: (text) => { input.value = text; input.dataset.shown = text; }, busy: () => edited(input) };
+    return {
+      node,
+      show: (text) => {
+        input.value = text;
+        input.dataset.shown = text;
+      },
+      busy: () => edited(input),
+    };
   }
   let dragging = false;
   const slider = el("input", {
-    type: "range", min: "0", max: String(scale.stops), step: "1", "aria-label": `${knob.name} slider`, signal,
-    oninput: () => { dragging = true; input.value = scale.text(Number(slider.value)); send(input.value); },
-    onchange: () => { dragging = false; },
+    type: "range",
+    min: "0",
+    max: String(scale.stops),
+    step: "1",
+    "aria-label": `${knob.name} slider`,
+    signal,
+    oninput: () => {
+      dragging = true;
+      input.value = scale.text(Number(slider.value));
+      send(input.value);
+    },
+    onchange: () => {
+      dragging = false;
+    },
   });
   node.prepend(slider);
   const show = (text) => {
@@ -77,14 +123,27 @@ function number(knob, signal, send) {
 
 /** @param {Knob} knob @param {AbortSignal} signal @param {(text: string) => void} send */
 function entry(knob, signal, send) {
-  const commit = () => { if (edited(input)) { input.dataset.shown = input.value; send(input.value.trim()); } };
+  const commit = () => {
+    if (edited(input)) {
+      input.dataset.shown = input.value;
+      send(input.value.trim());
+    }
+  };
   const input = el("input", {
-    type: "text", class: "mx-entry", spellcheck: "false", autocomplete: "off",
-    "aria-label": knob.name, placeholder: knob.default || "(empty)", signal,
+    type: "text",
+    class: "mx-entry",
+    spellcheck: "false",
+    autocomplete: "off",
+    "aria-label": knob.name,
+    placeholder: knob.default || "(empty)",
+    signal,
     onblur: commit,
     onkeydown: (event) => {
       if (event.key === "Enter") commit();
-      if (event.key === "Escape") { input.value = input.dataset.shown ?? ""; input.blur(); }
+      if (event.key === "Escape") {
+        input.value = input.dataset.shown ?? "";
+        input.blur();
+      }
     },
   });
   return input;
@@ -101,15 +160,17 @@ function edited(input) {
  * @param {Knob} knob
  */
 export function sliderScale({ type, low, high }) {
-  if (low === null || high === null || type === "float" && high - low > 1) return null;
-  if (type === "float") return linear(low, (high - low) / 100, 100, (value) => value.toFixed(2));
+  if (low === null || high === null || (type === "float" && high - low > 1)) return null;
+  if (type === "float")
+    return linear(low, (high - low) / 100, 100, (value) => value.toFixed(2));
   if (high - low <= 100) return linear(low, 1, high - low, String);
   const base = Math.max(1, low);
   const zero = low < 1 ? 1 : 0;
   const stops = Math.ceil(Math.log2(high / base)) + zero;
   return {
     stops,
-    text: (/** @type {number} */ stop) => sizeText(stop < zero ? low : Math.min(high, base * 2 ** (stop - zero)), type),
+    text: (/** @type {number} */ stop) =>
+      sizeText(stop < zero ? low : Math.min(high, base * 2 ** (stop - zero)), type),
     stop: (/** @type {string} */ text) => {
       const value = numberOf(text);
       if (value === null) return null;

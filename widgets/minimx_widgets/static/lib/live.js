@@ -35,10 +35,14 @@ export class RunData {
       this.store.restart();
     }
     this.header = header;
-    header.strings.forEach((text, i) => { this.strings[header.strings_from + i] = text; });
+    header.strings.forEach((text, i) => {
+      this.strings[header.strings_from + i] = text;
+    });
     this.marks.push(...header.knobs);
     this.add(tables, header);
-    if (header.full && !header.live) this.fit();
+    // Nothing more will come: show all of it, unless somebody is looking at a part.
+    const short = this.store.follow && this.store.range[0] < 0;
+    if (!header.live && (header.full || short)) this.fit();
   }
 
   /** @param {Record<string, Record<string, any>>} _tables @param {any} _header */

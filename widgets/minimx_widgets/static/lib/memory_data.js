@@ -5,16 +5,30 @@ import { RunData } from "./live.js";
 import { lowerBound } from "./scale.js";
 
 export const CATEGORIES = [
-  "parameter", "gradient", "optimizer state", "activation", "workspace", "data",
-  "communication", "temporary",
+  "parameter",
+  "gradient",
+  "optimizer state",
+  "activation",
+  "workspace",
+  "data",
+  "communication",
+  "temporary",
 ];
 export const EVENTS = ["live", "cached", "alloc", "hit", "free", "release", "flush", "oom"];
 const CAPACITY = 120_000;
 
 /** @type {Record<string, "f8" | "f4" | "u4" | "u1">} */
 const LAYOUT = {
-  t: "f8", reserved: "f8", delta: "f8", event: "u1", category: "u1", phase: "u1",
-  owner: "u4", layer: "u4", op: "u4", block: "u4",
+  t: "f8",
+  reserved: "f8",
+  delta: "f8",
+  event: "u1",
+  category: "u1",
+  phase: "u1",
+  owner: "u4",
+  layer: "u4",
+  op: "u4",
+  block: "u4",
 };
 CATEGORIES.forEach((_, i) => {
   LAYOUT[`requested${i}`] = "f4";
@@ -26,7 +40,11 @@ class Series extends Columns {
   constructor() {
     super(LAYOUT, CAPACITY);
     this.live = { requested: new Float64Array(8), rounded: new Float64Array(8), reserved: 0 };
-    this.peak = { requested: { bytes: 0, t: 0 }, rounded: { bytes: 0, t: 0 }, reserved: { bytes: 0, t: 0 } };
+    this.peak = {
+      requested: { bytes: 0, t: 0 },
+      rounded: { bytes: 0, t: 0 },
+      reserved: { bytes: 0, t: 0 },
+    };
   }
 
   /** Add one device's rows of a message. @param {Record<string, any>} rows @param {number[]} pick */
@@ -34,7 +52,10 @@ class Series extends Columns {
     const n = pick.length;
     const out = {};
     for (const [name, type] of Object.entries(LAYOUT)) {
-      out[name] = type === "f8" ? new Float64Array(n) : new (type === "f4" ? Float32Array : Uint32Array)(n);
+      out[name] =
+        type === "f8"
+          ? new Float64Array(n)
+          : new (type === "f4" ? Float32Array : Uint32Array)(n);
     }
     const { requested, rounded } = this.live;
     pick.forEach((from, i) => {
@@ -110,7 +131,9 @@ export class MemoryData extends RunData {
   }
 
   fit() {
-    const first = Math.min(...[...this.devices.values()].filter((s) => s.n).map((s) => s.at.t[0]));
+    const first = Math.min(
+      ...[...this.devices.values()].filter((s) => s.n).map((s) => s.at.t[0]),
+    );
     if (Number.isFinite(first)) {
       const margin = (this.store.now - first) * 0.01;
       this.store.set({ follow: false, range: [first - margin, this.store.now + margin] });
@@ -155,4 +178,27 @@ export function columnsOf(series, { mode, range, width, measure }) {
   const end = Math.ceil((newest - range[0]) / per) + 1;
   if (mode === "events" && end < width) out.fill(-1, Math.max(0, end));
   return out;
+}
+
+/**
+ * What happened between two positions of the axis: bytes taken and given back, how often
+ * each event, and the highest total.
+ * @param {Series} series
+ * @param {{mode: "time" | "events", from: number, to: number, measure: string}} stretch
+ * @returns {Record<string, number>}
+ */
+export function between(series, { mode, from, to, measure }) {
+  const first = series.rowAt(mode, from) + 1;
+  const last = series.rowAt(mode, to);
+  const sums = { rows: Math.max(0, last - first + 1), taken: 0, given: 0, most: 0 };
+  for (const name of EVENTS) sums[name] = 0;
+  for (let i = first; i <= last; i += 1) {
+    sums[EVENTS[series.at.event[i]]] += 1;
+    const change = series.at.delta[i];
+    if (change > 0) sums.taken += change;
+    else sums.given -= change;
+    const total = series.stack(measure, i).reduce((a, b) => a + b, 0);
+    sums.most = Math.max(sums.most, total);
+  }
+  return sums;
 }

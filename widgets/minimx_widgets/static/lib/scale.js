@@ -9,9 +9,14 @@ export function ticks(low, high, count) {
   if (!(high > low) || count < 1) return [];
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999) ?? power * 10;
+  const step =
+    [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999) ?? power * 10;
   const out = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-12) + step * 1e-9; k += 1) {
+  for (
+    let k = Math.ceil(low / step - 1e-9);
+    k * step <= high * (1 + 1e-12) + step * 1e-9;
+    k += 1
+  ) {
     out.push(k * step + 0); // never minus zero
   }
   return out;

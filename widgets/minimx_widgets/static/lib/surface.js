@@ -26,10 +26,14 @@ export class Surface {
     this.painted = [];
     const observer = new ResizeObserver(() => this.fit());
     observer.observe(this.node);
-    signal.addEventListener("abort", () => {
-      observer.disconnect();
-      cancelAnimationFrame(this.frame);
-    }, { once: true });
+    signal.addEventListener(
+      "abort",
+      () => {
+        observer.disconnect();
+        cancelAnimationFrame(this.frame);
+      },
+      { once: true },
+    );
     this.resize(height);
   }
 

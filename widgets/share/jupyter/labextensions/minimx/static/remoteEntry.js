@@ -54,7 +54,8 @@
           icon,
           execute: async () => {
             const path = await firstNotebook(app);
-            if (path) return app.commands.execute("docmanager:open", { path, factory: "Notebook" });
+            if (path)
+              return app.commands.execute("docmanager:open", { path, factory: "Notebook" });
             return showErrorMessage(
               "The course is not here",
               `None of ${PLACES.join(", ")} is in the folder that JupyterLab serves. ` +
@@ -70,7 +71,9 @@
   const containers = (window._JUPYTERLAB ??= {});
   containers[NAME] = {
     /** @param {any} scope */
-    init: (scope) => { shared = scope; },
+    init: (scope) => {
+      shared = scope;
+    },
     get: async () => {
       const extension = await plugin();
       return () => ({ default: extension, __esModule: true });
