@@ -7,6 +7,7 @@ A finding is `ok`, `absent` (something optional that is not there) or `broken`
 from __future__ import annotations
 
 import ctypes.util
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -90,9 +91,8 @@ def _numpy() -> tuple[str, str, str]:
 def _blas_threads() -> str:
     if importlib.util.find_spec("threadpoolctl") is None:
         return ""
-    from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
-
-    threads = [pool["num_threads"] for pool in threadpool_info()]
+    pools = importlib.import_module("threadpoolctl").threadpool_info()
+    threads = [pool["num_threads"] for pool in pools]
     return f", {max(threads)} threads" if threads else ""
 
 
