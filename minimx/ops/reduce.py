@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
-from minimx.dtypes import FLOAT32
-from minimx.errors import ShapeError
+from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
@@ -191,7 +190,7 @@ class Norm(Reduction):
 
     ord: int = 2
     axis: Any = None
-    out_dtype: Any = None
+    out_dtype: str | None = None
     keepdims: bool = False
 
     @property
@@ -203,6 +202,11 @@ class Norm(Reduction):
         """Data without the reduced axes; refuses other norms than 1 and 2."""
         if self.ord not in (1, 2):
             raise ShapeError(f"norm: ord={self.ord} is not known; choose 1 or 2.")
+        if self.out_dtype not in (None, specs[0].dtype.name):
+            raise OperatorError(
+                f"norm: out_dtype={self.out_dtype!r}: the result has the type of the "
+                f"data. Convert the data first: .astype({self.out_dtype!r})."
+            )
         return super().infer(*specs)
 
     def kernel(self, *specs: Spec) -> Kernel:
@@ -272,7 +276,7 @@ class SumTo(Op):
 
 @dataclass(frozen=True)
 class ArgExtremum(Op):
-    """The place of an extremum, as a float32 number; the first one wins."""
+    """The place of an extremum, in the element type of the data; the first one wins."""
 
     axis: int | None = None
     keepdims: bool = False
@@ -281,7 +285,7 @@ class ArgExtremum(Op):
     sign: ClassVar[int] = 1
 
     def infer(self, *specs: Spec) -> Spec:
-        """float32; the shape without the axis, (1,) where axis is None."""
+        """The shape without the axis, (1,) where axis is None."""
         (data,) = specs
         if self.axis is None:
             axes = tuple(range(data.ndim))
@@ -292,7 +296,7 @@ class ArgExtremum(Op):
                 f"{self.name}: there is nothing to choose from along axis {axes} of "
                 f"shape {data.shape}."
             )
-        return Spec.of(reduced(data.shape, axes, self.keepdims), FLOAT32)
+        return data.with_shape(reduced(data.shape, axes, self.keepdims))
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One pass over the data."""

@@ -114,6 +114,8 @@ def read_codes(shape: Shape, codes: Shape, reverse: bool = False) -> Shape:
             "0 keeps an axis, -1 is what is left, -2 the remaining axes, -3 joins "
             "two, -4 splits one."
         ) from None
+    if out.count(-1) > 1:
+        raise ShapeError(f"Reshape: {codes} leaves several axes open; give one -1.")
     if -1 in out:
         out[out.index(-1)] = prod(shape) // max(1, -prod(out))
     return tuple(out[::-1]) if reverse else tuple(out)
@@ -135,7 +137,7 @@ def _split(whole: int, first: int, second: int) -> list[int]:
         first = whole // max(second, 1)
     elif second == -1:
         second = whole // max(first, 1)
-    if first * second != whole:
+    if first * second != whole or first < 0:
         raise ShapeError(
             f"Reshape: an axis of length {whole} cannot be split into {first} times "
             f"{second}."

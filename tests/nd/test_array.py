@@ -273,3 +273,10 @@ def test_pending_work_keeps_memory_alive() -> None:
 def test_what_is_no_array_of_numbers(source: object) -> None:
     with pytest.raises(DTypeError, match="no array of numbers"):
         nd.array(source)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "uint8"])
+def test_the_place_of_an_extremum_has_the_type_of_the_data(dtype: str) -> None:
+    found = nd.array([[1, 5, 2]], dtype=dtype).argmax(axis=1)
+    assert found.dtype == np.dtype(dtype)
+    assert found.asnumpy().tolist() == [1]

@@ -239,7 +239,10 @@ def _places(x: Any, out: Any, sign: int) -> None:
 def arg_extremum(
     split: tuple[int, ...], dtype: DType, sign: int
 ) -> Callable[..., None]:
-    """A callable (x, out): x is taken as (pre, n, post), n is searched."""
+    """A callable (x, out): x is taken as (pre, n, post), n is searched.
+
+    x and out are of one dtype.
+    """
     pre, _, post = split
     size = prod(split)
     run: Any = _places
@@ -247,7 +250,12 @@ def arg_extremum(
         run = _places.small
 
     def launch(x: Any, out: Any) -> None:
+        if dtype == FLOAT32:
+            run(x.reshape(split), out.reshape(pre, post), sign)
+            return
         wide = x.astype(np.float32) if dtype == FLOAT16 else x
-        run(wide.reshape(split), out.reshape(pre, post), sign)
+        places = np.empty((pre, post))
+        run(wide.reshape(split), places, sign)
+        np.copyto(out, places.reshape(out.shape), casting="unsafe")
 
     return launch
