@@ -96,6 +96,7 @@ def test_knobs_turned_while_a_network_trains_show_in_every_view(
         "print(lanes, turned, lab.session.state)"
     )
     open_lab(notebook, kernel_side)
+    notebook.dark(False)
     train(notebook)
     notebook.until(f"() => {LANES} === 'cpu(0)/0'")
     notebook.shoot("1-training-light")
