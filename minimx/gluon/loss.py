@@ -16,10 +16,17 @@ from minimx.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
 
 
-def _weighted(F: Any, loss: Any, weight: Any, sample_weight: Any) -> Any:
+# The next two are called by losses that users write; their names are MXNet's.
+def _apply_weighting(
+    F: Any, loss: Any, weight: Any = None, sample_weight: Any = None
+) -> Any:
     if sample_weight is not None:
         loss = F.broadcast_mul(loss, sample_weight)
     return loss if weight is None else loss * weight
+
+
+def _reshape_like(F: Any, x: Any, y: Any) -> Any:
+    return F.reshape_like(x, y)
 
 
 def _softplus(F: Any, x: Any) -> Any:
@@ -48,7 +55,7 @@ class Loss(HybridBlock):
 
     def _mean(self, F: Any, loss: Any, sample_weight: Any) -> Any:
         """Weigh, and average each sample."""
-        loss = _weighted(F, loss, self._weight, sample_weight)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
@@ -66,7 +73,7 @@ class L2Loss(Loss):
         """(batch,)."""
         loss = F.square(F.reshape_like(label, pred) - pred)
         half = 0.5 if self._weight is None else self._weight / 2
-        loss = _weighted(F, loss, half, sample_weight)
+        loss = _apply_weighting(F, loss, half, sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
@@ -223,7 +230,7 @@ class KLDivLoss(Loss):
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
-        loss = _weighted(F, loss, self._weight, sample_weight)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
         return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
@@ -317,7 +324,9 @@ class TripletLoss(Loss):
         near = F.square(F.reshape_like(positive, pred) - pred)
         far = F.square(F.reshape_like(negative, pred) - pred)
         gap = F.sum(near - far, axis=self._batch_axis, exclude=True)
-        return _weighted(F, F.relu(gap + self._margin), self._weight, sample_weight)
+        return _apply_weighting(
+            F, F.relu(gap + self._margin), self._weight, sample_weight
+        )
 
 
 class PoissonNLLLoss(Loss):
@@ -357,7 +366,7 @@ class PoissonNLLLoss(Loss):
             size = target * F.log(target + epsilon) - target
             size = size + 0.5 * F.log(2 * (target + epsilon) * pi)
             loss = loss + size * (target > 1)
-        return F.mean(_weighted(F, loss, self._weight, sample_weight))
+        return F.mean(_apply_weighting(F, loss, self._weight, sample_weight))
 
 
 class CosineEmbeddingLoss(Loss):
@@ -389,7 +398,7 @@ class CosineEmbeddingLoss(Loss):
         cosine = inner / F.sqrt(F._maximum_scalar(square1 * square2, scalar=1e-24))
         label = F.reshape_like(label, cosine)
         loss = F.where(label == 1, 1.0 - cosine, F.relu(cosine - self._margin))
-        return _weighted(F, loss, self._weight, sample_weight)
+        return _apply_weighting(F, loss, self._weight, sample_weight)
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
