@@ -7,7 +7,7 @@ from typing import Any
 
 from minimx.autograd.modes import pause, state
 from minimx.autograd.tape import Node
-from minimx.errors import GradientError, OperatorError
+from minimx.errors import GradientError
 from minimx.ops.registry import Op, Site, Value
 
 
@@ -41,11 +41,11 @@ class Function:
 
     `forward(*inputs)` returns an array or a tuple of arrays; `backward(*douts)` returns
     one gradient for each input. `save_for_backward` keeps what the second needs in
-    `saved_tensors`.
+    `saved_tensors`, so that one instance serves one call.
     """
 
-    def __init__(self) -> None:
-        self._saved: tuple[Value, ...] = ()
+    _saved: tuple[Value, ...] = ()
+    _used = False
 
     def save_for_backward(self, *values: Value) -> None:
         """Keep arrays for `backward`."""
@@ -58,14 +58,20 @@ class Function:
 
     def forward(self, *inputs: Value) -> Any:
         """Compute the outputs."""
-        raise OperatorError(f"{type(self).__name__} has no forward(); write one.")
+        raise NotImplementedError(f"{type(self).__name__} has no forward().")
 
     def backward(self, *douts: Value) -> Any:
         """Compute the gradients of the inputs."""
-        raise OperatorError(f"{type(self).__name__} has no backward(); write one.")
+        raise NotImplementedError(f"{type(self).__name__} has no backward().")
 
     def __call__(self, *inputs: Value) -> Any:
         """Run `forward` unrecorded, and put the whole function on the tape as one."""
+        if self._used:
+            raise GradientError(
+                f"this {type(self).__name__} was called before; what it saved then is "
+                f"still needed. Make another one: {type(self).__name__}()(…)."
+            )
+        self._used = state.recording
         with pause(train_mode=state.training):
             result = self.forward(*inputs)
         single = not isinstance(result, (list, tuple))

@@ -83,6 +83,8 @@ def dumps(data: Any) -> bytes:
         arrays = [data]
     elif isinstance(data, dict):
         names, arrays = list(data), list(data.values())
+        if not all(isinstance(name, str) for name in names):
+            raise ArgumentError(f"nd.save: names must be text, not all of {names}.")
     elif isinstance(data, (list, tuple)):
         arrays = data
     else:
@@ -97,7 +99,7 @@ def dumps(data: Any) -> bytes:
     parts += [_pack_array(item) for item in arrays]
     parts.append(struct.pack("<Q", len(names)))
     for name in names:
-        encoded = str(name).encode()
+        encoded = name.encode()
         parts += [struct.pack("<Q", len(encoded)), encoded]
     return b"".join(parts)
 

@@ -258,6 +258,27 @@ def test_custom_function_with_one_output_unused() -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), [12])
 
 
+def test_a_custom_function_serves_one_recorded_call() -> None:
+    x, cube = variable([2.0]), Cube()
+    cube(x)  # nothing is recorded, nothing has to be kept
+    with autograd.record():
+        cube(x)
+        with pytest.raises(GradientError, match=r"Make another one: Cube\(\)"):
+            cube(x)
+
+
+def test_a_custom_function_without_backward() -> None:
+    class Forth(autograd.Function):
+        def forward(self, x: Any) -> Any:
+            return x * 2
+
+    x = variable([2.0])
+    with autograd.record():
+        y = Forth()(x)
+    with pytest.raises(NotImplementedError, match="Forth has no backward"):
+        y.backward()
+
+
 def test_custom_function_must_answer_for_every_input() -> None:
     class Wrong(autograd.Function):
         def forward(self, x: Any, y: Any) -> Any:

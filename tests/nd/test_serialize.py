@@ -170,6 +170,11 @@ def test_only_arrays_are_saved(tmp_path: Path) -> None:
         nd.save(tmp_path / "x.params", {"w": 1.0})
 
 
+def test_names_are_text(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="names must be text"):
+        nd.save(tmp_path / "x", {1: nd.ones((1,))})
+
+
 def test_arrays_of_a_gpu_come_back_on_the_cpu(tmp_path: Path) -> None:
     from minimx.device import cpu, gpu
 
