@@ -28,15 +28,15 @@ def is_training() -> bool:
     return state.training
 
 
-def set_recording(flag: bool) -> bool:
+def set_recording(is_recording: bool) -> bool:
     """Turn recording on or off; returns what it was."""
-    old, state.recording = state.recording, bool(flag)
+    old, state.recording = state.recording, bool(is_recording)
     return old
 
 
-def set_training(flag: bool) -> bool:
+def set_training(train_mode: bool) -> bool:
     """Turn training mode on or off; returns what it was."""
-    old, state.training = state.training, bool(flag)
+    old, state.training = state.training, bool(train_mode)
     return old
 
 

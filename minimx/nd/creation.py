@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from minimx.device import Device, DeviceLike, as_device, current_device
-from minimx.dtypes import resolve
 from minimx.errors import DTypeError, OperatorError
-from minimx.nd.array import NDArray, new
+from minimx.nd.array import NDArray, checked_dtype, new
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import adopt, from_numpy_copy
 from minimx.ops.registry import lookup
@@ -56,7 +55,7 @@ def array(
         made = source_array.astype(source_array.spec.dtype if dtype is None else dtype)
         return made.as_in_context(where) if made.context is not where else made
     # As in MXNet: whatever a source of another kind holds, the default is float32.
-    wanted = resolve(np.float32 if dtype is None else dtype)
+    wanted = checked_dtype(dtype)
     try:
         numbers = np.asarray(source_array, dtype=wanted)
     except (TypeError, ValueError) as reason:
@@ -112,8 +111,7 @@ def empty(
     shape: ShapeLike, ctx: DeviceLike | None = None, dtype: Any = None
 ) -> NDArray:
     """An array whose contents are whatever was in memory."""
-    wanted = resolve("float32" if dtype is None else dtype)
-    return new(Spec.of(_shape(shape), wanted), _device(ctx), "empty")
+    return new(Spec.of(_shape(shape), checked_dtype(dtype)), _device(ctx), "empty")
 
 
 def zeros(
@@ -125,8 +123,8 @@ def zeros(
     device: DeviceLike | None = None,
 ) -> Any:
     """An array of zeros."""
-    dtype = resolve("float32" if dtype is None else dtype)
-    return _create("_zeros", ctx or device, out, shape=_shape(shape), dtype=dtype.name)
+    name = checked_dtype(dtype).name
+    return _create("_zeros", ctx or device, out, shape=_shape(shape), dtype=name)
 
 
 def ones(
@@ -138,19 +136,19 @@ def ones(
     device: DeviceLike | None = None,
 ) -> Any:
     """An array of ones."""
-    dtype = resolve("float32" if dtype is None else dtype)
-    return _create("_ones", ctx or device, out, shape=_shape(shape), dtype=dtype.name)
+    name = checked_dtype(dtype).name
+    return _create("_ones", ctx or device, out, shape=_shape(shape), dtype=name)
 
 
 def full(
     shape: ShapeLike,
     val: float,
     ctx: DeviceLike | None = None,
-    dtype: Any = np.float32,
+    dtype: Any = None,
     out: Any = None,
 ) -> Any:
     """An array filled with one value."""
-    name = resolve(dtype).name
+    name = checked_dtype(dtype).name
     return _create("_full", ctx, out, shape=_shape(shape), value=float(val), dtype=name)
 
 
@@ -161,12 +159,12 @@ def arange(
     repeat: int = 1,
     infer_range: bool | None = None,
     ctx: DeviceLike | None = None,
-    dtype: Any = np.float32,
+    dtype: Any = None,
 ) -> Any:
     """Evenly spaced numbers from `start` up to, without, `stop`."""
     if stop is None:
         start, stop = 0.0, start
-    name = resolve(dtype).name
+    name = checked_dtype(dtype).name
     return _create(
         "_arange",
         ctx,
@@ -185,10 +183,12 @@ def linspace(
     num: int,
     endpoint: bool = True,
     ctx: DeviceLike | None = None,
-    dtype: Any = np.float32,
+    dtype: Any = None,
 ) -> NDArray:
     """`num` evenly spaced numbers from `start` to `stop`."""
-    numbers = np.linspace(start, stop, num, endpoint=endpoint, dtype=resolve(dtype))
+    numbers = np.linspace(
+        start, stop, num, endpoint=endpoint, dtype=checked_dtype(dtype)
+    )
     return from_numpy_copy(numbers, _device(ctx), NDArray)
 
 
@@ -197,10 +197,10 @@ def eye(
     M: int = 0,  # noqa: N803
     k: int = 0,
     ctx: DeviceLike | None = None,
-    dtype: Any = np.float32,
+    dtype: Any = None,
 ) -> Any:
     """A matrix with ones on the k-th diagonal."""
-    name = resolve(dtype).name
+    name = checked_dtype(dtype).name
     return _create("_eye", ctx, None, N=N, M=M, k=k, dtype=name)
 
 

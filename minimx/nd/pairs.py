@@ -107,3 +107,6 @@ def split_v2(
     else:
         settings |= {"indices": (0, *indices_or_sections)}
     return invoke(lookup("_split_v2").of(**settings), [ary])
+
+
+setattr(NDArray, "split_v2", split_v2)  # noqa: B010 (not declared in the class)

@@ -280,3 +280,16 @@ def test_the_place_of_an_extremum_has_the_type_of_the_data(dtype: str) -> None:
     found = nd.array([[1, 5, 2]], dtype=dtype).argmax(axis=1)
     assert found.dtype == np.dtype(dtype)
     assert found.asnumpy().tolist() == [1]
+
+
+def test_no_element_type_means_float32() -> None:
+    made = [
+        nd.array([1], dtype=None),
+        nd.zeros((1,), dtype=None),
+        nd.full((1,), 2, dtype=None),
+        nd.arange(3, dtype=None),
+        nd.eye(2, dtype=None),
+        nd.linspace(0, 1, 3, dtype=None),
+        nd.empty((1,), dtype=None),
+    ]
+    assert {x.dtype for x in made} == {np.float32}
