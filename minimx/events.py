@@ -117,7 +117,8 @@ class _Attribution(threading.local):
     """What this thread works for.
 
     `running` is the recorded id of the operation that it executes just now, 0 outside
-    one; `forward_op` that of the operation whose gradient it takes.
+    one; `forward_op` that of the operation whose gradient it takes; `origin` the user's
+    line, where one line of his stands behind many operations, as `backward()` does.
     """
 
     def __init__(self) -> None:
@@ -126,6 +127,7 @@ class _Attribution(threading.local):
         self.category = "temporary"
         self.forward_op = 0
         self.running = 0
+        self.origin: Any = None
         self.owners = _owners_for("", "other", "temporary")
 
 

@@ -60,4 +60,5 @@ def _reseed(stream: rng.Stream, value: int) -> None:
     def run() -> None:
         stream.reseed(value)
 
-    engine.push(run, stream.device, (), (stream.var,), "seed")
+    # On the host, where the generator is; the device itself may be gone by now.
+    engine.push(run, Context("cpu", 0), (), (stream.var,), "seed")

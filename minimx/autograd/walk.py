@@ -18,6 +18,7 @@ from typing import Any, cast
 from minimx import engine
 from minimx.autograd.modes import state
 from minimx.autograd.tape import Entry, Leaf, Node
+from minimx.engine.origin import capture
 from minimx.errors import GradientError
 from minimx.events import attribute, attribution
 from minimx.knobs import knobs
@@ -150,6 +151,7 @@ def _walking(train: bool, create_graph: bool) -> Iterator[None]:
     before = (at.layer, at.phase, at.category)
     modes = state.recording, state.training
     state.recording, state.training = create_graph, train
+    at.origin = capture()
     bulk = get("MXNET_EXEC_BULK_EXEC_TRAIN") and not create_graph
     size = get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD") if bulk else 0
     try:
@@ -159,6 +161,7 @@ def _walking(train: bool, create_graph: bool) -> Iterator[None]:
         state.recording, state.training = modes
         attribute(*before)
         at.forward_op = 0
+        at.origin = None
 
 
 def _walk(

@@ -14,7 +14,7 @@ from minimx import engine, rng
 from minimx.autograd import record_call, state
 from minimx.engine import NORMAL
 from minimx.errors import DeviceError, OperatorError, ShapeError
-from minimx.events import owner
+from minimx.events import attribution, owner
 from minimx.nd.chunk import Chunk
 from minimx.ops.registry import Op, Plan
 from minimx.storage import pool_for
@@ -76,7 +76,15 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
             kernel(a.view(), b.view(), out.view())
 
     op_id = engine.current.push(
-        run, device, reads, (made,), plan.name, 0, NORMAL, plan.cost
+        run,
+        device,
+        reads,
+        (made,),
+        plan.name,
+        0,
+        NORMAL,
+        plan.cost,
+        attribution.origin,
     )
     if state.recording:
         record_call(op, inputs, (out,), plan, op_id)
@@ -139,7 +147,15 @@ def _push(
         def run() -> None:
             kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
 
-    return engine.current.push(run, device, reads, writes, plan.name, cost=plan.cost)
+    return engine.current.push(
+        run,
+        device,
+        reads,
+        writes,
+        plan.name,
+        cost=plan.cost,
+        origin=attribution.origin,
+    )
 
 
 def _with_extras(
