@@ -23,18 +23,20 @@ _numbers = itertools.count(1)
 class Leaf:
     """Where a gradient ends: a marked variable, its gradient array and what to do."""
 
-    __slots__ = ("grad", "number", "req")
+    __slots__ = ("consumed", "grad", "number", "req")
 
     def __init__(self, grad: Value, req: str) -> None:
         self.grad = grad
         self.req = req
         self.number = 0  # a leaf is older than any node
+        self.consumed = 0  # and is never used up
 
 
 class Node:
     """One recorded call."""
 
     __slots__ = (
+        "consumed",
         "inputs",
         "ins",
         "layer",
@@ -61,7 +63,14 @@ class Node:
         self.saved = saved
         self.op_id = op_id
         self.number = next(_numbers)
+        self.consumed = 0
         self.layer = attribution.layer
+
+    def consume(self) -> None:
+        """Forget what a walk has used up; calls recorded later see a constant here."""
+        self.inputs = None
+        self.saved = []
+        self.consumed = next(_numbers)
 
     def __repr__(self) -> str:
         return f"<{self.op.name} #{self.number}: {self.ins} → {self.outs}>"

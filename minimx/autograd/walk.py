@@ -182,8 +182,7 @@ def _walk(
             node, douts = popped
             _step(node, douts, pending, create_graph)
             if not retain:
-                node.inputs = None
-                node.saved = []
+                node.consume()
         return pending.leaves()
 
 
@@ -200,7 +199,7 @@ def _step(
     if attribution.layer is not node.layer:
         attribute(node.layer, "backward", "gradient")
     attribution.forward_op = node.op_id
-    wants = tuple(entry is not None for entry in inputs)
+    wants = tuple(_leads_on(entry, node) for entry in inputs)
     saved = [_restore(node, value, place, create_graph) for value, place in node.saved]
     if node.op.visible > 1:
         dout: Any = tuple(
@@ -209,9 +208,18 @@ def _step(
     else:
         dout = douts[0]
     gradients = node.op.grad(Site(node.ins, node.outs, wants), dout, *saved)
-    for entry, gradient in zip(inputs, gradients, strict=True):
-        if entry is not None and gradient is not None:
-            pending.add(entry, gradient)
+    for entry, gradient, wanted in zip(inputs, gradients, wants, strict=True):
+        if wanted and gradient is not None:
+            pending.add(cast(Entry, entry), gradient)
+
+
+def _leads_on(entry: Entry | None, user: Node) -> bool:
+    """Whether gradients flow from a call to one of its inputs.
+
+    An array whose tape was walked is a constant to the calls recorded after that, such
+    as the state that a recurrent network carries from batch to batch.
+    """
+    return entry is not None and not 0 < entry[0].consumed < user.number
 
 
 def _restore(node: Node, value: Value, place: int, create_graph: bool) -> Value:

@@ -44,7 +44,7 @@ class _Operator:
 
     def inplace(self, left: Any, right: Any) -> Any:
         """Apply to (left, right) and write the result over `left`."""
-        _refuse_on_tape(left)
+        refuse_on_tape(left)
         if isinstance(right, Arithmetic):
             pair: Any = (left, right)
             return invoke(self.array_op, pair, out=left)
@@ -74,7 +74,8 @@ def _as_array(like: NDArray, value: Any) -> Any:
     )
 
 
-def _refuse_on_tape(array: NDArray) -> None:
+def refuse_on_tape(array: NDArray) -> None:
+    """Raise if writing to an array would falsify a gradient that is being recorded."""
     if autograd.state.recording and array._entry is not None:
         raise GradientError(
             "an array that is part of a recorded computation cannot be changed in "

@@ -20,7 +20,7 @@ from minimx.dtypes import DType, resolve
 from minimx.errors import DTypeError, MXNetError, OperatorError, ShapeError
 from minimx.events import attributed, owner
 from minimx.nd import indexing, transfer
-from minimx.nd.arithmetic import Arithmetic
+from minimx.nd.arithmetic import Arithmetic, refuse_on_tape
 from minimx.nd.chunk import Chunk
 from minimx.nd.launch import invoke
 from minimx.ops.registry import Op, lookup
@@ -213,17 +213,13 @@ class NDArray(Arithmetic):
     # -- copies -----------------------------------------------------------------------
 
     def copyto(self, other: NDArray | Device) -> NDArray:
-        """Copy into another array of the same shape, or to a device."""
+        """Copy into another array of the same shape, or to a device; recorded."""
         if isinstance(other, Device):
-            target = type(self)(
-                Chunk(other, self.spec.nbytes, owner("copyto")), self.spec
-            )
-        else:
-            target = other
-            if target is self:
-                return target
-        transfer.copy(self, target)
-        return target
+            return transfer.moved(self, other)
+        if other is not self:
+            refuse_on_tape(other)
+            transfer.copy_recorded(self, other)
+        return other
 
     def copy(self) -> NDArray:
         """A copy on the same device, recorded like any operator."""

@@ -40,10 +40,10 @@ def get(array: NDArray, key: Any) -> NDArray:
 
 def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with get)
     """Overwrite the elements that a key picks with a number or an array."""
-    from minimx.nd.arithmetic import _refuse_on_tape
+    from minimx.nd.arithmetic import refuse_on_tape
     from minimx.nd.array import NDArray
 
-    _refuse_on_tape(array)
+    refuse_on_tape(array)
     indices: list[NDArray] = []
     if _is_basic(key):
         numpy_key: Any = _numpy_key(_complete(array.shape, key))

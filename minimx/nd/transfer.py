@@ -65,18 +65,24 @@ class _Move(Op):
 
     def grad(self, at: Site, dout: Value, *saved: Value) -> Sequence[Value | None]:
         """The gradient travels back to where the array came from."""
-        return (dout.as_in_context(self.source),)  # type: ignore[attr-defined]
+        home = dout.as_in_context(self.source)  # type: ignore[attr-defined]
+        return (home.astype(at.ins[0].dtype, copy=False),)
+
+
+def copy_recorded(source: NDArray, target: NDArray) -> None:
+    """Copy; while recording, gradients flow back from the target to the source."""
+    copy(source, target)
+    if autograd.state.recording and source._entry is not None:
+        op = _Move(source.context)
+        ins, outs = (source.spec,), (target.spec,)
+        node = autograd.Node(op, [source._entry], ins, outs, [], 0)
+        target._entry = (node, 0)
 
 
 def moved(array: NDArray, device: Device) -> NDArray:
-    """A copy on another device, recorded."""
+    """A copy on a device, recorded."""
     out = type(array)(Chunk(device, array.spec.nbytes, owner("_copyto")), array.spec)
-    copy(array, out)
-    if autograd.state.recording and array._entry is not None:
-        node = autograd.Node(
-            _Move(array.context), [array._entry], (array.spec,), (array.spec,), [], 0
-        )
-        out._entry = (node, 0)
+    copy_recorded(array, out)
     return out
 
 

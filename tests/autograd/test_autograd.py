@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from minimx import autograd, nd
+from minimx.device import cpu, gpu
 from minimx.errors import GradientError
 
 
@@ -205,6 +206,27 @@ def test_depth_has_no_limit() -> None:
     del y  # dropping a long tape must not recurse either
 
 
+def test_what_was_walked_is_a_constant_afterwards() -> None:
+    w = variable([0.5])
+    state, seen = nd.zeros((1,)), []
+    for _ in range(3):
+        with autograd.record():
+            state = state * w + 1
+        state.backward()
+        seen.append(w.grad.asscalar())
+    assert seen == [0, 1, 1.5]
+
+
+def test_what_was_recorded_before_the_walk_is_lost_to_it() -> None:
+    x = variable([2.0])
+    with autograd.record():
+        y = x * 2
+        first, second = y * 3, y * 5
+    first.backward()
+    with pytest.raises(GradientError, match="retain_graph=True"):
+        second.backward()
+
+
 def test_several_heads() -> None:
     x = variable([2.0])
     with autograd.record():
@@ -219,6 +241,25 @@ def test_head_that_is_a_variable() -> None:
         pass
     x.backward()
     assert x.grad.asscalar() == 1
+
+
+@pytest.mark.parametrize("target", [cpu(0), cpu(1), gpu(0), "float32", "float64"])
+def test_gradients_flow_through_copies(target: Any) -> None:
+    x = variable([1.0, 2.0])
+    with autograd.record():
+        if isinstance(target, str):
+            target = nd.zeros((2,), dtype=target, ctx=gpu(0))
+        y = x.copyto(target) * 3
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [3, 3]
+
+
+def test_a_copy_does_not_overwrite_what_is_recorded() -> None:
+    x = variable([1.0])
+    with autograd.record():
+        y = x * 2
+        with pytest.raises(GradientError, match="changed in place"):
+            x.copyto(y)
 
 
 def test_marking_variables_by_hand() -> None:

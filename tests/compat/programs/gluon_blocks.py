@@ -323,3 +323,28 @@ net.export("model")
 gluon.SymbolBlock
 # %%
 list(gluon.nn.Sequential()._children), gluon.block.Block is gluon.Block, gluon.nn.Block is gluon.Block
+# %%
+nn.Dense(3, in_units=2), nn.Dense(3, activation="relu", use_bias=False), nn.Conv2D(3, 3, in_channels=2), nn.Conv2D(3, 3, 2, 1), nn.Conv2D(3, (3, 5), padding=(1, 2), use_bias=False, activation="tanh"), nn.Conv2D(3, 3, groups=3, in_channels=3, dilation=2), nn.Conv1D(2, 3, padding=1), nn.BatchNorm(in_channels=3), nn.BatchNorm(axis=-1, momentum=0.99, epsilon=0.001, center=False, scale=False), nn.LayerNorm(), nn.LayerNorm(in_channels=4, epsilon=1e-3), nn.Embedding(10, 4), nn.Dropout(0.3), nn.Dropout(0.3, axes=(1,))
+# %%
+nn.AvgPool2D(), nn.MaxPool2D((2, 2), ceil_mode=True), nn.MaxPool2D(pool_size=3, strides=2, padding=1), nn.GlobalMaxPool2D(), nn.GlobalAvgPool2D(), nn.MaxPool1D(), nn.AvgPool1D(3, 1, 1), nn.GlobalAvgPool1D(), nn.LeakyReLU(0.1), nn.PReLU(), nn.ELU(), nn.ELU(0.5), nn.SELU(), nn.GELU(), nn.Swish(), nn.Swish(2.0), nn.Activation("tanh"), nn.Flatten(), nn.HybridLambda("relu"), nn.Lambda("relu")
+# %%
+rng = np.random.RandomState(2)
+for layer, shape in ((nn.Dense(3), (2, 4, 5)), (nn.Dense(3, flatten=False), (2, 4, 5)), (nn.Conv1D(2, 3), (1, 2, 8)), (nn.Conv2D(4, 3, 2, 1), (1, 2, 8, 8)), (nn.Conv2D(4, (1, 3), groups=2, activation="sigmoid"), (1, 2, 8, 8)), (nn.MaxPool2D(), (1, 1, 5, 5)), (nn.AvgPool2D(3, 2, 1), (1, 1, 6, 6)), (nn.AvgPool2D(3, 2, 1, count_include_pad=False), (1, 1, 6, 6)), (nn.MaxPool2D(2, 2, ceil_mode=True), (1, 1, 5, 5)), (nn.MaxPool1D(2), (1, 1, 5)), (nn.AvgPool1D(2, 1), (1, 1, 5)), (nn.GlobalMaxPool2D(), (2, 3, 4, 4)), (nn.GlobalAvgPool1D(), (2, 3, 4)), (nn.BatchNorm(), (2, 3, 4)), (nn.BatchNorm(axis=-1), (2, 3, 4)), (nn.LayerNorm(), (2, 3)), (nn.LayerNorm(axis=1), (2, 3, 2)), (nn.Embedding(4, 5), (2, 3)), (nn.PReLU(), (2, 3)), (nn.PReLU(in_channels=3), (2, 3)), (nn.LeakyReLU(0.3), (2, 3)), (nn.ELU(), (2, 3)), (nn.SELU(), (2, 3)), (nn.GELU(), (2, 3)), (nn.Swish(), (2, 3)), (nn.Flatten(), (2, 3, 4))):
+    layer.initialize(init.One())
+    x = nd.array(rng.normal(size=shape)) if not isinstance(layer, nn.Embedding) else nd.array(rng.randint(0, 4, shape))
+    y = layer(x)
+    print(type(layer).__name__, y.shape, float(y.sum().asscalar()), {n.split("_", 1)[1]: p.shape for n, p in layer.collect_params().items()})
+# %%
+class Hooked(nn.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.stats = nn.HybridSequential()
+        self.stats.add(nn.Dense(2), nn.BatchNorm())
+    def hybrid_forward(self, F, x):
+        y = self.stats(x)
+        return F.concat(F.softmax(y), F.log_softmax(y), F.zeros_like(y), F.ones_like(y), dim=1)
+h = Hooked()
+h.initialize(init.One())
+h(nd.ones((2, 3))), h
+# %%
+print(nn.Sequential(), nn.HybridSequential(prefix="p_"), gluon.loss.L1Loss())
