@@ -131,9 +131,9 @@ _catalogue = Catalogue(Initializer, "initializer")
 register = _catalogue.register
 
 
-def create(initializer: Any, **kwargs: Any) -> Initializer:
+def create(initializer: Any, *args: Any, **kwargs: Any) -> Initializer:
     """An initializer from a name, from its `dumps()`, or from itself."""
-    return _catalogue.create(initializer, **kwargs)
+    return _catalogue.create(initializer, *args, **kwargs)
 
 
 @register("zeros")
