@@ -1,0 +1,29 @@
+"""Programs written for MXNet show what they showed there; only the import changed.
+
+The answers were given by MXNet 1.9.1: `make compat` asks it again.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.compat import run
+
+
+@pytest.mark.parametrize("program", run.PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_shows_what_it_showed_under_mxnet(program: Path) -> None:
+    theirs = run.kept_answers(program)
+    ours = run.answers_of(sys.executable, program, "minimx")
+    places = [(answer["line"], answer["title"]) for answer in theirs]
+    assert places == [(answer["line"], answer["title"]) for answer in ours], (
+        "the program was changed: make compat FLAGS=--record"
+    )
+    wrong = [
+        run.difference(program, their, our)
+        for their, our in zip(theirs, ours, strict=True)
+        if not run.is_to_differ(our) and not run.same_cell(their, our)
+    ]
+    assert not wrong, "\n".join(wrong)
