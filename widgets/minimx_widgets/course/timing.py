@@ -46,7 +46,8 @@ HINTS = (
 )
 
 TOLERANCE = 0.05
-ATTEMPTS = 3
+SLOW_WAITS = 0.25  # a forgotten first wait adds a third or more
+ATTEMPTS = 5
 PRODUCTS, SIZE = 8, 768  # several milliseconds each: a thousand times a gap's length
 PENDING = 4  # products of somebody else, still under way when a benchmark starts
 
@@ -152,10 +153,10 @@ class Trial:
 def check_benchmark(attempt: Callable[[int, int], float]) -> Feedback:
     """The free exercise: `attempt(products, size)` gives the seconds that they take.
 
-    The best of three trials counts. An operation here takes milliseconds, a gap between
+    The best of five trials counts. An operation here takes milliseconds, a gap between
     two of them microseconds; if another program takes the processor, it nearly always
     does so inside an operation, where stopwatch and record lose the same time. So an
-    honest benchmark is off by far less than 5 % at least once in three times, and one
+    honest benchmark is off by far less than 5 % at least once in five times, and one
     that forgets a wait is off by a third or more every time.
     """
     settings = ("MXNET_ENGINE_TYPE", "MXNET_CPU_WORKER_NTHREADS", "MINIMX_CLOCK")
@@ -195,9 +196,9 @@ def _judge(trial: Trial) -> Feedback:
     share = trial.said / trial.busy
     words = f"it said {share:.3g} × the busy time of the record"
     wanted = "1 × the busy time, within 5 %"
-    if trial.error > TOLERANCE:
-        return Feedback(False, words, wanted, _misconception(share))
-    if not trial.queued:
+    # On a busy machine every wait inside the loop adds a little; what the record saw,
+    # a queue that ran empty after every product, is the cause and not the sum.
+    if not trial.queued and 1 - TOLERANCE <= share <= 1 + SLOW_WAITS:
         return Feedback(
             False,
             f"{words}, but waited after every product",
@@ -205,6 +206,8 @@ def _judge(trial: Trial) -> Feedback:
             "a wait inside the loop: the queue runs empty, and two workers would "
             "never meet",
         )
+    if trial.error > TOLERANCE:
+        return Feedback(False, words, wanted, _misconception(share))
     return Feedback(True, f"{words}, with one wait before and one after")
 
 
