@@ -62,8 +62,6 @@ LATER: dict[str, dict[str, str]] = {
     "mx": _ROOMS,
     "mx.nd": {
         **dict.fromkeys(_OPERATORS.split(), "an operator"),
-        "contrib": "operators that MXNet tried out",
-        "image": _IMAGES,
         "sparse": "arrays that store only what is not zero",
     },
     "mx.gluon": {

@@ -3,8 +3,9 @@
 Code lines are what is left without blank lines, comments, docstrings and lines that
 hold nothing but text (what an error teaches, what a knob means), so that words are
 never what gets cut. The declarations of the knobs are a table that nobody reads through
-and everybody looks things up in; they are left out. A file that grows too long usually
-holds two ideas.
+and everybody looks things up in; they are left out. The vocabulary, operators and their
+kernels, is a dictionary: it has a budget of its own and does not use up that of the
+runtime, which has to fit in a head. A file that grows too long usually holds two ideas.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ ROOMS = ("minimx", "widgets", "datasets", "tests")
 FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
-MOST_CODE = 20_000
+MOST_CODE = {"the vocabulary": 20_000, "the rest": 20_000}
+VOCABULARY = ("ops", "kernels", "np", "npx")
 
 SILENT = {
     tokenize.STRING,
@@ -69,11 +71,18 @@ def test_a_file_is_one_idea_and_a_function_one_screen(path: Path) -> None:
         assert long_functions(source) == []
 
 
-def test_the_framework_fits_in_the_head() -> None:
+def wing(path: Path) -> str:
+    """Which of the two budgets a file counts for."""
+    room = path.relative_to(ROOT / "minimx").parts[0]
+    return "the vocabulary" if room in VOCABULARY else "the rest"
+
+
+@pytest.mark.parametrize("which", MOST_CODE)
+def test_the_framework_fits_in_the_head(which: str) -> None:
     sizes = {
         short_name(path): code_lines(path.read_text(encoding="utf-8"))
         for path in (ROOT / "minimx").rglob("*.py")
-        if path.parent.name != "declarations"
+        if path.parent.name != "declarations" and wing(path) == which
     }
     largest = sorted(sizes.items(), key=lambda item: -item[1])[:10]
-    assert sum(sizes.values()) < MOST_CODE, largest
+    assert sum(sizes.values()) < MOST_CODE[which], (sum(sizes.values()), largest)

@@ -7,7 +7,7 @@ from typing import Any
 
 from minimx.absent import missing
 from minimx.engine import wait_all as waitall
-from minimx.nd import functions, linalg, random
+from minimx.nd import contrib, functions, image, linalg, random
 from minimx.nd.array import NDArray
 from minimx.nd.creation import (
     arange,
@@ -31,11 +31,13 @@ __all__ = [
     "arange",
     "array",
     "concatenate",
+    "contrib",
     "empty",
     "eye",
     "from_dlpack",
     "from_numpy",
     "full",
+    "image",
     "linalg",
     "linspace",
     "load",

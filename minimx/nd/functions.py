@@ -3,8 +3,8 @@
     nd.Convolution(data, weight, bias, kernel=(5, 5), num_filter=20)
 
 Arrays come first, by place or by name, then settings, by place or by name; `out=` names
-arrays to write to. A setting called `training` is internal: it says what
-`autograd.is_training()` says at the call.
+arrays to write to. Settings named in `INTERNAL` are not the caller's: they say what
+holds at the call, such as `training` what `autograd.is_training()` says.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import minimx.ops  # noqa: F401  (fills the registry)
-from minimx import autograd
+from minimx import autograd, flavour
 from minimx.device import as_device, current_device
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
@@ -26,6 +26,12 @@ from minimx.ops.registry import ALIASES, REGISTRY, Op
 # the result: nothing here depends on them.
 _NAMING = ("name", "attr")
 _PLACING = ("ctx", "device")
+
+#: Settings that the moment of a call decides, and whom to ask.
+INTERNAL: dict[str, Callable[[], Any]] = {
+    "training": autograd.is_training,
+    "np_shape": flavour.is_np_shape,
+}
 
 # Methods of NDArray, which are operators with the array as their first input.
 # fmt: off
@@ -80,9 +86,13 @@ class Call:
         self.fields = {
             field.name: field
             for field in dataclasses.fields(sheet)  # type: ignore[arg-type]
-            if field.name != "training"
+            if field.name not in INTERNAL
         }
-        self.trains = len(self.fields) < len(dataclasses.fields(sheet))  # type: ignore[arg-type]
+        self.internal = {
+            field.name: INTERNAL[field.name]
+            for field in dataclasses.fields(sheet)  # type: ignore[arg-type]
+            if field.name in INTERNAL
+        }
         self.inputs = () if sheet.variadic else _input_names(sheet)
         self.order = tuple(self.fields)
 
@@ -96,8 +106,8 @@ class Call:
         return op, self._ordered(op, named)
 
     def _operator(self, settings: dict[str, Any]) -> Op:
-        if self.trains:
-            settings["training"] = autograd.state.training
+        for name, ask in self.internal.items():
+            settings[name] = ask()
         return self.sheet.of(**settings)
 
     def _variadic(self, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:

@@ -1,27 +1,5 @@
-"""`mx.nd.linalg`: the operators of linear algebra under their short names.
+"""`mx.nd.linalg`: `nd.linalg.gemm2` is the operator `_linalg_gemm2`."""
 
-`nd.linalg.gemm2` is `nd.linalg_gemm2`.
-"""
+from minimx.nd.rooms import open_room
 
-from __future__ import annotations
-
-from typing import Any
-
-from minimx.absent import missing
-from minimx.nd.functions import FUNCTIONS
-
-_PREFIX = "linalg_"
-__all__ = [  # noqa: PLE0604 (read off the registry)
-    name.removeprefix(_PREFIX) for name in FUNCTIONS if name.startswith(_PREFIX)
-]
-
-
-def __getattr__(name: str) -> Any:
-    found = FUNCTIONS.get(_PREFIX + name)
-    if found is None:
-        raise missing("mx.nd", _PREFIX + name, FUNCTIONS)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+open_room(__name__, "mx.nd.linalg", "_linalg_", "linalg_")

@@ -35,9 +35,18 @@ Value = Any
 class Plan:
     """An operator bound to the specs of its inputs: all that a launch must know."""
 
-    __slots__ = ("cost", "kernel", "name", "needs_rng", "outs", "plain", "workspace")
+    __slots__ = (
+        "cost", "kernel", "name", "needs_rng", "outs", "plain", "takes_over",
+        "workspace",
+    )  # fmt: skip
 
     def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
+        self.takes_over = op.takes_over
+        for spec in specs:
+            self.takes_over = spec.takes_over or self.takes_over
+        if self.takes_over is not None:
+            self.plain = False
+            return
         inferred = op.infer(*specs)
         self.name = op.name
         self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
@@ -96,6 +105,11 @@ class Op:
     #: `composed(*values)`: the same answer from differentiable operators; used instead
     #: of the operator itself while recording (fused gradients of pointwise formulas).
     composed: ClassVar[Any] = None
+
+    #: Runs the call instead of a kernel: `takes_over(op, inputs, out)` with arrays; for
+    #: operators whose result cannot be planned ahead (its shape depends on numbers, or
+    #: Python computes it).
+    takes_over: ClassVar[Any] = None
 
     plans: dict[tuple[Spec, ...], Plan]
     _made: ClassVar[dict[Any, Any]]

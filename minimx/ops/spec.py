@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any, ClassVar
 
 from minimx.dtypes import DType
 from minimx.shapes import Shape
@@ -21,6 +22,10 @@ class Spec:
     """
 
     __slots__ = ("dtype", "nbytes", "shape", "size")
+
+    #: Who runs operators on arrays of this kind, `takes_over(op, inputs, out)`, where
+    #: they are not blocks of numbers that a kernel can read (sparse arrays).
+    takes_over: ClassVar[Any] = None
 
     _known: dict[tuple[Shape, DType], Spec] = {}
 

@@ -1,0 +1,78 @@
+"""Which of MXNet's two flavours a thread speaks: `mx.nd`, or NumPy's.
+
+Two switches, as in MXNet. `np_shape`: arrays without axes and arrays without elements
+exist, so that a sum over everything has shape () and not (1,). `np_array`: layers,
+losses and loaders make `mx.np` arrays. `mx.util` and `mx.npx` are where users turn
+them; a scope turns them for its own thread, `set_np` for the process.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+
+@dataclass
+class Flavour:
+    """The two switches."""
+
+    np_shape: bool = False
+    np_array: bool = False
+
+
+#: What a thread that has not said otherwise speaks.
+everywhere = Flavour()
+
+
+class _Mine(threading.local):
+    def __init__(self) -> None:
+        self.scopes: list[Flavour] = []
+
+
+_mine = _Mine()
+
+
+def current() -> Flavour:
+    """The flavour of this thread: of its innermost scope, else of the process."""
+    scopes = _mine.scopes
+    return scopes[-1] if scopes else everywhere
+
+
+def is_np_shape() -> bool:
+    """Whether arrays without axes exist for this thread."""
+    return current().np_shape
+
+
+def is_np_array() -> bool:
+    """Whether layers and loaders of this thread make `mx.np` arrays."""
+    return current().np_array
+
+
+def set_everywhere(np_shape: bool, np_array: bool) -> Flavour:
+    """Set the flavour of the process; returns what it was."""
+    before = Flavour(everywhere.np_shape, everywhere.np_array)
+    everywhere.np_shape, everywhere.np_array = np_shape, np_array
+    return before
+
+
+class Scope:
+    """A `with` scope of this thread; None leaves a switch as it is."""
+
+    def __init__(
+        self, np_shape: bool | None = None, np_array: bool | None = None
+    ) -> None:
+        self.np_shape = np_shape
+        self.np_array = np_array
+
+    def __enter__(self) -> Flavour:
+        now = current()
+        _mine.scopes.append(
+            Flavour(
+                now.np_shape if self.np_shape is None else self.np_shape,
+                now.np_array if self.np_array is None else self.np_array,
+            )
+        )
+        return _mine.scopes[-1]
+
+    def __exit__(self, *_: object) -> None:
+        _mine.scopes.pop()

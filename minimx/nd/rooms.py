@@ -1,0 +1,42 @@
+"""Rooms of `mx.nd` that are read off the registry by the beginning of a name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from minimx.absent import missing
+from minimx.nd.functions import FUNCTIONS
+
+
+def open_room(module: str, place: str, *prefixes: str) -> None:
+    """Let a module answer for the operators whose names begin with a prefix.
+
+    module: the module's name; place: what errors call it, such as "mx.nd.linalg".
+    What the module defines itself comes first. Operators registered later are found.
+    """
+    room = sys.modules[module]
+    own = [name for name in vars(room) if not name.startswith("_")]
+
+    def find(name: str) -> Callable[..., Any] | None:
+        found = (FUNCTIONS.get(prefix + name) for prefix in prefixes)
+        return next((function for function in found if function is not None), None)
+
+    def names() -> list[str]:
+        read_off = {
+            name.removeprefix(prefix)
+            for prefix in prefixes
+            for name in FUNCTIONS
+            if name.startswith(prefix)
+        }
+        return sorted(read_off | {name for name in own if name != "open_room"})
+
+    def __getattr__(name: str) -> Any:
+        found = find(name)
+        if found is None:
+            raise missing(place, name, names())
+        setattr(room, name, found)
+        return found
+
+    vars(room).update(__getattr__=__getattr__, __dir__=names)
