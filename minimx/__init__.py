@@ -29,7 +29,9 @@ from minimx import (
     random,
     record,
     replay,
+    runtime,
     storage,
+    test_utils,
 )
 from minimx import context as device
 from minimx import initializer as init
@@ -89,7 +91,9 @@ __all__ = [
     "random",
     "record",
     "replay",
+    "runtime",
     "storage",
+    "test_utils",
 ]
 
 if not TYPE_CHECKING:  # a checker should still miss what is not there

@@ -31,8 +31,6 @@ _ROOMS = {
     "operator": "operators that users write; autograd.Function is near",
     "profiler": "MXNet's profiler; mx.Record sees what runs",
     "recordio": "files of records",
-    "runtime": "the list of compiled features; `minimx doctor` tells what there is",
-    "test_utils": "comparisons for tests; numpy.testing has them",
 }
 _OPERATORS = """
     BatchNorm_v1 BilinearSampler CTCLoss CachedOp Convolution_v1 Correlation Crop Custom

@@ -161,6 +161,14 @@ def current_device() -> Device:
     return _scopes.stack[-1]
 
 
+def set_default_device(device: DeviceLike) -> None:
+    """Change what `current_device` says in this thread outside any `with device:`.
+
+    Inside one, it changes what holds until the end of that block.
+    """
+    _scopes.stack[-1] = as_device(device)
+
+
 Context = Device
 #: A device, or its name as `as_device` reads it.
 DeviceLike = Device | str

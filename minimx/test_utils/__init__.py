@@ -1,0 +1,152 @@
+"""`mx.test_utils`: what tests are written with.
+
+Reading order: `tolerance.py` and `compare.py` (are two arrays equal?), `arrays.py` and
+`sparse.py` (random inputs), `reference.py` (answers from NumPy), `statistics.py` (are
+these numbers random?), `surroundings.py` and `defaults.py` (where a test runs),
+`data.py` (files).
+"""
+
+from __future__ import annotations
+
+from minimx.test_utils.arrays import (
+    create_2d_tensor,
+    create_vector,
+    get_identity_mat,
+    get_identity_mat_batch,
+    rand_coord_2d,
+    rand_ndarray,
+    rand_shape_2d,
+    rand_shape_3d,
+    rand_shape_nd,
+    random_arrays,
+    random_sample,
+    random_uniform_arrays,
+)
+from minimx.test_utils.compare import (
+    almost_equal,
+    assert_allclose,
+    assert_almost_equal,
+    assert_almost_equal_ignore_nan,
+    assert_almost_equal_with_err,
+    assert_exception,
+    compare_ndarray_tuple,
+    same,
+    same_array,
+)
+from minimx.test_utils.data import download, get_mnist
+from minimx.test_utils.defaults import (
+    default_context,
+    default_device,
+    default_dtype,
+    has_tvm_ops,
+    is_op_runnable,
+    list_gpus,
+    set_default_context,
+    set_default_device,
+)
+from minimx.test_utils.reference import (
+    assign_each,
+    assign_each2,
+    collapse_sum_like,
+    new_matrix_with_real_eigvals_2d,
+    new_matrix_with_real_eigvals_nd,
+    new_orthonormal_matrix_2d,
+    new_sym_matrix_with_real_eigvals_2d,
+    new_sym_matrix_with_real_eigvals_nd,
+    np_reduce,
+)
+from minimx.test_utils.sparse import (
+    create_sparse_array,
+    create_sparse_array_zd,
+    rand_sparse_ndarray,
+)
+from minimx.test_utils.statistics import (
+    chi_square_check,
+    gen_buckets_probs_with_ppf,
+    mean_check,
+    var_check,
+    verify_generator,
+)
+from minimx.test_utils.surroundings import (
+    discard_stderr,
+    environment,
+    is_aarch64_run,
+    is_cd_run,
+    retry,
+)
+from minimx.test_utils.tolerance import (
+    default_atols,
+    default_numeric_eps,
+    default_rtols,
+    effective_dtype,
+    get_atol,
+    get_etol,
+    get_rtol,
+    get_tolerance,
+    get_tols,
+)
+
+__all__ = [
+    "almost_equal",
+    "assert_allclose",
+    "assert_almost_equal",
+    "assert_almost_equal_ignore_nan",
+    "assert_almost_equal_with_err",
+    "assert_exception",
+    "assign_each",
+    "assign_each2",
+    "chi_square_check",
+    "collapse_sum_like",
+    "compare_ndarray_tuple",
+    "create_2d_tensor",
+    "create_sparse_array",
+    "create_sparse_array_zd",
+    "create_vector",
+    "default_atols",
+    "default_context",
+    "default_device",
+    "default_dtype",
+    "default_numeric_eps",
+    "default_rtols",
+    "discard_stderr",
+    "download",
+    "effective_dtype",
+    "environment",
+    "gen_buckets_probs_with_ppf",
+    "get_atol",
+    "get_etol",
+    "get_identity_mat",
+    "get_identity_mat_batch",
+    "get_mnist",
+    "get_rtol",
+    "get_tolerance",
+    "get_tols",
+    "has_tvm_ops",
+    "is_aarch64_run",
+    "is_cd_run",
+    "is_op_runnable",
+    "list_gpus",
+    "mean_check",
+    "new_matrix_with_real_eigvals_2d",
+    "new_matrix_with_real_eigvals_nd",
+    "new_orthonormal_matrix_2d",
+    "new_sym_matrix_with_real_eigvals_2d",
+    "new_sym_matrix_with_real_eigvals_nd",
+    "np_reduce",
+    "rand_coord_2d",
+    "rand_ndarray",
+    "rand_shape_2d",
+    "rand_shape_3d",
+    "rand_shape_nd",
+    "rand_sparse_ndarray",
+    "random_arrays",
+    "random_sample",
+    "random_uniform_arrays",
+    "retry",
+    "same",
+    "same_array",
+    "set_default_context",
+    "set_default_device",
+    "var_check",
+    "verify_generator",
+]
