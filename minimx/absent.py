@@ -35,7 +35,7 @@ _ROOMS = {
 _OPERATORS = """
     BatchNorm_v1 BilinearSampler CTCLoss CachedOp Convolution_v1 Correlation Crop Custom
     Deconvolution GridGenerator GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN
-    Pooling_v1 RNN ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse
+    Pooling_v1 ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse
     SoftmaxActivation SpatialTransformer UpSampling all_finite amp_cast amp_multicast
     cast_storage col2im ctc_loss cumsum fill_element_0index ftml_update ftrl_update
     histogram im2col imdecode khatri_rao lamb_update_phase1 lamb_update_phase2
