@@ -38,11 +38,8 @@ _OPERATORS = """
     Pooling_v1 ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse
     SoftmaxActivation SpatialTransformer UpSampling all_finite amp_cast amp_multicast
     cast_storage col2im ctc_loss cumsum fill_element_0index ftml_update ftrl_update
-    histogram im2col imdecode khatri_rao lamb_update_phase1 lamb_update_phase2
-    linalg_det linalg_extractdiag linalg_extracttrian linalg_gelqf linalg_gemm
-    linalg_inverse linalg_makediag linalg_maketrian linalg_potrf linalg_potri
-    linalg_slogdet linalg_sumlogdiag linalg_syevd linalg_syrk linalg_trmm linalg_trsm
-    moments mp_nag_mom_update multi_all_finite multi_lars multi_sum_sq onehot_encode
+    histogram im2col imdecode lamb_update_phase1 lamb_update_phase2 moments
+    mp_nag_mom_update multi_all_finite multi_lars multi_sum_sq onehot_encode
     ravel_multi_index reset_arrays sample_negative_binomial
     sample_generalized_negative_binomial unravel_index
 """

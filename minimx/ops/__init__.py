@@ -10,6 +10,7 @@ from minimx.ops import (
     elementwise,
     indexing,
     join,
+    linalg,
     matmul,
     mixed,
     nn,
@@ -24,6 +25,7 @@ from minimx.ops import (
     shape,
     softmax,
     sorting,
+    triangles,
     views,
     warm,
 )
@@ -34,6 +36,7 @@ __all__ = [
     "elementwise",
     "indexing",
     "join",
+    "linalg",
     "matmul",
     "mixed",
     "nn",
@@ -48,6 +51,7 @@ __all__ = [
     "shape",
     "softmax",
     "sorting",
+    "triangles",
     "views",
     "warm",
 ]

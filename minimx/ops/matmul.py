@@ -29,7 +29,8 @@ def multiply(ta: bool, tb: bool, a: Shape, b: Shape, out: Shape) -> Kernel:
     return run
 
 
-def _inner(name: str, lhs: Shape, rhs: Shape, k: int, other: int) -> None:
+def inner(name: str, lhs: Shape, rhs: Shape, k: int, other: int) -> None:
+    """Refuse sums that run over axes of different lengths."""
     if k != other:
         raise ShapeError(
             f"{name}: the sum runs over {k} elements of lhs {lhs}, but over {other} of "
@@ -121,7 +122,7 @@ class Dot(Product):
         last, tail = (
             (rhs.shape[-1], rhs.shape[:-1]) if tb else (rhs.shape[0], rhs.shape[1:])
         )
-        _inner(self.name, lhs.shape, rhs.shape, k, last)
+        inner(self.name, lhs.shape, rhs.shape, k, last)
         m, n = prod(head), prod(tail)
         a, b = (k, m) if ta else (m, k), (n, k) if tb else (k, n)
         return a, b, (m, n), (*head, *tail) or (1,)
@@ -149,50 +150,9 @@ class BatchDot(Product):
             )
         k, m = lhs.shape[-2:] if self.transpose_a else lhs.shape[:-3:-1]
         n, last = rhs.shape[-2:] if self.transpose_b else rhs.shape[:-3:-1]
-        _inner(self.name, lhs.shape, rhs.shape, k, last)
+        inner(self.name, lhs.shape, rhs.shape, k, last)
         out = (*lhs.shape[:-2], m, n)
         return lhs.shape, rhs.shape, out, out
-
-
-@register("_linalg_gemm2", "linalg_gemm2")
-class Gemm2(Product):
-    """alpha * A · B for matrices, or for every pair in two stacks of them.
-
-    A (..., m, k), with transpose_a (..., k, m)
-    B (..., k, n), with transpose_b (..., n, k); out (..., m, n)
-    """
-
-    transpose_a: bool = False
-    transpose_b: bool = False
-    alpha: float = 1.0
-
-    inputs = ("A", "B")
-    saves = ("A", "B")
-
-    def matrices(self, lhs: Spec, rhs: Spec) -> tuple[Shape, Shape, Shape, Shape]:
-        """The leading axes are the stack, and must agree."""
-        if lhs.ndim < 2 or lhs.shape[:-2] != rhs.shape[:-2]:
-            raise ShapeError(
-                f"{self.name}: A {lhs.shape} and B {rhs.shape} must be matrices, or "
-                "stacks of equally many."
-            )
-        k, m = lhs.shape[-2:] if self.transpose_a else lhs.shape[:-3:-1]
-        n, last = rhs.shape[-2:] if self.transpose_b else rhs.shape[:-3:-1]
-        _inner(self.name, lhs.shape, rhs.shape, k, last)
-        out = (*lhs.shape[:-2], m, n)
-        return lhs.shape, rhs.shape, out, out
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """The product, then the factor."""
-        product, alpha = super().kernel(*specs), self.alpha
-        if alpha == 1:
-            return product
-
-        def run(a: Any, b: Any, out: Any) -> None:
-            product(a, b, out)
-            out *= alpha
-
-        return run
 
 
 @register("FullyConnected")
