@@ -131,7 +131,7 @@ def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
 
 def get_identity_mat(size: int) -> NDArray:
     """The identity matrix."""
-    found = zeros((size, size))
+    found: NDArray = zeros((size, size))
     found[:] = array(np.eye(size))
     return found
 
