@@ -2,6 +2,9 @@
 
 NumPy dtypes are the currency inside minimx. `resolve` is the one place where a name, a
 Python type or MXNet's integer code becomes one.
+
+bfloat16, which NumPy does not have, comes from the package ml_dtypes where that is
+installed; it enters the tables below when somebody first asks for it.
 """
 
 from __future__ import annotations
@@ -32,7 +35,10 @@ CODES: dict[int, DType] = {
     7: np.dtype(np.bool_),
 }
 NAMES: dict[str, DType] = {dtype.name: dtype for dtype in CODES.values()}
-SUPPORTED = frozenset(CODES.values())
+SUPPORTED = set(CODES.values())
+#: Floating-point types of two bytes: kernels compute in float32 and round the result.
+NARROW = {FLOAT16}
+BFLOAT16_CODE = 12
 
 
 def resolve(dtype: Any) -> DType:
@@ -43,6 +49,8 @@ def resolve(dtype: Any) -> DType:
     """
     if isinstance(dtype, np.dtype) and dtype in SUPPORTED:
         return dtype
+    if _means_bfloat16(dtype):
+        return bfloat16()
     if isinstance(dtype, int) and not isinstance(dtype, bool) and dtype in CODES:
         return CODES[dtype]
     found: DType | None
@@ -58,6 +66,35 @@ def resolve(dtype: Any) -> DType:
     )
 
 
+def code_of(dtype: DType) -> int:
+    """MXNet's code of a dtype, as it stands in files."""
+    return next(code for code, known in CODES.items() if known == dtype)
+
+
 def is_float(dtype: DType) -> bool:
     """Whether the dtype is a floating-point type."""
-    return dtype.kind == "f"
+    return dtype.kind == "f" or dtype in NARROW
+
+
+def _means_bfloat16(dtype: Any) -> bool:
+    if isinstance(dtype, int):
+        return dtype == BFLOAT16_CODE
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None)
+    return (name or getattr(dtype, "name", "")) == "bfloat16"
+
+
+def bfloat16() -> DType:
+    """The dtype of numbers with the range of float32 and 8 bits of precision."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise DTypeError(
+            "bfloat16 is not one of NumPy's types; the package ml_dtypes brings it: "
+            "pip install ml_dtypes. float16 and float32 are there without it."
+        ) from None
+    found: DType = np.dtype(ml_dtypes.bfloat16)
+    if found not in SUPPORTED:
+        CODES[BFLOAT16_CODE] = NAMES["bfloat16"] = found
+        SUPPORTED.add(found)
+        NARROW.add(found)
+    return found

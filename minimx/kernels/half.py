@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import FLOAT16, FLOAT32, DType
+from minimx.dtypes import FLOAT32, NARROW, DType
 
 
 def computing(dtype: DType) -> DType:
     """The element type a kernel computes in for arrays of `dtype`."""
-    return FLOAT32 if dtype == FLOAT16 else dtype
+    return FLOAT32 if dtype in NARROW else dtype
 
 
 def in_single(kernel: Callable[..., None], inputs: int) -> Callable[..., None]:
@@ -25,7 +25,7 @@ def in_single(kernel: Callable[..., None], inputs: int) -> Callable[..., None]:
     def run(*args: Any) -> None:
         wide = [
             arg.astype(np.float32)
-            if isinstance(arg, np.ndarray) and arg.dtype == np.float16
+            if isinstance(arg, np.ndarray) and arg.dtype in NARROW
             else arg
             for arg in args
         ]

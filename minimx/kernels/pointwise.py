@@ -25,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import FLOAT16, FLOAT32, DType
+from minimx.dtypes import FLOAT32, NARROW, DType
 from minimx.kernels import threads
 from minimx.kernels.formula import Formula
+from minimx.kernels.half import computing
 from minimx.shapes import Shape
 
 Launch = Callable[..., None]
@@ -265,7 +266,7 @@ def kernel(
     shapes, dtypes: of the inputs, which are the first operands of the formula;
     constants: the values of its last operands.
     """
-    if FLOAT16 in (*dtypes, out_dtype):
+    if not NARROW.isdisjoint((*dtypes, out_dtype)):
         return _widened(formula, shapes, dtypes, out_shape, out_dtype, constants)
     common = np.result_type(*dtypes)
     singles = [np.array([value]).astype(common) for value in constants]
@@ -392,9 +393,9 @@ def _widened(
     out_dtype: DType,
     constants: tuple[float, ...],
 ) -> Launch:
-    """Launch on float16 arrays: computed in float32, then rounded."""
-    wide = [FLOAT32 if dtype == FLOAT16 else dtype for dtype in dtypes]
-    wide_out = FLOAT32 if out_dtype == FLOAT16 else out_dtype
+    """Launch on arrays of two-byte numbers: computed in float32, then rounded."""
+    wide = [computing(dtype) for dtype in dtypes]
+    wide_out = computing(out_dtype)
     inner = kernel(formula, shapes, wide, out_shape, wide_out, constants)
 
     def launch(*arrays: Any) -> None:

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from minimx.device import cpu
-from minimx.dtypes import CODES, DType
-from minimx.errors import ArgumentError, DataError
+from minimx.dtypes import DType, code_of, resolve
+from minimx.errors import ArgumentError, DataError, DTypeError
 from minimx.nd.array import NDArray
 from minimx.nd.creation import array as make_array
 from minimx.shapes import Shape
@@ -32,14 +32,12 @@ from minimx.shapes import Shape
 FILE_MAGIC = 0x112
 V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 MAX_NDIM = 32
-_CODE_OF = {dtype: code for code, dtype in CODES.items()}
 _STORAGE_TYPES = {1: "row_sparse", 2: "csr"}
 _UNSUPPORTED_CODES = {
     8: "int16",
     9: "uint16",
     10: "uint32",
     11: "uint64",
-    12: "bfloat16",
 }
 
 Arrays = list[NDArray] | dict[str, NDArray]
@@ -108,7 +106,7 @@ def _pack_array(item: NDArray) -> bytes:
     numbers = np.ascontiguousarray(item.asnumpy())
     shape = numbers.shape
     head = struct.pack(f"<Iii{len(shape)}q", V2, 0, len(shape), *shape)
-    where = struct.pack("<iii", 1, 0, _CODE_OF[numbers.dtype])
+    where = struct.pack("<iii", 1, 0, code_of(numbers.dtype))
     return head + where + numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
 
 
@@ -226,7 +224,9 @@ def _read_shape(reader: _Reader, kind: str, ndim: int | None = None) -> Shape | 
 
 
 def _dtype_of(reader: _Reader, code: int) -> DType:
-    if code not in CODES:
+    try:
+        return resolve(code)
+    except DTypeError as reason:
         name = _UNSUPPORTED_CODES.get(code, "unknown")
-        reader.fail(f"its element type {code} ({name}) is not one of minimx's")
-    return CODES[code]
+        why = f"its element type {code} ({name}): {reason}"
+        return reader.fail(why)  # type: ignore[no-any-return]

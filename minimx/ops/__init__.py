@@ -56,9 +56,14 @@ __all__ = [
     "warm",
 ]
 
-# A plan settles whether its kernel runs serial or parallel, and on how many threads.
+# A plan settles on how many threads its kernel runs, and in which type it adds.
 knobs.watch(
-    ("MXNET_CPU_PARALLEL_SIZE", "OMP_NUM_THREADS", "MXNET_ENFORCE_DETERMINISM"),
+    (
+        "MXNET_CPU_PARALLEL_SIZE",
+        "MXNET_ENFORCE_DETERMINISM",
+        "MXNET_SAFE_ACCUMULATION",
+        "OMP_NUM_THREADS",
+    ),
     lambda name, new, old: registry.forget_plans(),
 )
 

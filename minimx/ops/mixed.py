@@ -34,7 +34,7 @@ class Cast(Op):
         """Compiled where numba has both types, else NumPy's."""
         (data,) = specs
         dtype = resolve(self.dtype)
-        if {"float16", "bool"} & {data.dtype.name, dtype.name}:
+        if {"float16", "bfloat16", "bool"} & {data.dtype.name, dtype.name}:
             return lambda x, out: np.copyto(out, x, casting="unsafe")
         formula = Formula("x", ("x",))
         return pointwise.kernel(formula, [data.shape], [data.dtype], data.shape, dtype)

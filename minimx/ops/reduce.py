@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
+from minimx.dtypes import FLOAT16, FLOAT32, FLOAT64, NARROW, DType
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.knobs import knobs
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape, normalize_axes, normalize_axis, reduced
@@ -26,6 +28,14 @@ def sum_to(value: Value, shape: Shape, wanted: Shape) -> Value:
     if shape == wanted:
         return value
     return bind(SumTo.of(shape=wanted), value)
+
+
+def accumulator(dtype: DType) -> DType:
+    """The type that norms and softmax add in: a wider one with safe accumulation."""
+    if dtype in NARROW:
+        return FLOAT32
+    safe = knobs.get("MXNET_SAFE_ACCUMULATION")
+    return FLOAT64 if safe and dtype == FLOAT32 else dtype
 
 
 class Reduction(Op):
@@ -210,11 +220,20 @@ class Norm(Reduction):
         return super().infer(*specs)
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """Sums of squares or of absolute values."""
+        """Sums of squares or of absolute values.
+
+        MXNET_SAFE_ACCUMULATION: in the next wider type; without it in the type of the
+        data, which for float16 means that long sums stand still.
+        """
         (data,) = specs
-        made: Kernel = find("reduce.reduction")(
-            f"norm{self.ord}", data.shape, self.axes(data), data.dtype
-        )
+        axes = self.axes(data)
+        made: Kernel
+        if data.dtype == FLOAT16 and not knobs.get("MXNET_SAFE_ACCUMULATION"):
+            made = find("narrow.norm")(self.ord, axes)
+            return made
+        wide = accumulator(data.dtype)
+        which = "reduction" if wide == data.dtype else "widened"
+        made = find(f"reduce.{which}")(f"norm{self.ord}", data.shape, axes, wide)
         return made
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:

@@ -46,8 +46,7 @@ def is_numpys(op: str) -> bool:
 def function_of(mx: Any, op: str) -> Callable[..., Any] | None:
     """The function that calls an operator; None if there is no such operator."""
     if mx.__name__ == "minimx":
-        found = importlib.import_module("minimx.nd.functions").FUNCTIONS.get(op)
-        return found  # type: ignore[no-any-return]
+        return vars(importlib.import_module("minimx.nd.functions"))["FUNCTIONS"].get(op)
     for prefix, path in ROOMS:
         if not op.startswith(prefix):
             continue

@@ -311,6 +311,15 @@ def test_the_size_from_which_kernels_are_parallel() -> None:
         assert seen == (2, 1)
 
 
+@proves("MXNET_SAFE_ACCUMULATION")
+def test_sums_in_float16_stand_still_without_safe_accumulation() -> None:
+    x = nd.full((70_000,), 0.1, dtype="float16")
+    narrow, wide = turned(
+        lambda: float(nd.norm(x).asscalar()), MXNET_SAFE_ACCUMULATION=1
+    )
+    assert (round(narrow, 2), round(wide, 1)) == (4.52, 26.5)
+
+
 @proves("MXNET_ENFORCE_DETERMINISM")
 def test_determinism_forbids_the_gradient_whose_sum_depends_on_threads() -> None:
     images, weight = nd.ones((24, 32, 12, 12)), nd.ones((32, 32, 5, 5))

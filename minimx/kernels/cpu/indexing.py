@@ -14,6 +14,7 @@ from numba import prange
 
 from minimx.errors import OperatorError
 from minimx.kernels import pointwise, threads
+from minimx.kernels.half import computing
 from minimx.shapes import Shape
 
 Launch = Callable[..., None]
@@ -76,7 +77,7 @@ def untake(shape: Shape, axis: int, mode: str) -> Launch:
 
     def launch(dout: Any, indices: Any, out: Any) -> None:
         places = _places(indices.reshape(-1), shape[axis], mode, "take") % shape[axis]
-        wide = np.float32 if dout.dtype == np.float16 else dout.dtype
+        wide = computing(dout.dtype)
         total = out if wide == dout.dtype else np.empty(shape, wide)
         rows = dout.astype(wide, copy=False).reshape(split[0], places.size, split[2])
         run(rows, places, total.reshape(split))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from minimx.dtypes import NARROW
 from minimx.kernels import threads
 from minimx.kernels.cpu.blas import gemm, one_thread
 
@@ -85,7 +86,8 @@ def _by_numpy(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
     """Half precision is summed in single precision; integers have no BLAS."""
     a = a.swapaxes(-1, -2) if ta else a
     b = b.swapaxes(-1, -2) if tb else b
-    if out.dtype == np.float16:
-        out[...] = np.matmul(a.astype(np.float32), b.astype(np.float32))
+    if out.dtype in NARROW:
+        with np.errstate(all="ignore"):  # what is too large becomes infinite
+            out[...] = np.matmul(a.astype(np.float32), b.astype(np.float32))
     else:
         np.matmul(a, b, out=out)

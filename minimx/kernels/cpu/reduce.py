@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from minimx.dtypes import FLOAT16, FLOAT32, DType
+from minimx.dtypes import FLOAT32, NARROW, DType
 from minimx.kernels import pointwise, threads
 from minimx.kernels.formula import Formula
 from minimx.kernels.native import call, spill
@@ -162,8 +162,8 @@ def reduction(
     kind: str, shape: Shape, axes: Shape, dtype: DType
 ) -> Callable[..., None]:
     """A callable (x, out) that reduces `axes` of arrays of this shape and dtype."""
-    if dtype == FLOAT16:
-        return _widened(kind, shape, axes)
+    if dtype in NARROW:
+        return widened(kind, shape, axes, FLOAT32)
     it = REDUCTIONS[kind]
     size = prod(shape)
     if size == 0:
@@ -203,13 +203,13 @@ def _finish(it: Reduction, shape: Shape, axes: Shape, dtype: DType) -> Any:
     return lambda x, out: inner(x.ravel(), out.ravel())
 
 
-def _widened(kind: str, shape: Shape, axes: Shape) -> Callable[..., None]:
-    """Reduce float16 in float32 and round once, at the end."""
-    inner = reduction(kind, shape, axes, FLOAT32)
+def widened(kind: str, shape: Shape, axes: Shape, wide: DType) -> Callable[..., None]:
+    """Reduce in a wider element type and round once, at the end."""
+    inner = reduction(kind, shape, axes, wide)
 
     def launch(x: Any, out: Any) -> None:
-        result = np.empty(out.shape, np.float32)
-        inner(x.astype(np.float32), result)
+        result = np.empty(out.shape, wide)
+        inner(x.astype(wide), result)
         out[...] = result
 
     return launch
@@ -253,7 +253,7 @@ def arg_extremum(
         if dtype == FLOAT32:
             run(x.reshape(split), out.reshape(pre, post), sign)
             return
-        wide = x.astype(np.float32) if dtype == FLOAT16 else x
+        wide = x.astype(np.float32) if dtype in NARROW else x
         places = np.empty((pre, post))
         run(wide.reshape(split), places, sign)
         np.copyto(out, places.reshape(out.shape), casting="unsafe")

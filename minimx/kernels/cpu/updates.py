@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from minimx.dtypes import NARROW
 from minimx.kernels import threads
 from minimx.kernels.native import select
 
@@ -156,7 +157,7 @@ def step(
     real = np.float64 if out.dtype == np.float64 else np.float32
     arrays = [array.reshape(-1) for array in (out, gradient, *states)]
     scalars = [real(number) for number in numbers]
-    if out.dtype == np.float16:
+    if out.dtype in NARROW:
         _in_single(rule, arrays, scalars)
         return
     rule(*arrays, *scalars)

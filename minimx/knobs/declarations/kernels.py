@@ -245,7 +245,7 @@ KNOBS = (
         ),
         type="bool",
         default=False,
-        planned_in="mixed precision",
+        status="live",
         defaults_by_document={"1.x": "0", "2.0": "1"},
         meaning=(
             "Add in a wider type than the inputs have. Without it a float16 softmax "
