@@ -63,7 +63,6 @@ LATER: dict[str, dict[str, str]] = {
         "SymbolBlock": _SYMBOLS,
         "contrib": "layers and helpers that MXNet tried out",
         "probability": "distributions",
-        "rnn": "recurrent layers",
     },
     "mx.gluon.nn": {
         **dict.fromkeys(_LAYERS.split(), "a layer"),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from minimx import metric
 from minimx.absent import missing as _missing
-from minimx.gluon import block, data, loss, model_zoo, nn, parameter, utils
+from minimx.gluon import block, data, loss, model_zoo, nn, parameter, rnn, utils
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter import (
     Constant,
@@ -29,6 +29,7 @@ __all__ = [
     "model_zoo",
     "nn",
     "parameter",
+    "rnn",
     "utils",
 ]
 
