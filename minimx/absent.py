@@ -33,9 +33,9 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    BatchNorm_v1 BilinearSampler CTCLoss CachedOp Convolution_v1 Correlation Crop Custom
-    Deconvolution GridGenerator GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN
-    Pooling_v1 ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse
+    BatchNorm_v1 BilinearSampler CTCLoss CachedOp Correlation Crop Custom
+    GridGenerator GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN
+    ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse
     SoftmaxActivation SpatialTransformer UpSampling all_finite amp_cast amp_multicast
     cast_storage col2im ctc_loss cumsum fill_element_0index ftml_update ftrl_update
     histogram im2col imdecode lamb_update_phase1 lamb_update_phase2 moments

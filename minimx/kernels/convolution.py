@@ -21,6 +21,7 @@ and sums over images are taken in one order, whatever the number of threads.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
 #: Into how many pieces a kernel cuts its work at most; threads share them.
@@ -70,6 +71,34 @@ class Geometry(NamedTuple):
         """A 1×1 window that visits every pixel: the image already is the matrix."""
         window = self.kernel_h, self.kernel_w, self.stride_h, self.stride_w
         return window == (1, 1, 1, 1) and self.pad_h == self.pad_w == 0
+
+
+class Depth(NamedTuple):
+    """The lengths of a convolution of volumes along the first image axis.
+
+    Such a convolution is one of images, sample by sample: the stops along the depth
+    are the images, and the slices that a window covers are channels of them.
+    """
+
+    length: int
+    kernel: int
+    stride: int
+    dilate: int
+    pad: int
+    out: int
+
+    def slices(self, at: Geometry) -> tuple[int, ...]:
+        """The shape (out, C, kernel, H, W) of one sample cut to slices."""
+        return self.out, at.channels // self.kernel, self.kernel, at.height, at.width
+
+    def planes(self, at: Geometry) -> tuple[int, ...]:
+        """The shape (out, F, H', W') of what becomes of them."""
+        return self.out, at.filters, at.out_h, at.out_w
+
+    def workspace(self, direction: str, at: Geometry) -> int:
+        """The elements of both, and of one sample's gradients of weight and bias."""
+        elements = prod(self.slices(at)) + prod(self.planes(at))
+        return elements + (at.weights + at.filters if direction == WEIGHT else 0)
 
 
 class Lowering(NamedTuple):

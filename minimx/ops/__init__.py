@@ -7,6 +7,7 @@ from minimx.knobs import knobs
 from minimx.ops import (
     conv,
     creation,
+    deconv,
     elementwise,
     indexing,
     join,
@@ -33,6 +34,7 @@ from minimx.ops import (
 __all__ = [
     "conv",
     "creation",
+    "deconv",
     "elementwise",
     "indexing",
     "join",

@@ -2,12 +2,16 @@
 
 A convolution is linear in the data and in the weight. So are its gradients, and the
 gradients of those are convolutions and gradients of convolutions again.
+
+The kernels know images. A line is an image of one row; a volume is a stack of slices,
+see `minimx.kernels.cpu.volumes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
+from math import prod
 from typing import Any
 
 from minimx.errors import OperatorError, ShapeError
@@ -17,6 +21,7 @@ from minimx.kernels.convolution import (
     FORWARD,
     WEIGHT,
     Algorithm,
+    Depth,
     Geometry,
     choose,
 )
@@ -26,6 +31,9 @@ from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape, window
+
+_KERNELS = {FORWARD: "forward", DATA: "data_gradient", WEIGHT: "weight_gradient"}
+LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def per_axis(op: str, name: str, given: Shape, axes: int, default: int) -> Shape:
@@ -37,16 +45,31 @@ def per_axis(op: str, name: str, given: Shape, axes: int, default: int) -> Shape
             f"{op}: {name}={given} has {len(given)} numbers, but data has {axes} image "
             f"axes. Give one number for each."
         )
+    if min(given) < default:
+        raise OperatorError(
+            f"{op}: {name}={given}: no number may be below {default}. "
+            "Give larger ones, or leave the setting away."
+        )
     return given
 
 
-@register("Convolution")
+def channels_second(op: str, layout: str | None, axes: int) -> None:
+    """Refuse layouts other than that in which channels are the second axis."""
+    if layout not in (None, LAYOUTS[axes]):
+        raise OperatorError(
+            f"{op}: layout={layout!r}; here channels come second, "
+            f"{LAYOUTS[axes]!r}. Transpose data and weight."
+        )
+
+
+@register("Convolution", "Convolution_v1")
 class Convolution(Op):
     """Slide `num_filter` windows over an image; take a dot product at every stop.
 
     data (N, C, H, W), weight (num_filter, C / num_group, *kernel), bias (num_filter,)
     out (N, num_filter, H', W'), with H' = window(H, kernel, stride, pad, dilate)
-    In one dimension data is (N, C, W), and `kernel` and its companions have one number.
+    Along a line data is (N, C, W), in a volume (N, C, D, H, W); `kernel` and its
+    companions have one number for each of these axes.
 
     workspace: the scratch memory that it may use, in MiB. cudnn_tune and cudnn_off
     choose among NVIDIA's algorithms; `minimx.kernels.convolution.choose` among ours.
@@ -67,46 +90,65 @@ class Convolution(Op):
     all_inputs = ("data", "weight", "bias")
     saves = ("data", "weight")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.kernel:
+            raise OperatorError(
+                "Convolution: kernel=() is no window. Give its size along each axis, "
+                "such as kernel=(3, 3)."
+            )
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """Bias only where there is one."""
         return self.all_inputs[:2] if self.no_bias else self.all_inputs
 
-    def geometry(self, data: Spec) -> Geometry:
-        """The loop lengths for this data; refuses what does not fit."""
+    def lengths(self, data: Spec) -> tuple[Shape, ...]:
+        """Image, kernel, stride, dilate, pad, stops; refuses what does not fit."""
         self._check(data)
-        channels, *image = data.shape[1:]
+        image = data.shape[2:]
         axes = len(image)
         kernel = per_axis(self.name, "kernel", self.kernel, axes, 1)
         stride = per_axis(self.name, "stride", self.stride, axes, 1)
         dilate = per_axis(self.name, "dilate", self.dilate, axes, 1)
         pad = per_axis(self.name, "pad", self.pad, axes, 0)
-        stops = [*map(window, image, kernel, stride, pad, dilate)]
+        stops = tuple(map(window, image, kernel, stride, pad, dilate))
         if min(stops) < 1:
             raise ShapeError(
                 f"Convolution: a window of {kernel}, dilated by {dilate}, is larger "
                 f"than the image of data {data.shape} with pad {pad}. Take a smaller "
                 "kernel, or pad more."
             )
-        if axes == 1:  # one row
-            image, stops = [1, *image], [1, *stops]
-            kernel, stride, dilate = ((1, *k) for k in (kernel, stride, dilate))
-            pad = (0, *pad)
-        sizes = (data.shape[0], channels, *image, self.num_filter)
+        return image, kernel, stride, dilate, pad, stops
+
+    def geometry(self, data: Spec) -> Geometry:
+        """The loop lengths over images; for a volume, over the slices of one sample."""
+        image, kernel, stride, dilate, pad, stops = self.lengths(data)
+        images, channels = data.shape[:2]
+        if len(image) == 1:  # one row
+            image, stops, kernel = (1, *image), (1, *stops), (1, *kernel)
+            stride, dilate, pad = (1, *stride), (1, *dilate), (0, *pad)
+        elif len(image) == 3:  # what a window covers of other slices is more channels
+            images, channels = stops[0], channels * kernel[0]
+            image, kernel, stride = image[1:], kernel[1:], stride[1:]
+            dilate, pad, stops = dilate[1:], pad[1:], stops[1:]
+        sizes = (images, channels, *image, self.num_filter)
         steps = (*kernel, *stride, *dilate, *pad)
         return Geometry._make((*sizes, *steps, self.num_group, *stops))
 
+    def depth(self, data: Spec) -> Depth | None:
+        """For a volume, the lengths along its first axis."""
+        if data.ndim != 5:
+            return None
+        return Depth(*(lengths[0] for lengths in self.lengths(data)))
+
     def _check(self, data: Spec) -> None:
-        if data.ndim not in (3, 4):
+        if data.ndim not in (3, 4, 5):
             raise ShapeError(
-                f"Convolution: data {data.shape} is neither (N, C, W) nor "
-                "(N, C, H, W). Add the missing axes with expand_dims."
+                f"Convolution: data {data.shape} is none of (N, C, W), (N, C, H, W) "
+                "and (N, C, D, H, W). Add the missing axes with expand_dims."
             )
-        if self.layout not in (None, "NCHW", "NCW"):
-            raise OperatorError(
-                f"Convolution: layout={self.layout!r}; here channels come second, "
-                "'NCHW' or 'NCW'. Transpose data."
-            )
+        channels_second(self.name, self.layout, data.ndim - 2)
         if self.num_filter < 1 or self.num_group < 1:
             raise OperatorError(
                 f"Convolution: num_filter={self.num_filter} and "
@@ -132,26 +174,46 @@ class Convolution(Op):
         """The image shrinks to the stops of the window, channels become filters."""
         data = specs[0]
         same_reals(self.name, self.inputs, *specs)
-        at = self.geometry(data)
+        stops = self.lengths(data)[-1]
         why = f"data {data.shape} with kernel={self.kernel}"
         for name, spec in zip(self.inputs[1:], specs[1:], strict=True):
             expect(self.name, name, spec, self.complete(data)[name], why)
-        stops = (at.out_h, at.out_w)[-(data.ndim - 2) :]
         return data.with_shape((data.shape[0], self.num_filter, *stops))
 
     def algorithm(self, direction: str, data: Spec) -> Algorithm:
         """The algorithm for one direction of this convolution."""
         itemsize = computing(data.dtype).itemsize
-        limit = self.workspace << 20
+        limit = (self.workspace << 20) - self._slices(direction, data)
         sharing = 0 if knobs.get("MXNET_ENFORCE_DETERMINISM") else threads.count()
         return choose(direction, self.geometry(data), itemsize, limit, sharing)
 
+    def _slices(self, direction: str, data: Spec) -> int:
+        """The bytes in which a volume is cut to slices."""
+        depth, itemsize = self.depth(data), computing(data.dtype).itemsize
+        if depth is None:
+            return 0
+        return depth.workspace(direction, self.geometry(data)) * itemsize
+
+    def need(self, direction: str, data: Spec) -> int:
+        """The bytes of workspace for one direction."""
+        algorithm = self.algorithm(direction, data)
+        return self._slices(direction, data) + algorithm.workspace
+
+    def runner(self, direction: str, data: Spec) -> tuple[Any, tuple[Shape, ...]]:
+        """The kernel for one direction; its shapes of data, weight and output."""
+        at, algorithm = self.geometry(data), self.algorithm(direction, data)
+        depth, name = self.depth(data), _KERNELS[direction]
+        if depth is not None:
+            stops = depth.out, at.out_h, at.out_w
+            outs: Shape = data.shape[0], self.num_filter, *stops
+            shapes = data.shape, self.complete(data)["weight"], outs
+            return find(f"volumes.{name}")(algorithm, at, depth), shapes
+        outs = at.images, at.filters, at.out_h, at.out_w
+        return find(f"conv.{name}")(algorithm, at), (_images(at), _filters(at), outs)
+
     def compute(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.conv`."""
-        at, algorithm = self.geometry(specs[0]), self.algorithm(FORWARD, specs[0])
-        run = find("conv.forward")(algorithm, at)
-        images, filters = _images(at), _filters(at)
-        outs = (at.images, at.filters, at.out_h, at.out_w)
+        run, (images, filters, outs) = self.runner(FORWARD, specs[0])
         biased = not self.no_bias
 
         def kernel(data: Any, weight: Any, *rest: Any) -> None:
@@ -163,7 +225,7 @@ class Convolution(Op):
 
     def scratch(self, *specs: Spec) -> int:
         """What the algorithm asks for."""
-        return self.algorithm(FORWARD, specs[0]).workspace
+        return self.need(FORWARD, specs[0])
 
     def grad(
         self, at: Site, dout: Any, data: Value, weight: Value
@@ -180,7 +242,15 @@ class Convolution(Op):
 
     def cost(self, *specs: Spec) -> Cost:
         """A multiplication and an addition for every tap of every stop."""
-        return _cost(self.geometry(specs[0]), specs[0].dtype.itemsize)
+        return self.work(specs[0])
+
+    def work(self, data: Spec) -> Cost:
+        """The cost of one direction."""
+        stops = self.lengths(data)[-1]
+        weight = prod(self.complete(data)["weight"])
+        places = data.shape[0] * prod(stops)
+        moved = data.size + places * self.num_filter + weight
+        return Cost(2 * places * weight, moved * data.dtype.itemsize)
 
 
 @register("_backward_Convolution_data")
@@ -206,10 +276,7 @@ class ConvolutionData(Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.conv`."""
         data = self._data(specs[0])
-        at, algorithm = self.conv.geometry(data), self.conv.algorithm(DATA, data)
-        run = find("conv.data_gradient")(algorithm, at)
-        images, filters = _images(at), _filters(at)
-        outs = (at.images, at.filters, at.out_h, at.out_w)
+        run, (images, filters, outs) = self.conv.runner(DATA, data)
 
         def kernel(dout: Any, weight: Any, ddata: Any, *workspace: Any) -> None:
             dout, weight = dout.reshape(outs), weight.reshape(filters)
@@ -219,8 +286,7 @@ class ConvolutionData(Op):
 
     def workspace(self, *specs: Spec) -> int:
         """What the algorithm asks for."""
-        algorithm: Algorithm = self.conv.algorithm(DATA, self._data(specs[0]))
-        return algorithm.workspace
+        return int(self.conv.need(DATA, self._data(specs[0])))
 
     def grad(
         self, at: Site, dout: Any, head: Value, weight: Value
@@ -235,8 +301,8 @@ class ConvolutionData(Op):
 
     def cost(self, *specs: Spec) -> Cost:
         """As much as the convolution itself."""
-        data = self._data(specs[0])
-        return _cost(self.conv.geometry(data), data.dtype.itemsize)
+        found: Cost = self.conv.work(self._data(specs[0]))
+        return found
 
 
 @register("_backward_Convolution_weight")
@@ -265,24 +331,24 @@ class ConvolutionWeight(Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.conv`."""
-        data = specs[1]
-        at, algorithm = self.conv.geometry(data), self.conv.algorithm(WEIGHT, data)
-        run = find("conv.weight_gradient")(algorithm, at)
-        images, filters = _images(at), _filters(at)
-        outs = (at.images, at.filters, at.out_h, at.out_w)
+        run, (images, filters, outs) = self.conv.runner(WEIGHT, specs[1])
         biased = not self.conv.no_bias
 
         def kernel(dout: Any, data: Any, dweight: Any, *rest: Any) -> None:
             dbias, *workspace = rest if biased else (None, *rest)
             dout, data = dout.reshape(outs), data.reshape(images)
+            if not data.size:  # a batch of nothing
+                dweight[...] = 0
+                if dbias is not None:
+                    dbias[...] = 0
+                return
             run(dout, data, dweight.reshape(filters), dbias, *workspace)
 
         return _precise(kernel, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """What the algorithm asks for."""
-        algorithm: Algorithm = self.conv.algorithm(WEIGHT, specs[1])
-        return algorithm.workspace
+        return int(self.conv.need(WEIGHT, specs[1]))
 
     def grad(
         self, at: Site, dout: Any, head: Value, data: Value
@@ -299,7 +365,8 @@ class ConvolutionWeight(Op):
 
     def cost(self, *specs: Spec) -> Cost:
         """As much as the convolution itself."""
-        return _cost(self.conv.geometry(specs[1]), specs[1].dtype.itemsize)
+        found: Cost = self.conv.work(specs[1])
+        return found
 
 
 def _without_bias(conv: Convolution) -> Convolution:
@@ -319,10 +386,3 @@ def _precise(kernel: Kernel, specs: tuple[Spec, ...]) -> Kernel:
     if computing(specs[0].dtype) is specs[0].dtype:
         return kernel
     return in_single(kernel, len(specs))
-
-
-def _cost(at: Geometry, itemsize: int) -> Cost:
-    out = at.images * at.filters * at.out_h * at.out_w
-    products = out * (at.weights // at.filters)
-    data = at.images * at.channels * at.height * at.width
-    return Cost(2 * products, (out + data + at.weights) * itemsize)

@@ -6,46 +6,43 @@ from typing import Any
 
 import numpy as np
 
-Pair = tuple[int, int]
+Sizes = tuple[int, ...]
 
 
 def _taps(
-    shape: tuple[int, ...],
-    kernel: Pair,
-    out: Pair,
-    stride: Pair,
-    pad: Pair,
-    dilate: Pair,
+    image: Sizes, kernel: Sizes, out: Sizes, stride: Sizes, pad: Sizes, dilate: Sizes
 ) -> Any:
-    """Every (tap, stop) that lies inside an image: kh, kw, oh, ow, h, w."""
-    for kh, kw in np.ndindex(*kernel):
-        for oh, ow in np.ndindex(*out):
-            h = oh * stride[0] + kh * dilate[0] - pad[0]
-            w = ow * stride[1] + kw * dilate[1] - pad[1]
-            if 0 <= h < shape[-2] and 0 <= w < shape[-1]:
-                yield kh, kw, oh, ow, h, w
+    """Every (tap, stop, place) of which the place lies inside an image."""
+    for tap in np.ndindex(*kernel):
+        for stop in np.ndindex(*out):
+            steps = zip(stop, stride, tap, dilate, pad, strict=True)
+            place = tuple(o * s + k * d - p for o, s, k, d, p in steps)
+            if all(0 <= x < n for x, n in zip(place, image, strict=True)):
+                yield tap, stop, place
 
 
 class Convolution:
-    """out, ddata, dweight and dbias of a convolution, one product at a time."""
+    """out, ddata, dweight and dbias of a convolution, one product at a time.
+
+    Steps that are not given are those of an image.
+    """
 
     def __init__(
         self,
-        stride: Pair = (1, 1),
-        pad: Pair = (0, 0),
-        dilate: Pair = (1, 1),
+        stride: Sizes = (1, 1),
+        pad: Sizes = (0, 0),
+        dilate: Sizes = (1, 1),
         groups: int = 1,
     ) -> None:
         self.steps = stride, pad, dilate
         self.groups = groups
 
-    def stops(self, image: tuple[int, ...], kernel: tuple[int, ...]) -> Pair:
+    def stops(self, image: Sizes, kernel: Sizes) -> Sizes:
         spans = [d * (k - 1) + 1 for d, k in zip(self.steps[2], kernel, strict=True)]
         rooms = [
             n + 2 * p - s for n, p, s in zip(image, self.steps[1], spans, strict=True)
         ]
-        first, second = (r // s + 1 for r, s in zip(rooms, self.steps[0], strict=True))
-        return first, second
+        return tuple(r // s + 1 for r, s in zip(rooms, self.steps[0], strict=True))
 
     def _pairs(self, channels: int, filters: int) -> Any:
         """(filter, its slice of channels) for every filter."""
@@ -55,46 +52,48 @@ class Convolution:
             yield f, slice(g * width, (g + 1) * width)
 
     def forward(self, x: Any, weight: Any, bias: Any = None) -> Any:
-        kernel = weight.shape[2:]
-        out = np.zeros((len(x), len(weight), *self.stops(x.shape[2:], kernel)))
-        for kh, kw, oh, ow, h, w in _taps(x.shape, kernel, out.shape[2:], *self.steps):
+        image, kernel = x.shape[2:], weight.shape[2:]
+        out = np.zeros((len(x), len(weight), *self.stops(image, kernel)))
+        for tap, stop, place in _taps(image, kernel, out.shape[2:], *self.steps):
             for f, c in self._pairs(x.shape[1], len(weight)):
-                out[:, f, oh, ow] += x[:, c, h, w] @ weight[f, :, kh, kw]
-        return out if bias is None else out + bias[:, None, None]
+                out[:, f, *stop] += x[:, c, *place] @ weight[f, :, *tap]
+        return out if bias is None else out + bias.reshape(-1, *(1,) * len(image))
 
-    def data(self, dout: Any, weight: Any, shape: tuple[int, ...]) -> Any:
+    def data(self, dout: Any, weight: Any, shape: Sizes) -> Any:
         ddata = np.zeros(shape)
-        taps = _taps(shape, weight.shape[2:], dout.shape[2:], *self.steps)
-        for kh, kw, oh, ow, h, w in taps:
+        taps = _taps(shape[2:], weight.shape[2:], dout.shape[2:], *self.steps)
+        for tap, stop, place in taps:
             for f, c in self._pairs(shape[1], len(weight)):
-                ddata[:, c, h, w] += dout[:, f, oh, ow, None] * weight[f, :, kh, kw]
+                ddata[:, c, *place] += dout[:, f, *stop, None] * weight[f, :, *tap]
         return ddata
 
-    def weight(self, dout: Any, x: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    def weight(self, dout: Any, x: Any, shape: Sizes) -> tuple[Any, Any]:
         dweight = np.zeros(shape)
-        taps = _taps(x.shape, shape[2:], dout.shape[2:], *self.steps)  # type: ignore[arg-type]
-        for kh, kw, oh, ow, h, w in taps:
+        taps = _taps(x.shape[2:], shape[2:], dout.shape[2:], *self.steps)
+        for tap, stop, place in taps:
             for f, c in self._pairs(x.shape[1], shape[0]):
-                dweight[f, :, kh, kw] += dout[:, f, oh, ow] @ x[:, c, h, w]
-        return dweight, dout.sum((0, 2, 3))
+                dweight[f, :, *tap] += dout[:, f, *stop] @ x[:, c, *place]
+        return dweight, dout.sum((0, *range(2, dout.ndim)))
 
 
 class Pooling:
-    """out and ddata of a pooling, one window at a time."""
+    """out and ddata of a pooling, one window at a time; powers for the kind 'lp'."""
 
     def __init__(
         self,
         kind: str,
-        kernel: Pair,
-        out: Pair,
-        stride: Pair = (1, 1),
-        pad: Pair = (0, 0),
+        kernel: Sizes,
+        out: Sizes,
+        stride: Sizes = (1, 1),
+        pad: Sizes = (0, 0),
         count_pad: bool = True,
+        power: int = 1,
     ) -> None:
         self.kind, self.kernel, self.out = kind, kernel, out
         self.stride, self.pad, self.count_pad = stride, pad, count_pad
+        self.power = power
 
-    def _windows(self, image: tuple[int, ...]) -> Any:
+    def _windows(self, image: Sizes) -> Any:
         """For every stop: its place, the part of the window inside, and its count."""
         for stop in np.ndindex(*self.out):
             axes = zip(stop, self.stride, self.pad, self.kernel, image, strict=True)
@@ -109,20 +108,21 @@ class Pooling:
 
     def forward(self, x: Any) -> Any:
         out = np.zeros((*x.shape[:2], *self.out))
-        for (h, w), inside, count in self._windows(x.shape[2:]):
-            part = x[:, :, *inside]
+        for stop, inside, count in self._windows(x.shape[2:]):
+            part = x[:, :, *inside].reshape(*x.shape[:2], -1)
             if self.kind == "max":
-                out[:, :, h, w] = part.max((2, 3))
+                out[:, :, *stop] = part.max(2)
             else:
                 divisor = count if self.kind == "avg" else 1
-                out[:, :, h, w] = part.sum((2, 3)) / divisor
-        return out
+                out[:, :, *stop] = (part**self.power).sum(2) / divisor
+        return out if self.kind != "lp" else out ** (1 / self.power)
 
-    def spread(self, dout: Any, shape: tuple[int, ...]) -> Any:
+    def spread(self, dout: Any, shape: Sizes) -> Any:
         ddata = np.zeros(shape)
-        for (h, w), inside, count in self._windows(shape[2:]):
-            share = dout[:, :, h, w] / (count if self.kind == "avg" else 1)
-            ddata[:, :, *inside] += share[:, :, None, None]
+        for stop, inside, count in self._windows(shape[2:]):
+            share = dout[:, :, *stop] / (count if self.kind == "avg" else 1)
+            share = share.reshape(*share.shape, *(1,) * len(stop))
+            ddata[:, :, *inside] += share
         return ddata
 
 
