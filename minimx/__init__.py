@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING
 
 from minimx import absent as _absent
 from minimx import (
+    attribute,
     autograd,
     base,
     callback,
     context,
     engine,
     errors,
+    executor,
     gluon,
     initializer,
     lr_scheduler,
     metric,
+    name,
     nd,
     optimizer,
     random,
@@ -31,11 +34,14 @@ from minimx import (
     replay,
     runtime,
     storage,
+    symbol,
     test_utils,
 )
 from minimx import context as device
 from minimx import initializer as init
 from minimx import nd as ndarray
+from minimx import symbol as sym
+from minimx.attribute import AttrScope
 from minimx.base import MXNetError
 from minimx.context import (
     Context,
@@ -49,9 +55,11 @@ from minimx.context import (
     gpu_memory_info,
     num_gpus,
 )
+from minimx.executor import Executor
 from minimx.knobs import ipython as _ipython
 from minimx.knobs import knobs
 from minimx.record import Record
+from minimx.symbol import Symbol
 from minimx.version import __version__
 
 # `from mxnet.ndarray import NDArray` names a module, not an attribute.
@@ -59,11 +67,15 @@ _sys.modules["minimx.ndarray"] = nd
 _ipython.install()  # from now on `%env NAME=value` acts from the next cell
 
 __all__ = [
+    "AttrScope",
     "Context",
     "Device",
+    "Executor",
     "MXNetError",
     "Record",
+    "Symbol",
     "__version__",
+    "attribute",
     "autograd",
     "base",
     "callback",
@@ -76,6 +88,7 @@ __all__ = [
     "device",
     "engine",
     "errors",
+    "executor",
     "gluon",
     "gpu",
     "gpu_memory_info",
@@ -84,6 +97,7 @@ __all__ = [
     "knobs",
     "lr_scheduler",
     "metric",
+    "name",
     "nd",
     "ndarray",
     "num_gpus",
@@ -93,6 +107,8 @@ __all__ = [
     "replay",
     "runtime",
     "storage",
+    "sym",
+    "symbol",
     "test_utils",
 ]
 

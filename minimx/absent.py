@@ -19,8 +19,7 @@ _ROOMS = {
     **dict.fromkeys(["np", "npx", "numpy", "numpy_extension", "util"], _NUMPY),
     **dict.fromkeys(["is_np_array", "is_np_shape", "set_np_shape"], _NUMPY),
     **dict.fromkeys(["np_array", "np_shape", "use_np", "use_np_array"], _NUMPY),
-    **dict.fromkeys(["sym", "symbol", "Symbol", "name", "AttrScope"], _SYMBOLS),
-    **dict.fromkeys(["attribute", "executor", "Executor", "onnx"], _SYMBOLS),
+    "onnx": "graphs in the form of ONNX",
     **dict.fromkeys(["mod", "module", "model", "rnn", "mon", "monitor"], _MODULES),
     **dict.fromkeys(["image", "img"], _IMAGES),
     **dict.fromkeys(["kv", "kvstore"], "the store that devices and machines share"),
@@ -87,8 +86,8 @@ LATER: dict[str, dict[str, str]] = {
 def missing(place: str, name: str, known: Iterable[str]) -> AttributeError:
     """The error for a name that is asked of a place and is not there.
 
-    >>> print(missing("mx", "sym", ["nd"]))
-    mx.sym is not in minimx yet (symbols: graphs written down before they run).
+    >>> print(missing("mx", "viz", ["nd"]))
+    mx.viz is not in minimx yet (drawings of networks).
     >>> print(missing("mx.nd", "sofmax", ["softmax"]))
     mx.nd has no 'sofmax'. Did you mean softmax?
     """

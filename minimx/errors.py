@@ -10,6 +10,7 @@ An error of ours is a short lesson: what was asked, what is true, what to try.
     ├─ OutOfMemory              a device has no room for a request (MemoryError)
     ├─ OperatorError            an operator was called with wrong or missing settings
     ├─ ArgumentError            a Python argument that cannot be used (ValueError)
+    ├─ NotImplementedForSymbol  a symbol was asked for what only arrays have (TypeError)
     ├─ GradientError            `backward` was asked for what was never recorded
     ├─ EngineError              the engine was used after it stopped
     ├─ DataError                a file is missing, damaged, or not what it claims to be
@@ -55,6 +56,10 @@ class OperatorError(MXNetError, ValueError):
 
 class ArgumentError(MXNetError, ValueError):
     """A Python function or class was called with an argument that it cannot use."""
+
+
+class NotImplementedForSymbol(MXNetError, TypeError):
+    """A symbol was asked for what only an array has, such as its numbers."""
 
 
 class GradientError(MXNetError):

@@ -8,6 +8,11 @@ from math import prod
 from minimx.errors import ShapeError
 
 Shape = tuple[int, ...]
+#: A shape of which some axes (None among them) or all (None) are not known yet.
+Open = tuple[int | None, ...] | None
+Opens = list[Open]
+#: Shapes of inputs, and of outputs.
+Deduced = tuple[Opens, Opens]
 
 
 def broadcast(name: str, a: Shape, b: Shape) -> Shape:
@@ -89,3 +94,34 @@ def window(
 def size_of(shape: Shape) -> int:
     """The number of elements."""
     return prod(shape)
+
+
+def is_whole(shape: Open) -> bool:
+    """Whether all of a shape is known."""
+    return shape is not None and None not in shape
+
+
+def merge(name: str, a: Open, b: Open) -> Open:
+    """What two accounts of one shape tell together.
+
+    >>> merge("x", (None, 10), (12, None)), merge("x", None, (3,))
+    ((12, 10), (3,))
+    """
+    if a is None or b is None or a == b:
+        return b if a is None else a
+    if len(a) != len(b) or any(
+        m != n for m, n in zip(a, b, strict=True) if m is not None and n is not None
+    ):
+        raise ShapeError(
+            f"{name}: the shape is {written(a)} on one account and {written(b)} on "
+            "another. Both come from shapes that were given; change one of them."
+        )
+    return tuple(n if m is None else m for m, n in zip(a, b, strict=True))
+
+
+def written(shape: Open) -> str:
+    """A shape for people, with a question mark for what is not known."""
+    if shape is None:
+        return "(...)"
+    axes = ", ".join("?" if n is None else str(n) for n in shape)
+    return f"({axes},)" if len(shape) == 1 else f"({axes})"

@@ -79,10 +79,16 @@ def _input_names(sheet: type[Op]) -> tuple[str, ...]:
 
 
 class Call:
-    """Sorts the arguments of one call into arrays and settings."""
+    """Sorts the arguments of one call into values and settings.
 
-    def __init__(self, sheet: type[Op]) -> None:
+    value_type: what may be an input: NDArray, or what other worlds compute with.
+    """
+
+    def __init__(self, sheet: type[Op], value_type: type[Any] = NDArray) -> None:
         self.sheet = sheet
+        self.value_type = value_type
+        name = value_type.__name__
+        self.noun = f"{'an' if name[0] in 'Nn' else 'a'} {name}"
         self.fields = {
             field.name: field
             for field in dataclasses.fields(sheet)  # type: ignore[arg-type]
@@ -97,66 +103,75 @@ class Call:
         self.order = tuple(self.fields)
 
     def sort(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The operator with its settings, and its arrays in order."""
+        """The operator with its settings, and its values in order."""
+        op, given = self.take_apart(args, kwargs)
         if self.sheet.variadic:
-            many, settings = self._variadic(args, kwargs)
-            return self._operator(settings), many
-        named, settings = self._fixed(args, kwargs)
-        op = self._operator(settings)
-        return op, self._ordered(op, named)
+            return op, given
+        return op, [self.required(op, name, given.get(name)) for name in op.inputs]
 
-    def _operator(self, settings: dict[str, Any]) -> Op:
+    def take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The operator with its settings, and the values: a list, or by input's name.
+
+        Values may be missing or of a wrong type; `required` tells.
+        """
+        split = self._variadic if self.sheet.variadic else self._fixed
+        given, settings = split(args, kwargs)
         for name, ask in self.internal.items():
             settings[name] = ask()
-        return self.sheet.of(**settings)
+        return self.sheet.of(**settings), given
+
+    def required(self, op: Op, name: str, value: Any) -> Any:
+        """A value that is there and of the right type."""
+        if isinstance(value, self.value_type):
+            return value
+        what = "is missing" if value is None else f"is a {type(value).__name__}"
+        raise OperatorError(
+            f"{op.name}: the input {name} {what}. It takes "
+            f"{', '.join(op.inputs)}, each {self.noun}."
+        )
 
     def _variadic(self, args: Any, kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         if len(args) == 1 and isinstance(args[0], (list, tuple)):
             args = tuple(args[0])
-        arrays = list(args)
+        values = list(args)
         given = kwargs.pop("data", None)
         if given is not None:
-            arrays += list(given) if isinstance(given, (list, tuple)) else [given]
+            values += list(given) if isinstance(given, (list, tuple)) else [given]
         kwargs.pop("num_args", None)
-        settings = list(self.order)
-        while arrays and not isinstance(arrays[-1], NDArray) and settings:
-            kwargs.setdefault(settings.pop(0), arrays.pop())
-        return arrays, kwargs
+        count = len(values)
+        while count and not isinstance(values[count - 1], self.value_type):
+            count -= 1
+        for name, value in zip(self.order, values[count:], strict=False):
+            kwargs.setdefault(name, value)
+        return values[:count], kwargs
 
     def _fixed(self, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        arrays = {}
+        values = {}
         # Only arrays fill input places; the first other thing begins the settings.
         places = len(self.inputs)
         count = 0
         while count < min(places, len(args)) and (
-            isinstance(args[count], NDArray) or args[count] is None
+            isinstance(args[count], self.value_type) or args[count] is None
         ):
-            arrays[self.inputs[count]] = args[count]
+            values[self.inputs[count]] = args[count]
             count += 1
         if count == 0 and args and places:
             raise OperatorError(
-                f"{self.sheet.name}: {self.inputs[0]} must be an NDArray, not "
-                f"{type(args[0]).__name__}. Make one with mx.nd.array(...)."
+                f"{self.sheet.name}: {self.inputs[0]} must be {self.noun}, not "
+                f"{type(args[0]).__name__}. {_REMEDY.get(self.noun, '')}"
             )
         for name, value in zip(self.order, args[count:], strict=False):
             kwargs.setdefault(name, value)
         for name in self.inputs:
-            if name in kwargs and name not in arrays:
-                arrays[name] = kwargs.pop(name)
-        return arrays, kwargs
+            if name in kwargs and name not in values:
+                values[name] = kwargs.pop(name)
+        return values, kwargs
 
-    def _ordered(self, op: Op, arrays: dict[str, Any]) -> list[Any]:
-        ordered = []
-        for name in op.inputs:
-            value = arrays.get(name)
-            if not isinstance(value, NDArray):
-                what = "is missing" if value is None else f"is a {type(value).__name__}"
-                raise OperatorError(
-                    f"{op.name}: the input {name} {what}. It takes "
-                    f"{', '.join(op.inputs)}, each an NDArray."
-                )
-            ordered.append(value)
-        return ordered
+
+_REMEDY = {
+    "an NDArray": "Make one with mx.nd.array(...).",
+    "a Symbol": "Make one with mx.sym.Variable(...).",
+}
 
 
 def make(sheet: type[Op], public: str) -> Callable[..., Any]:

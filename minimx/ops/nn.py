@@ -15,7 +15,7 @@ from minimx.ops.pointwise import binary, unary
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.ops.views import reshaped
-from minimx.shapes import Shape, normalize_axes
+from minimx.shapes import Deduced, Opens, Shape, merge, normalize_axes
 
 # -- activations -----------------------------------------------------------------------
 
@@ -225,6 +225,7 @@ class Dropout(Op):
     training: bool = False
 
     deterministic = False
+    same_shape = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -338,6 +339,14 @@ class Regression(Op):
 
     inputs = ("data", "label")
     saves = ("out", "label")
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """As data; a label without a shape, too; of one number each, (N,)."""
+        data = merge(self.name, ins[0], outs[0])
+        label = ins[1]
+        if label is None and data is not None:
+            label = data[:1] if len(data) == 2 and data[1] == 1 else data
+        return [data, label], [data]
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of data."""

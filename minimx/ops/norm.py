@@ -62,6 +62,8 @@ class BatchNorm(Op):
     training: bool = False
 
     inputs = ("data", "gamma", "beta", "moving_mean", "moving_var")
+    states = ("moving_mean", "moving_var")
+    output_names = ("output", "mean", "var")
 
     @property
     def saves(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from minimx.kernels.formula import FUNCTIONS, Formula
 from minimx.ops.reduce import sum_to
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
+from minimx.shapes import Deduced, Opens, merge
 
 
 def same_dtype(op: str, specs: Sequence[Spec]) -> None:
@@ -54,6 +55,15 @@ class Pointwise(Op):
     def constants(self) -> tuple[float, ...]:
         """The numbers among the operands of the formula: the settings."""
         return tuple(self.settings.values())
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """One shape for all, unless axes stretch between several inputs."""
+        if len(ins) > 1 and self.stretches:
+            return ins, outs
+        shape = outs[0]
+        for other in ins:
+            shape = merge(self.name, shape, other)
+        return [shape] * len(ins), [shape]
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
         """Shapes stretch to a common one; element types must be equal."""

@@ -23,13 +23,17 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
+from minimx.dtypes import NAMES, DType
 from minimx.errors import MXNetError, OperatorError, did_you_mean
 from minimx.ops.spec import Cost, Spec
+from minimx.shapes import Deduced, Opens
 
 Kernel = Callable[..., None]
 # A value is whatever an interpreter computes with: an NDArray, later a Symbol. Both
 # overload arithmetic, so gradient rules may use `*`, `+` and friends on it.
 Value = Any
+# Element types, as far as they are known.
+Types = list[DType | None]
 
 
 class Plan:
@@ -91,6 +95,13 @@ class Op:
     saves: Any = ()
     #: Names of the inputs that the kernel also writes to (running statistics, states).
     mutates: ClassVar[tuple[str, ...]] = ()
+    #: Names of the inputs that are states, whatever the settings say now: in graphs
+    #: they are no arguments. Needed where `mutates` depends on settings.
+    states: ClassVar[tuple[str, ...]] = ()
+    #: What the outputs are called in graphs; "output" or "output0", … without it.
+    output_names: ClassVar[tuple[str, ...]] = ()
+    #: All inputs and outputs have one shape.
+    same_shape: ClassVar[bool] = False
     #: {output: input}: the answer may be written over the memory of the question.
     inplace: ClassVar[dict[str, str]] = {}
     #: The kernel takes a random generator as its last argument.
@@ -122,6 +133,31 @@ class Op:
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
         """The specs of the outputs. Raises ShapeError or DTypeError."""
         raise OperatorError(f"{self.name} has no rule for its outputs")
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """What else is known of the shapes where some are not, or not wholly, known.
+
+        ins, outs: the shapes of inputs and visible outputs, with None for an axis that
+        is not known, or for all of a shape. Returns both, with what follows filled in;
+        graphs ask until nothing new comes. What `infer` and `complete` tell needs no
+        rule here.
+        """
+        return ins, outs
+
+    def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
+        """The same for element types, before shapes are known: by default all alike.
+
+        A setting `dtype` is the type of the outputs; the inputs are alike then, too.
+        """
+        first = next((dtype for dtype in ins if dtype is not None), None)
+        said = getattr(self, "dtype", None)
+        if isinstance(said, str) and said in NAMES:
+            outs = [NAMES[said]] * len(outs)
+        elif first is None:
+            first = next((dtype for dtype in outs if dtype is not None), None)
+        else:
+            outs = [first if dtype is None else dtype for dtype in outs]
+        return [first if dtype is None else dtype for dtype in ins], outs
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A callable `(*ins, *outs[, workspace][, rng])` on NumPy arrays.

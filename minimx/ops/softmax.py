@@ -14,7 +14,7 @@ from minimx.kernels.half import in_single
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
-from minimx.shapes import Shape, normalize_axis
+from minimx.shapes import Deduced, Opens, Shape, is_whole, merge, normalize_axis
 
 # Comparing, subtracting, exp, adding, dividing, for one element.
 STEPS = 8
@@ -32,6 +32,7 @@ class Family(Op):
     temperature: float | None
 
     saves = ("out",)
+    same_shape = True
     log: ClassVar[bool] = False
     sign: ClassVar[float] = 1.0
 
@@ -176,6 +177,19 @@ class SoftmaxOutput(Op):
 
     inputs = ("data", "label")
     saves = ("label", "out")
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """Out is as data; a label without a shape holds class numbers."""
+        data = merge(self.name, ins[0], outs[0])
+        label = ins[1]
+        if label is None and data is not None:
+            if self.preserve_shape:
+                label = data[:-1]
+            elif self.multi_output and is_whole(data):
+                label = (data[0], prod(data[2:]))  # type: ignore[arg-type]
+            elif not self.multi_output:
+                label = data[:1]
+        return [data, label], [data]
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,0 +1,307 @@
+"""Executor: a graph with arrays to run it on.
+
+    executor = net.simple_bind(mx.cpu(), data=(32, 784))
+    executor.forward(is_train=True, data=batch)
+    executor.backward()
+    executor.grad_dict["fc_weight"]
+
+It runs the nodes one after the other, as if they were called by hand, and lets the tape
+write down what backward needs. `_run` is the only place that knows how a graph is run.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from minimx import autograd
+from minimx.device import Device
+from minimx.errors import ArgumentError, ShapeError, did_you_mean
+from minimx.graph import words
+from minimx.graph.ir import Entry, Graph
+from minimx.nd.array import NDArray
+from minimx.nd.launch import invoke
+from minimx.ops.registry import Op
+
+__all__ = ["Executor"]
+
+
+class Executor:
+    """Runs a graph forward and backward on bound arrays; made by `bind`."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        ctx: Device,
+        args: Sequence[NDArray],
+        grads: Sequence[NDArray | None],
+        reqs: Sequence[str],
+        states: Sequence[NDArray],
+    ) -> None:
+        self._graph = graph
+        self._ctx = ctx
+        self.arg_arrays = list(args)
+        self.grad_arrays = list(grads)
+        self.aux_arrays = list(states)
+        self._reqs = list(reqs)
+        self._symbol: Any = None
+        self._group2ctx: dict[str, Any] = {}
+        self._monitor: Callable[[str, NDArray], None] | None = None
+        self._monitor_all = False
+        self._heads: list[NDArray] | None = None
+        self.outputs_known: list[NDArray] = []
+
+    # -- arrays -----------------------------------------------------------------------
+
+    @property
+    def arg_dict(self) -> dict[str, NDArray]:
+        """The arguments by name."""
+        names = [node.name for node in self._graph.arguments]
+        return dict(zip(names, self.arg_arrays, strict=True))
+
+    @property
+    def grad_dict(self) -> dict[str, NDArray | None]:
+        """The gradients by name of argument; None where none is computed."""
+        names = [node.name for node in self._graph.arguments]
+        return dict(zip(names, self.grad_arrays, strict=True))
+
+    @property
+    def aux_dict(self) -> dict[str, NDArray]:
+        """The states by name."""
+        names = [node.name for node in self._graph.states]
+        return dict(zip(names, self.aux_arrays, strict=True))
+
+    @property
+    def outputs(self) -> list[NDArray]:
+        """What the last forward() gave."""
+        if self._heads is None:
+            self.forward()
+        assert self._heads is not None
+        return [head._alias() for head in self._heads]
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """The outputs by name."""
+        names = [entry.name for entry in self._graph.outputs]
+        return dict(zip(names, self.outputs, strict=True))
+
+    # -- running ----------------------------------------------------------------------
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+        """Compute the outputs; arrays given by name are copied into arguments first."""
+        arguments = self.arg_dict
+        for name, value in kwargs.items():
+            if name not in arguments:
+                hint = did_you_mean(name, arguments)
+                raise ArgumentError(f"forward: there is no argument {name!r}.{hint}")
+            if not isinstance(value, NDArray):
+                raise TypeError(f"forward: {name} must be an NDArray")
+            target = arguments[name]
+            if value.shape != target.shape:
+                raise ShapeError(
+                    f"forward: {name} is bound to shape {target.shape}, not "
+                    f"{value.shape}. Use reshape() for an executor of other shapes."
+                )
+            target[:] = value
+        self._heads = self._run(bool(is_train))
+        return self.outputs
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """Fill the gradients, from those of the outputs (ones where none are given)."""
+        if self._heads is None:
+            self.forward(is_train=True)
+        assert self._heads is not None
+        if isinstance(out_grads, Mapping):
+            names = [entry.name for entry in self._graph.outputs]
+            out_grads = [out_grads[name] for name in names]
+        elif isinstance(out_grads, NDArray):
+            out_grads = [out_grads]
+        given: list[Any] = list(out_grads or [None] * len(self._heads))
+        if len(given) != len(self._heads):
+            raise ArgumentError(
+                f"backward: {len(given)} gradients for {len(self._heads)} outputs. "
+                "Give one for each, or none."
+            )
+        for grad in self.grad_arrays:
+            if grad is not None:
+                grad._fresh_grad = False
+        pairs = [
+            (head, None if grad is None else grad.as_in_context(self._ctx))
+            for head, grad in zip(self._heads, given, strict=True)
+            if head._entry is not None
+        ]
+        if pairs:
+            heads, grads = zip(*pairs, strict=True)
+            autograd.backward(heads, grads, retain_graph=True, train_mode=is_train)
+        for grad, req in zip(self.grad_arrays, self._reqs, strict=True):
+            if grad is not None and req == "write" and not grad._fresh_grad:
+                grad[:] = 0  # nothing that it leads to has a gradient
+
+    def _run(self, training: bool) -> list[NDArray]:
+        """Call the operators in order, on the tape; returns the outputs."""
+        values = self._bound()
+        uses = self._uses()
+        recording = any(req != "null" for req in self._reqs)
+        scope = autograd.record(training) if recording else autograd.pause(training)
+        with scope:
+            for node in self._graph:
+                if node.op is None:
+                    continue
+                inputs = [values[entry] for entry in node.inputs]
+                op = decided(node.op, training)
+                outs = invoke(op, inputs, None, self._ctx, NDArray)
+                outs = outs if isinstance(outs, list) else [outs]
+                for index, out in enumerate(outs):
+                    values[Entry(node, index)] = out
+                    if self._monitor is not None:
+                        self._monitor(Entry(node, index).name, out._alias())
+                for entry in node.inputs:
+                    uses[entry] -= 1
+                    if not uses[entry]:
+                        del values[entry]
+        return [values[entry] for entry in self._graph.outputs]
+
+    def _bound(self) -> dict[Entry, NDArray]:
+        """The variables' values: arguments with a place on the tape, and states."""
+        values: dict[Entry, NDArray] = {}
+        bound = zip(
+            self._graph.arguments, self.arg_arrays, self.grad_arrays, self._reqs,
+            strict=True,
+        )  # fmt: skip
+        for node, array, grad, req in bound:
+            # An alias: marks on the user's own array would mix two computations.
+            value = array._alias()
+            if grad is not None and req != "null":
+                autograd.mark_variables([value], [grad], req)
+            values[Entry(node)] = value
+        for node, array in zip(self._graph.states, self.aux_arrays, strict=True):
+            values[Entry(node)] = array
+        if self._monitor is not None and self._monitor_all:
+            for entry, value in values.items():
+                self._monitor(entry.name, value)
+        return values
+
+    def _uses(self) -> dict[Entry, int]:
+        """How often each entry is read; outputs once more, so that they stay."""
+        uses: dict[Entry, int] = {}
+        for node in self._graph:
+            for entry in node.inputs:
+                uses[entry] = uses.get(entry, 0) + 1
+        for entry in self._graph.outputs:
+            uses[entry] = uses.get(entry, 0) + 1
+        return uses
+
+    # -- around it --------------------------------------------------------------------
+
+    def set_monitor_callback(
+        self, callback: Callable[[str, NDArray], None], monitor_all: bool = False
+    ) -> None:
+        """Call `callback(name, array)` for every output of every node, as it is made.
+
+        monitor_all: for the variables as well.
+        """
+        self._monitor, self._monitor_all = callback, monitor_all
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, NDArray],
+        aux_params: Mapping[str, NDArray] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Copy values into arguments and states, by name; types are converted."""
+        for given, bound, what in (
+            (arg_params, self.arg_dict, "argument"),
+            (aux_params or {}, self.aux_dict, "auxiliary state"),
+        ):
+            for name, value in given.items():
+                if name in bound:
+                    target = bound[name]
+                    target[:] = value.astype(target.dtype)
+                elif not allow_extra_params:
+                    hint = did_you_mean(name, bound)
+                    raise ArgumentError(
+                        f"copy_params_from: there is no {what} {name!r}.{hint} "
+                        "allow_extra_params=True passes over such names."
+                    )
+
+    def reshape(
+        self,
+        partial_shaping: bool = False,
+        allow_up_sizing: bool = False,
+        **kwargs: Sequence[int],
+    ) -> Executor:
+        """An executor of the same graph for other shapes of some arguments.
+
+        Arrays whose shape stays are shared; smaller ones use the front of the old
+        memory. partial_shaping: shapes may change that were not named.
+        allow_up_sizing: arrays may become larger; they are new then.
+        """
+        from minimx.graph.infer import infer
+
+        known = {name: array.spec.dtype for name, array in self.arg_dict.items()}
+        shapes = {name: tuple(shape) for name, shape in kwargs.items()}
+        found = infer(self._graph, shapes, known)
+
+        def fitted(entry: Entry, old: NDArray | None, named: bool) -> NDArray | None:
+            spec = found.spec(entry)
+            if old is None or spec is old.spec:
+                return old
+            if spec is None:
+                raise ShapeError(
+                    f"reshape: the given shapes do not settle that of {entry.name}."
+                )
+            if not (named or partial_shaping):
+                raise ShapeError(
+                    f"reshape: {entry.name} would change from {old.shape} to "
+                    f"{spec.shape}. Name it, or give partial_shaping=True."
+                )
+            if spec.nbytes > old.spec.nbytes:
+                if not allow_up_sizing:
+                    raise ShapeError(
+                        f"reshape: {entry.name} {spec.shape} is larger than "
+                        f"{old.shape}. Give allow_up_sizing=True for new memory."
+                    )
+                return old._zeros_like_spec(spec)
+            return type(old)(old.chunk, spec, old.offset)
+
+        args, grads = [], []
+        for node, array, grad in zip(
+            self._graph.arguments, self.arg_arrays, self.grad_arrays, strict=True
+        ):
+            named = node.name in kwargs
+            args.append(fitted(Entry(node), array, named) or array)
+            grads.append(fitted(Entry(node), grad, named))
+        states = [
+            fitted(Entry(node), array, False) or array
+            for node, array in zip(self._graph.states, self.aux_arrays, strict=True)
+        ]
+        made = Executor(self._graph, self._ctx, args, grads, self._reqs, states)
+        made._symbol, made._group2ctx = self._symbol, self._group2ctx
+        return made
+
+    def get_optimized_symbol(self) -> Any:
+        """The graph as it is run."""
+        return self._symbol
+
+    def debug_str(self) -> str:
+        """The graph in words, and how much memory its inner arrays take."""
+        return words.listing(self._graph)
+
+
+def decided(op: Op, training: bool) -> Op:
+    """The operator with the settings that are decided when it runs."""
+    if getattr(op, "training", training) == training:
+        return op
+    known: weakref.WeakKeyDictionary[Op, Op] = _twins[training]
+    twin = known.get(op)
+    if twin is None:
+        settings = {**op.settings, "training": training}
+        twin = known[op] = type(op).of(**settings)
+    return twin
+
+
+_twins: dict[bool, Any] = {
+    True: weakref.WeakKeyDictionary(),
+    False: weakref.WeakKeyDictionary(),
+}

@@ -1,0 +1,1 @@
+"""Graphs: computations written down before they run, as immutable values."""

@@ -1,0 +1,184 @@
+"""The graph: nodes that name an operator and where its inputs come from.
+
+    Node     a variable (`op` is None), or one use of an operator
+    Entry    one output of one node
+    Graph    some entries, and with them all that they are computed from
+
+Operator, inputs and name of a node never change; whoever wants another graph makes new
+nodes (`rewritten`). `attrs` are remarks in words, such as `__lr_mult__`, which do not
+change what is computed; they may be added later, and every graph with that node sees
+them, as in MXNet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from minimx.errors import OperatorError
+from minimx.ops.registry import Op
+
+
+class Node:
+    """A variable, or one use of an operator; equal only to itself."""
+
+    __slots__ = ("attrs", "inputs", "name", "op")
+
+    def __init__(
+        self,
+        op: Op | None,
+        inputs: Sequence[Entry],
+        name: str,
+        attrs: Mapping[str, str] | None = None,
+    ) -> None:
+        self.op = op
+        self.inputs = tuple(inputs)
+        self.name = name
+        self.attrs = dict(attrs or {})
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether a value is to be given for it."""
+        return self.op is None
+
+    @property
+    def visible(self) -> int:
+        """How many outputs it shows."""
+        return 1 if self.op is None else self.op.visible
+
+    def output_names(self) -> list[str]:
+        """What its outputs are called: `fc1_output`; a variable's, as itself."""
+        if self.op is None:
+            return [self.name]
+        named: Sequence[str] = self.op.output_names
+        if not named:
+            one = self.op.visible == 1
+            named = ["output"] if one else [f"output{k}" for k in range(self.visible)]
+        return [f"{self.name}_{word}" for word in named[: self.visible]]
+
+    def states(self) -> list[Entry]:
+        """The inputs that it changes, such as the running means of BatchNorm."""
+        if self.op is None or not (wanted := self.op.states or self.op.mutates):
+            return []
+        places = self.op.inputs
+        return [
+            e for e, word in zip(self.inputs, places, strict=True) if word in wanted
+        ]
+
+    def __repr__(self) -> str:
+        kind = "variable" if self.op is None else self.op.name
+        return f"<{kind} {self.name}>"
+
+
+class Entry(NamedTuple):
+    """One output of a node."""
+
+    node: Node
+    slot: int = 0
+
+    @property
+    def name(self) -> str:
+        """What the output is called."""
+        return self.node.output_names()[self.slot]
+
+
+class Graph:
+    """What some entries are computed from."""
+
+    def __init__(self, outputs: Sequence[Entry]) -> None:
+        self.outputs = tuple(outputs)
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node once, each after its inputs, in the order of a depth-first walk.
+
+        Raises OperatorError where nodes wait for each other.
+        """
+        done: dict[Node, None] = {}
+        for entry in self.outputs:
+            _visit(entry.node, done)
+        return tuple(done)
+
+    @cached_property
+    def variables(self) -> tuple[Node, ...]:
+        """All variables: arguments and states."""
+        return tuple(node for node in self.nodes if node.op is None)
+
+    @cached_property
+    def states(self) -> tuple[Node, ...]:
+        """The variables that some node changes; MXNet's auxiliary states."""
+        changed = {entry.node for node in self.nodes for entry in node.states()}
+        return tuple(node for node in self.variables if node in changed)
+
+    @cached_property
+    def arguments(self) -> tuple[Node, ...]:
+        """The variables that no node changes."""
+        states = set(self.states)
+        return tuple(node for node in self.variables if node not in states)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+def _visit(start: Node, done: dict[Node, None]) -> None:
+    """Enter a node behind everything that it needs, without recursion."""
+    waiting: list[tuple[Node, int]] = [(start, 0)]
+    open_nodes: set[Node] = set()
+    while waiting:
+        node, place = waiting.pop()
+        if place == 0:
+            if node in done:
+                continue
+            if node in open_nodes:
+                raise OperatorError(
+                    f"the graph runs in a circle through {node!r}: its inputs need its "
+                    "outputs. A graph must lead from variables to outputs."
+                )
+            open_nodes.add(node)
+        if place < len(node.inputs):
+            waiting.append((node, place + 1))
+            waiting.append((node.inputs[place].node, 0))
+        else:
+            open_nodes.discard(node)
+            done[node] = None
+
+
+def rewritten(
+    graph: Graph, change: Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]
+) -> Graph:
+    """The graph with some nodes replaced.
+
+    change(node, its inputs as rewritten so far) -> an entry for each output that takes
+    the node's place, or None to keep it (with its new inputs).
+    """
+    made: dict[Node, Sequence[Entry]] = {}
+
+    def moved(entry: Entry) -> Entry:
+        return made[entry.node][entry.slot]
+
+    for node in graph:
+        inputs = tuple(map(moved, node.inputs))
+        outs = change(node, inputs)
+        if outs is None:
+            same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
+            kept = node if same else Node(node.op, inputs, node.name, node.attrs)
+            outs = _Outputs(kept)
+        made[node] = outs
+    return Graph([moved(entry) for entry in graph.outputs])
+
+
+class _Outputs(Sequence[Entry]):
+    """All outputs of a node, hidden ones too."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def __getitem__(self, index: Any) -> Any:
+        return Entry(self.node, index)
+
+    def __len__(self) -> int:
+        return self.node.visible

@@ -1,0 +1,176 @@
+"""Graphs as text, in the form that MXNet writes and reads.
+
+A file is checked before anything is made of it: a damaged or hostile one gives a
+DataError that says what is wrong, never a half-read graph.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from minimx import flavour
+from minimx.errors import DataError, MXNetError
+from minimx.graph import words
+from minimx.graph.ir import Entry, Graph, Node
+from minimx.nd.functions import INTERNAL
+from minimx.ops.registry import Op, lookup
+
+#: The version of MXNet whose form is written: 1.9.1.
+VERSION = 10901
+# More nodes than any network has; a list this long is no graph.
+_MOST_NODES = 1_000_000
+
+
+def dump(graph: Graph) -> str:
+    """A graph as text."""
+    nodes = graph.nodes
+    places = {node: place for place, node in enumerate(nodes)}
+    rows = [0]
+    for node in nodes:
+        rows.append(rows[-1] + node.visible)
+    attrs: dict[str, Any] = {"mxnet_version": ["int", VERSION]}
+    if flavour.is_np_shape():
+        attrs["is_np_shape"] = ["int", 1]
+    lines = ",\n".join("    " + json.dumps(_written(n, places)) for n in nodes)
+    rest = {
+        "arg_nodes": [places[node] for node in graph.variables],
+        "node_row_ptr": rows,
+        "heads": [[places[e.node], e.slot, 0] for e in graph.outputs],
+        "attrs": attrs,
+    }
+    tail = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in rest.items())
+    return f'{{\n  "nodes": [\n{lines}\n  ],\n{tail}\n}}'
+
+
+def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "op": "null" if node.op is None else node.op.name,
+        "name": node.name,
+    }
+    attrs = dict(node.attrs)
+    if node.op is not None:
+        attrs |= words.settings(node.op)
+        if node.op.variadic:
+            attrs["num_args"] = str(len(node.inputs))
+    if attrs:
+        found["attrs"] = dict(sorted(attrs.items()))
+    found["inputs"] = [[places[e.node], e.slot, 0] for e in node.inputs]
+    return found
+
+
+# -- reading ---------------------------------------------------------------------------
+
+
+def load(text: str) -> Graph:
+    """The graph in a text. Raises DataError."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as reason:
+        raise DataError(f"this is no graph: it is not JSON ({reason}).") from None
+    if not isinstance(found, dict):
+        raise DataError("this is no graph: the outermost thing must be an object.")
+    np_shape = _graph_attrs(found).get("is_np_shape", 0)
+    entries = _list(found, "nodes")
+    if len(entries) > _MOST_NODES:
+        raise DataError(f"a graph of {len(entries)} nodes is not plausible.")
+    nodes: list[Node] = []
+    for place, entry in enumerate(entries):
+        nodes.append(_node(place, entry, nodes, bool(np_shape)))
+    outputs = [_entry("heads", head, nodes) for head in _list(found, "heads")]
+    if not outputs:
+        raise DataError("this graph has no outputs (`heads`).")
+    return Graph(outputs)
+
+
+def _graph_attrs(found: dict[str, Any]) -> dict[str, Any]:
+    attrs = found.get("attrs", {})
+    if not isinstance(attrs, dict):
+        raise DataError("`attrs` of a graph must be an object.")
+    return {k: v[-1] for k, v in attrs.items() if isinstance(v, list) and v}
+
+
+def _list(found: dict[str, Any], name: str) -> list[Any]:
+    value = found.get(name)
+    if not isinstance(value, list):
+        raise DataError(f"this is no graph: it has no list `{name}`.")
+    return value
+
+
+def _entry(where: str, value: Any, nodes: list[Node]) -> Entry:
+    """[node, output, version]; nodes come before their users."""
+    if (
+        not isinstance(value, list)
+        or len(value) not in (2, 3)
+        or not all(type(n) is int for n in value)
+    ):
+        raise DataError(f"{where}: {value!r} is not [node, output, version].")
+    place, index = value[:2]
+    if not 0 <= place < len(nodes):
+        raise DataError(
+            f"{where}: node {place} does not come before its user. Nodes must be in "
+            "order, without circles."
+        )
+    node = nodes[place]
+    if not 0 <= index < node.visible:
+        raise DataError(f"{where}: {node.name} has no output {index}.")
+    return Entry(node, index)
+
+
+def _node(place: int, value: Any, nodes: list[Node], np_shape: bool) -> Node:
+    where = f"node {place}"
+    if not isinstance(value, dict):
+        raise DataError(f"{where} is not an object.")
+    kind, name = value.get("op"), value.get("name")
+    if not isinstance(kind, str) or not isinstance(name, str):
+        raise DataError(f"{where} must have an `op` and a `name`.")
+    attrs: dict[str, str] = {}
+    for word in ("param", "attr", "attrs"):  # the oldest spelling first
+        given = value.get(word) or {}
+        if not isinstance(given, dict):
+            raise DataError(f"{where} ({name}): `{word}` must be an object.")
+        attrs |= {str(k): str(v) for k, v in given.items()}
+    inputs = [_entry(f"{where} ({name})", e, nodes) for e in value.get("inputs", [])]
+    if kind == "null":
+        if inputs:
+            raise DataError(f"{where} ({name}): a variable has no inputs.")
+        return Node(None, (), name, attrs)
+    op, remarks = _operator(f"{where} ({name})", kind, attrs, np_shape)
+    if not op.variadic:
+        inputs = _with_missing(op, name, inputs, where)
+    return Node(op, inputs, name, remarks)
+
+
+def _operator(
+    where: str, kind: str, attrs: dict[str, str], np_shape: bool
+) -> tuple[Op, dict[str, str]]:
+    """The operator with its settings, and what remains: remarks."""
+    try:
+        sheet = lookup(kind)
+    except MXNetError as reason:
+        raise DataError(f"{where}: {reason}") from None
+    fields = sheet.__dataclass_fields__  # type: ignore[attr-defined]
+    settings: dict[str, Any] = {}
+    remarks: dict[str, str] = {}
+    for word, text in attrs.items():
+        if word in fields and word not in INTERNAL:
+            settings[word] = None if text == "None" else text
+        elif word != "num_args" or not sheet.variadic:
+            remarks[word] = text
+    if "np_shape" in fields:
+        settings["np_shape"] = np_shape
+    try:
+        return sheet.of(**settings), remarks
+    except MXNetError as reason:
+        raise DataError(f"{where}: {reason}") from None
+
+
+def _with_missing(op: Op, name: str, inputs: list[Entry], where: str) -> list[Entry]:
+    """The inputs, with variables for states that old files leave away."""
+    missing = op.inputs[len(inputs) :]
+    if len(inputs) > len(op.inputs) or set(missing) - set(op.states):
+        raise DataError(
+            f"{where} ({name}): {op.name} takes {len(op.inputs)} inputs "
+            f"({', '.join(op.inputs)}), not {len(inputs)}."
+        )
+    return inputs + [Entry(Node(None, (), f"{name}_{word}")) for word in missing]

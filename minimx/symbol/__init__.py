@@ -1,0 +1,48 @@
+"""`mx.sym`: computations written down as graphs, before any array is there."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from minimx.absent import missing
+from minimx.symbol import functions
+from minimx.symbol.creation import arange, eye, full, linspace, ones, zeros
+from minimx.symbol.making import Group, Variable, fromjson, load, load_json, var
+from minimx.symbol.pairs import PAIRS, pow, split_v2
+from minimx.symbol.symbol import Symbol
+
+__all__ = [
+    "Group",
+    "Symbol",
+    "Variable",
+    "arange",
+    "eye",
+    "fromjson",
+    "full",
+    "linspace",
+    "load",
+    "load_json",
+    "ones",
+    "pow",
+    "split_v2",
+    "var",
+    "zeros",
+]
+__all__ += [name for name in functions.names() if not name.startswith("_")]
+__all__ += [name for name in PAIRS if name not in __all__]
+
+# MXNet keeps the class and the functions in modules of their own.
+op = sys.modules[__name__]
+
+
+def __getattr__(name: str) -> Any:
+    found = PAIRS.get(name) or functions.find(name)
+    if found is None:
+        raise missing("mx.sym", name, __all__)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

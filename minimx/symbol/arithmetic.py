@@ -1,0 +1,152 @@
+"""What Python's operators mean on symbols: `a + b`, `2 - a`, `a > b`.
+
+Two symbols are combined element by element, without stretching, as in MXNet; for that
+there are the `broadcast_*` operators.
+"""
+
+from __future__ import annotations
+
+from numbers import Number
+from typing import Any
+
+from minimx.errors import NotImplementedForSymbol
+from minimx.ops.registry import lookup
+
+
+class SymbolOperator:
+    """One operator: its form for two symbols, and those for symbol and number.
+
+    Names that nodes get when they are given none are made from the same words.
+    """
+
+    __slots__ = ("pair", "reflected", "scalar")
+
+    def __init__(self, pair: str, scalar: str, reflected: str) -> None:
+        self.pair = pair
+        self.scalar = scalar
+        self.reflected = reflected
+
+    def __call__(self, left: Any, right: Any) -> Any:
+        """Apply to (left, right), with `left` a symbol."""
+        from minimx.symbol.symbol import Symbol, applied
+
+        if isinstance(right, Symbol):
+            return applied(lookup(self.pair).of(), (left, right), self.pair)
+        return self._with_number(self.scalar, left, right)
+
+    def swapped(self, left: Any, right: Any) -> Any:
+        """Apply to (right, left), with `left` a symbol."""
+        return self._with_number(self.reflected, left, right)
+
+    @staticmethod
+    def _with_number(name: str, symbol: Any, number: Any) -> Any:
+        from minimx.symbol.symbol import applied
+
+        if not isinstance(number, Number):
+            return NotImplemented
+        op = lookup(name).of(scalar=float(number))  # type: ignore[arg-type]
+        return applied(op, (symbol,), _hint(name))
+
+
+#: Names of comparisons with a number keep their bars in MXNet.
+_BARRED = ("equal", "greater", "lesser", "logical")
+
+
+def _hint(name: str) -> str:
+    barred = any(word in name for word in _BARRED)
+    return name if barred else name.replace("_scalar", "scalar")
+
+
+add = SymbolOperator("_plus", "_plus_scalar", "_plus_scalar")
+sub = SymbolOperator("_minus", "_minus_scalar", "_rminus_scalar")
+mul = SymbolOperator("_mul", "_mul_scalar", "_mul_scalar")
+div = SymbolOperator("_div", "_div_scalar", "_rdiv_scalar")
+mod = SymbolOperator("_mod", "_mod_scalar", "_rmod_scalar")
+power = SymbolOperator("_power", "_power_scalar", "_rpower_scalar")
+equal = SymbolOperator("_equal", "_equal_scalar", "_equal_scalar")
+not_equal = SymbolOperator("_not_equal", "_not_equal_scalar", "_not_equal_scalar")
+greater = SymbolOperator("_greater", "_greater_scalar", "_lesser_scalar")
+lesser = SymbolOperator("_lesser", "_lesser_scalar", "_greater_scalar")
+greater_equal = SymbolOperator(
+    "_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"
+)
+lesser_equal = SymbolOperator(
+    "_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"
+)
+
+
+def _in_place(self: Any, other: Any) -> Any:
+    raise NotImplementedForSymbol(
+        "a Symbol cannot be changed in place (+=, -=, …). Write x = x + … instead."
+    )
+
+
+class Arithmetic:
+    """The Python operators of a symbol."""
+
+    __slots__ = ()
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __imod__ = __ipow__ = _in_place
+
+    def __add__(self, other: Any) -> Any:
+        return add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return add.swapped(self, other)
+
+    def __sub__(self, other: Any) -> Any:
+        return sub(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return sub.swapped(self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return mul(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return mul.swapped(self, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return div(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return div.swapped(self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return mod(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return mod.swapped(self, other)
+
+    def __pow__(self, other: Any) -> Any:
+        return power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return power.swapped(self, other)
+
+    def __neg__(self) -> Any:
+        return mul(self, -1.0)
+
+    def __abs__(self) -> Any:
+        return self.abs()  # type: ignore[attr-defined]
+
+    def __eq__(self, other: object) -> Any:
+        return equal(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return not_equal(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return greater(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return greater_equal(self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return lesser(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return lesser_equal(self, other)
+
+    def __hash__(self) -> int:
+        return id(self) >> 4

@@ -1,0 +1,180 @@
+"""Giving a symbol arrays to run with: `bind`, `simple_bind`, `eval`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minimx.device import DeviceLike, as_device, current_device
+from minimx.errors import ArgumentError, GradientError, ShapeError, did_you_mean
+from minimx.executor import Executor
+from minimx.graph.infer import Inference
+from minimx.graph.ir import Entry, Graph, Node
+from minimx.nd.array import NDArray
+from minimx.nd.creation import zeros
+from minimx.shapes import is_whole, written
+
+Arrays = Sequence[Any] | Mapping[str, Any] | None
+
+
+class Binding:
+    """The methods of a symbol that make executors."""
+
+    __slots__ = ()
+
+    graph: Graph
+
+    def bind(
+        self,
+        ctx: DeviceLike | None = None,
+        args: Arrays = None,
+        args_grad: Arrays = None,
+        grad_req: Any = "write",
+        aux_states: Arrays = None,
+        group2ctx: Mapping[str, Any] | None = None,
+        shared_exec: Executor | None = None,
+    ) -> Executor:
+        """An executor on given arrays.
+
+        args, aux_states: an array for each argument and state, in order or by name.
+        args_grad: arrays for gradients; those left away are not computed. grad_req:
+        'write', 'add' or 'null', for all, in order or by name.
+        """
+        graph = self.graph
+        arguments = _in_order("args", args, graph.arguments)
+        states = _in_order("aux_states", aux_states, graph.states)
+        grads = _in_order("args_grad", args_grad, graph.arguments, optional=True)
+        wanted = requests(grad_req, [node.name for node in graph.arguments])
+        reqs = [
+            req if grad is not None else "null"
+            for req, grad in zip(wanted, grads, strict=True)
+        ]
+        device = as_device(ctx or current_device())
+        made = Executor(graph, device, arguments, grads, reqs, states)
+        made._symbol, made._group2ctx = self, dict(group2ctx or {})
+        return made
+
+    def simple_bind(
+        self,
+        ctx: DeviceLike | None = None,
+        grad_req: Any = "write",
+        type_dict: Mapping[str, Any] | None = None,
+        stype_dict: Mapping[str, str] | None = None,
+        group2ctx: Mapping[str, Any] | None = None,
+        shared_arg_names: Sequence[str] | None = None,
+        shared_exec: Executor | None = None,
+        shared_buffer: dict[str, NDArray] | None = None,
+        **kwargs: Sequence[int],
+    ) -> Executor:
+        """An executor on new arrays of zeros, from the shapes of some arguments.
+
+        type_dict: element types by name, float32 for others. shared_exec,
+        shared_arg_names, shared_buffer: take arrays of the same spec from there.
+        """
+        found: Inference = self._infer(kwargs, type_dict or {})  # type: ignore[attr-defined]
+        _require_whole(found)
+        device = as_device(ctx or current_device())
+        store = shared_buffer if shared_buffer is not None else {}
+        reuse = dict(shared_exec.arg_dict) if shared_exec is not None else {}
+        kept = set(shared_arg_names or (reuse if shared_exec else ()))
+
+        def new(node: Node) -> NDArray:
+            spec = found.spec(Entry(node))
+            assert spec is not None
+            old = reuse.get(node.name) if node.name in kept else store.get(node.name)
+            if old is not None and old.spec is spec:
+                return old
+            made: NDArray = zeros(spec.shape, device, spec.dtype)
+            if shared_buffer is not None:
+                shared_buffer[node.name] = made
+            return made
+
+        graph = self.graph
+        wanted = requests(grad_req, [node.name for node in graph.arguments])
+        arguments = [new(node) for node in graph.arguments]
+        grads = [
+            None if req == "null" else zeros(array.shape, device, array.spec.dtype)
+            for req, array in zip(wanted, arguments, strict=True)
+        ]
+        states = [new(node) for node in graph.states]
+        made = Executor(graph, device, arguments, grads, wanted, states)
+        made._symbol, made._group2ctx = self, dict(group2ctx or {})
+        return made
+
+    # MXNet 2's names
+    _bind_arrays = bind
+    _simple_bind = simple_bind
+
+    def eval(self, ctx: DeviceLike | None = None, **kwargs: NDArray) -> list[NDArray]:
+        """The outputs for these arguments, by name."""
+        names = {node.name for node in self.graph.states}
+        states = {name: kwargs.pop(name) for name in names if name in kwargs}
+        return self.bind(ctx, kwargs, aux_states=states).forward()
+
+    def gradient(self, wrt: Sequence[str]) -> Any:
+        """Refused, as in MXNet: bind the symbol and call the executor's backward()."""
+        raise GradientError(
+            "gradient: a Symbol has no gradient of its own. Bind it with args_grad, "
+            "run forward(is_train=True) and backward(); or use mx.autograd on arrays."
+        )
+
+
+def requests(grad_req: Any, names: list[str]) -> list[str]:
+    """What to do with each argument's gradient: write, add or null."""
+    if isinstance(grad_req, str):
+        found = [grad_req] * len(names)
+    elif isinstance(grad_req, (list, tuple)):
+        found = list(grad_req)
+    elif isinstance(grad_req, dict):
+        found = [grad_req.get(name, "null") for name in names]
+    else:
+        raise ArgumentError(
+            "grad_req: give a word, a list in order, or a dict by name."
+        )
+    if len(found) != len(names) or not set(found) <= {"write", "add", "null"}:
+        raise ArgumentError(
+            f"grad_req={grad_req!r}: give write, add or null for each of the "
+            f"{len(names)} arguments ({', '.join(names)})."
+        )
+    return found
+
+
+def _in_order(
+    what: str, given: Arrays, nodes: tuple[Node, ...], optional: bool = False
+) -> list[Any]:
+    """Arrays for nodes, in their order."""
+    names = [node.name for node in nodes]
+    if given is None:
+        given = {}
+    if isinstance(given, Mapping):
+        found = [given.get(name) for name in names]
+    else:
+        found = list(given)
+        if len(found) != len(names):
+            raise ArgumentError(
+                f"bind: {what} has {len(found)} arrays for {len(names)} names: "
+                f"{', '.join(names)}."
+            )
+    for name, array in zip(names, found, strict=True):
+        if array is None and optional:
+            continue
+        if array is None:
+            hint = did_you_mean(name, given if isinstance(given, Mapping) else ())
+            raise ArgumentError(f"bind: {what} has no array for {name!r}.{hint}")
+        if not isinstance(array, NDArray):
+            raise TypeError(f"bind: {what}: {name} is a {type(array).__name__}")
+    return found
+
+
+def _require_whole(found: Inference) -> None:
+    open_names = [
+        f"{node.name} {written(found.shapes.get(Entry(node)))}"
+        for node in found.graph.variables
+        if not is_whole(found.shapes.get(Entry(node)))
+    ]
+    if open_names:
+        raise ShapeError(
+            "simple_bind: the given shapes do not settle those of "
+            f"{', '.join(open_names)}. Give more shapes by name, such as "
+            f"{open_names[0].split()[0]}=(2, 3)."
+        )

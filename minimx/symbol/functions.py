@@ -1,0 +1,186 @@
+"""The `mx.sym` functions and the symbol's methods, written from the registry.
+
+    sym.FullyConnected(data, num_hidden=10, name="fc")
+
+They take what the functions of `mx.nd` take, with symbols for arrays, and further a
+`name` and remarks (`attr`). An input that is not given becomes a variable named after
+the node: `fc_weight`, `fc_bias`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minimx import attribute
+from minimx import name as naming
+from minimx.errors import OperatorError
+from minimx.graph import words
+from minimx.graph.ir import Entry, Node
+from minimx.nd.functions import METHODS, Call, _signature
+from minimx.ops.registry import ALIASES, REGISTRY, Op
+from minimx.symbol.symbol import Symbol, placed, single
+
+# Words of array functions that say where and into what: nothing here depends on them.
+_PLACING = ("ctx", "device", "out")
+
+
+def make(sheet: type[Op], public: str) -> Callable[..., Any]:
+    """The `mx.sym` function of an operator."""
+    call = Call(sheet, Symbol)
+
+    def function(*args: Any, **kwargs: Any) -> Symbol:
+        name = kwargs.pop("name", None)
+        remarks = dict(kwargs.pop("attr", None) or {})
+        for word in _PLACING:
+            if word not in call.fields:
+                kwargs.pop(word, None)
+        for word in [word for word in kwargs if _is_remark(word, call)]:
+            remarks[word] = kwargs.pop(word)
+        op, given = call.take_apart(args, kwargs)
+        return written_down(op, given, hint_of(public), name, remarks)
+
+    function.__name__ = function.__qualname__ = public
+    function.__doc__ = sheet.__doc__
+    function.__module__ = "minimx.symbol"
+    function.__signature__ = _signature(sheet, call.fields)  # type: ignore[attr-defined]
+    return function
+
+
+def _is_remark(word: str, call: Call) -> bool:
+    """Whether a word of a call is no input and no setting, but a remark."""
+    if word in call.fields or word in call.inputs:
+        return False
+    return word in attribute.READ_BY_US or (word[:2] == word[-2:] == "__")
+
+
+def hint_of(public: str) -> str:
+    """What the names of an operator's nodes begin with."""
+    for prefix in ("_contrib_", "_linalg_", "_image_", "_sparse_"):
+        public = public.removeprefix(prefix)
+    return public
+
+
+def written_down(
+    op: Op,
+    given: dict[str, Symbol | None] | list[Symbol],
+    hint: str,
+    name: str | None,
+    remarks: dict[str, Any],
+) -> Symbol:
+    """A new node; inputs that are not given become variables."""
+    name = naming.current().get(name, hint.lower())
+    if isinstance(given, list):
+        entries = [single(op, symbol) for symbol in _spread(op, given)]
+        return placed(op, entries, name, remarks)
+    entries = []
+    for word in op.inputs:
+        symbol = given.get(word)
+        if symbol is None:
+            entries.append(_new_variable(op, f"{name}_{word}", remarks))
+        elif isinstance(symbol, Symbol):
+            entries.append(single(op, symbol))
+        else:
+            what = type(symbol).__name__
+            raise OperatorError(
+                f"{op.name}: the input {word} is a {what}; it must be a Symbol. Make "
+                f"one with mx.sym.Variable(...), or leave it away: it becomes a "
+                f"variable {name}_{word}."
+            )
+    unknown = [word for word, value in given.items() if value is not None]
+    if surplus := set(unknown) - set(op.inputs):
+        raise OperatorError(
+            f"{op.name}: with these settings there is no input "
+            f"{sorted(surplus)[0]}; it takes {', '.join(op.inputs)}."
+        )
+    return placed(op, entries, name, remarks)
+
+
+def _spread(op: Op, given: list[Symbol]) -> Sequence[Symbol]:
+    """The inputs of an operator of many: a symbol of several outputs is several."""
+    if len(given) == 1 and len(given[0]) > 1:
+        return list(given[0])
+    return given
+
+
+def _new_variable(op: Op, name: str, remarks: dict[str, Any]) -> Entry:
+    """A variable for an input that was not given; it has the remarks of its node."""
+    said = {
+        attribute.stored_name(key): str(value)
+        for key, value in attribute.current().get(remarks).items()
+    }
+    return Entry(Node(None, (), name, words.settings(op) | said))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def find(name: str) -> Callable[..., Any] | None:
+    """The function of an operator, by any of its names; made when first asked for."""
+    made = FUNCTIONS.get(name)
+    if made is None:
+        sheet = REGISTRY.get(ALIASES.get(name, name))
+        if sheet is None:
+            return None
+        made = FUNCTIONS[name] = make(sheet, name)
+    return made
+
+
+def names() -> list[str]:
+    """The names of all operators."""
+    return [*REGISTRY, *ALIASES]
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = find(name)
+    assert function is not None
+
+    def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = inspect.getdoc(function)
+    return method
+
+
+def _axes_method(name: str, setting: str) -> Callable[..., Any]:
+    """A method whose one setting may be given as several numbers."""
+
+    def method(self: Symbol, *values: Any, **kwargs: Any) -> Any:
+        if len(values) == 1 and isinstance(values[0], (tuple, list)):
+            values = tuple(values[0])
+        if values:
+            kwargs[setting] = values
+        function = find(name)
+        assert function is not None
+        return function(self, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"`{name}`, with `{setting}` as one tuple or as several numbers."
+    return method
+
+
+def _astype(self: Symbol, dtype: Any, **kwargs: Any) -> Any:
+    """The symbol converted to another element type."""
+    cast = find("cast")
+    assert cast is not None
+    from minimx.dtypes import resolve
+
+    return cast(self, dtype=resolve(dtype).name, **kwargs)
+
+
+def install_methods() -> None:
+    """Give Symbol a method for each operator that arrays have one for."""
+    for name in METHODS:
+        if find(name) is not None and not hasattr(Symbol, name):
+            setattr(Symbol, name, _method(name))
+    for name, public, setting in (
+        ("reshape", "reshape", "shape"),
+        ("transpose", "transpose", "axes"),
+    ):
+        setattr(Symbol, name, _axes_method(public, setting))
+    setattr(Symbol, "astype", _astype)  # noqa: B010 (not declared in the class)
+
+
+install_methods()

@@ -1,0 +1,96 @@
+"""Operators of two operands by name: `sym.maximum(a, 2)`; either may be a number."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minimx.errors import OperatorError
+from minimx.nd.pairs import _PLAIN
+from minimx.ops.registry import lookup
+from minimx.symbol import arithmetic
+from minimx.symbol.arithmetic import SymbolOperator
+from minimx.symbol.symbol import Symbol, applied
+
+
+def _named(word: str) -> SymbolOperator:
+    scalar = f"_{word}_scalar"
+    return SymbolOperator(f"_{word}", scalar, scalar)
+
+
+_OPERATORS: dict[str, SymbolOperator] = {
+    "add": arithmetic.add,
+    "subtract": arithmetic.sub,
+    "multiply": arithmetic.mul,
+    "divide": arithmetic.div,
+    "true_divide": arithmetic.div,
+    "modulo": arithmetic.mod,
+    "power": arithmetic.power,
+    "equal": arithmetic.equal,
+    "not_equal": arithmetic.not_equal,
+    "greater": arithmetic.greater,
+    "greater_equal": arithmetic.greater_equal,
+    "lesser": arithmetic.lesser,
+    "lesser_equal": arithmetic.lesser_equal,
+    "maximum": _named("maximum"),
+    "minimum": _named("minimum"),
+    "hypot": _named("hypot"),
+    "logical_and": _named("logical_and"),
+    "logical_or": _named("logical_or"),
+    "logical_xor": _named("logical_xor"),
+}
+_WITHOUT: dict[str, Callable[[Any, Any], Any]] = {
+    **_PLAIN,
+    "hypot": lambda a, b: (a * a + b * b) ** 0.5,
+    "logical_and": lambda a, b: bool(a and b),
+    "logical_or": lambda a, b: bool(a or b),
+    "logical_xor": lambda a, b: bool(a) != bool(b),
+    "power": operator.pow,
+}
+
+
+def _make(name: str, pair: SymbolOperator) -> Callable[[Any, Any], Any]:
+    def function(lhs: Any, rhs: Any) -> Any:
+        if isinstance(lhs, Symbol):
+            found = pair(lhs, rhs)
+        elif isinstance(rhs, Symbol):
+            found = pair.swapped(rhs, lhs)
+        else:
+            return _WITHOUT[name](lhs, rhs)
+        if found is NotImplemented:
+            raise OperatorError(
+                f"{name}: {type(lhs).__name__} and {type(rhs).__name__} cannot be "
+                "combined. Give a Symbol and a Symbol or a number."
+            )
+        return found
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`{pair.pair}` of two symbols, or a symbol and a number."
+    return function
+
+
+PAIRS = {name: _make(name, pair) for name, pair in _OPERATORS.items()}
+
+
+def pow(base: Any, exp: Any) -> Any:
+    """`power` under its old name."""
+    return PAIRS["power"](base, exp)
+
+
+def split_v2(
+    ary: Symbol,
+    indices_or_sections: int | Sequence[int],
+    axis: int = 0,
+    squeeze_axis: bool = False,
+) -> Symbol:
+    """Cut an axis into equal pieces (a number of them), or at given places."""
+    settings: dict[str, Any] = {"axis": axis, "squeeze_axis": squeeze_axis}
+    if isinstance(indices_or_sections, int):
+        settings |= {"indices": (), "sections": indices_or_sections}
+    else:
+        settings |= {"indices": (0, *indices_or_sections)}
+    return applied(lookup("_split_v2").of(**settings), [ary], "_split_v2")
+
+
+setattr(Symbol, "split_v2", split_v2)  # noqa: B010 (not declared in the class)
