@@ -27,12 +27,11 @@ _ROOMS = {
     "amp": "automatic mixed precision",
     "contrib": "what MXNet tried out: mixed precision, quantization, …",
     "io": "iterators over data for modules; gluon.data has loaders",
-    "operator": "operators that users write; autograd.Function is near",
     "profiler": "MXNet's profiler; mx.Record sees what runs",
     "recordio": "files of records",
 }
 _OPERATORS = """
-    BatchNorm_v1 BilinearSampler CTCLoss CachedOp Correlation Crop Custom
+    BatchNorm_v1 BilinearSampler CTCLoss CachedOp Correlation Crop
     GridGenerator GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN
     ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse
     SoftmaxActivation SpatialTransformer UpSampling all_finite amp_cast amp_multicast

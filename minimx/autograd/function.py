@@ -6,9 +6,47 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.autograd.modes import pause, state
-from minimx.autograd.tape import Node
+from minimx.autograd.tape import Leaf, Node
 from minimx.errors import GradientError
 from minimx.ops.registry import Op, Site, Value
+
+
+class _Once(Op):
+    """What stands on the tape behind a gradient that Python code computed unrecorded.
+
+    Without it a second derivative would silently lack the part that goes through here.
+    """
+
+    name = "backward of a function"
+    variadic = True
+
+    def __init__(self, whose: str, count: int) -> None:
+        object.__setattr__(self, "whose", whose)
+        object.__setattr__(self, "visible", count)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """There is none."""
+        raise GradientError(
+            f"{self.whose} has a first derivative and no second: its "  # type: ignore[attr-defined]
+            "backward() is Python code that is not recorded. Write the function with "
+            "operators, or leave it out of what is differentiated twice."
+        )
+
+
+def once_differentiable(
+    whose: str, gradients: Sequence[Value | None]
+) -> list[Value | None]:
+    """The gradients, such that differentiating them again is an error."""
+    found = [None if g is None else g._alias() for g in gradients]
+    made = [g for g in found if g is not None]
+    if state.recording and made:
+        # An entry of its own: nobody's gradient, but it leads the walk here.
+        nowhere = (Leaf(None, "null"), 0)
+        specs = tuple(g.spec for g in made)
+        node = Node(_Once(whose, len(made)), [nowhere], specs[:1], specs, [], 0)
+        for index, gradient in enumerate(made):
+            gradient._entry = (node, index)
+    return found
 
 
 class _FunctionOp(Op):
@@ -33,7 +71,13 @@ class _FunctionOp(Op):
                 f"{type(function).__name__}.backward returned {len(results)} "
                 f"gradients for {len(at.ins)} inputs. Return one for each."
             )
-        return list(results)
+        for result, spec in zip(results, at.ins, strict=True):
+            if result is not None and result.shape != spec.shape:
+                raise GradientError(
+                    f"{type(function).__name__}.backward returned a gradient of shape "
+                    f"{result.shape} for an input of shape {spec.shape}."
+                )
+        return once_differentiable(type(function).__name__, results)
 
 
 class Function:

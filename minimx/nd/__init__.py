@@ -23,10 +23,12 @@ from minimx.nd.creation import (
     ones,
     zeros,
 )
+from minimx.nd.custom import custom as Custom  # noqa: N812 (MXNet's name)
 from minimx.nd.pairs import PAIRS, split_v2
 from minimx.nd.serialize import load, load_frombuffer, save
 
 __all__ = [
+    "Custom",
     "NDArray",
     "arange",
     "array",
@@ -58,6 +60,8 @@ __all__ += PAIRS
 
 # MXNet keeps the class and the functions in modules of their own: `mx.nd.ndarray`.
 ndarray = op = sys.modules[__name__]
+# What MXNet calls Python's own `slice`, since its operator has taken the name.
+py_slice = slice
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,258 @@
+"""Operators that users write in Python: mx.operator and mx.nd.Custom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minimx as mx
+from minimx import autograd
+from minimx.errors import GradientError, OperatorError, ShapeError
+
+
+class Scale(mx.operator.CustomOp):
+    """Multiplies by a number; counts its calls in an auxiliary state."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def forward(
+        self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any
+    ) -> None:
+        assert not autograd.is_recording()
+        aux[0][:] += 1
+        self.assign(out_data[0], req[0], in_data[0] * self.factor)
+
+    def backward(
+        self,
+        req: Any,
+        out_grad: Any,
+        in_data: Any,
+        out_data: Any,
+        in_grad: Any,
+        aux: Any,
+    ) -> None:
+        self.assign(in_grad[0], req[0], out_grad[0] * self.factor)
+
+
+@mx.operator.register("test_scale")
+class ScaleProp(mx.operator.CustomOpProp):
+    def __init__(self, factor: str = "2") -> None:
+        super().__init__()
+        assert isinstance(factor, str)
+        self.factor = float(factor)
+
+    def list_auxiliary_states(self) -> list[str]:
+        return ["calls"]
+
+    def infer_shape(self, in_shape: Any) -> Any:
+        return in_shape, [in_shape[0]], [(1,)]
+
+    def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> Any:
+        assert in_dtypes == [np.float32]
+        return Scale(self.factor)
+
+
+class SumAndProduct(mx.operator.CustomOp):
+    def forward(
+        self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any
+    ) -> None:
+        a, b = in_data
+        self.assign(out_data[0], req[0], a + b)
+        self.assign(out_data[1], req[1], a * b)
+
+    def backward(
+        self,
+        req: Any,
+        out_grad: Any,
+        in_data: Any,
+        out_data: Any,
+        in_grad: Any,
+        aux: Any,
+    ) -> None:
+        for mine, other in ((0, 1), (1, 0)):
+            found = out_grad[0] + out_grad[1] * in_data[other]
+            self.assign(in_grad[mine], req[mine], found)
+
+
+@mx.operator.register("test_sum_and_product")
+class SumAndProductProp(mx.operator.CustomOpProp):
+    def list_arguments(self) -> list[str]:
+        return ["a", "b"]
+
+    def list_outputs(self) -> list[str]:
+        return ["sum", "product"]
+
+    def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> Any:
+        return SumAndProduct()
+
+
+def test_forward_backward_state_and_settings() -> None:
+    x = mx.nd.array([1.0, 2.0])
+    calls = mx.nd.zeros(1)
+    x.attach_grad()
+    with autograd.record():
+        y = mx.nd.Custom(x, calls, op_type="test_scale", factor=3)
+    y.backward(mx.nd.array([1.0, 10.0]))
+    np.testing.assert_array_equal(y.asnumpy(), [3, 6])
+    np.testing.assert_array_equal(x.grad.asnumpy(), [3, 30])
+    mx.nd.Custom(data=x, calls=calls, op_type="test_scale", name="any")
+    assert calls.asscalar() == 2
+
+
+def test_several_outputs_one_of_them_used() -> None:
+    a, b = mx.nd.array([2.0, 3.0]), mx.nd.array([5.0, 7.0])
+    a.attach_grad()
+    b.attach_grad(grad_req="add")
+    for _ in range(2):
+        with autograd.record():
+            total, product = mx.nd.Custom(a, b, op_type="test_sum_and_product")
+        product.backward()
+    np.testing.assert_array_equal(total.asnumpy(), [7, 10])
+    np.testing.assert_array_equal(a.grad.asnumpy(), [5, 7])
+    np.testing.assert_array_equal(b.grad.asnumpy(), [4, 6])
+
+
+def test_in_a_hybridized_block() -> None:
+    class Layer(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:  # noqa: N803
+            return F.Custom(x, x, op_type="test_sum_and_product")[1]
+
+    layer = Layer()
+    layer.hybridize()
+    x = mx.nd.array([3.0])
+    x.attach_grad()
+    with autograd.record():
+        y = layer(x) * 2
+    y.backward()
+    assert y.asscalar() == 18
+    assert x.grad.asscalar() == 12
+
+
+def test_out_is_written_to() -> None:
+    a = mx.nd.ones(3)
+    outs = [mx.nd.zeros(3), mx.nd.zeros(3)]
+    mx.nd.Custom(a, a, op_type="test_sum_and_product", out=outs)
+    np.testing.assert_array_equal(outs[0].asnumpy(), [2, 2, 2])
+    with pytest.raises(ShapeError, match="out="):
+        mx.nd.Custom(a, a, op_type="test_sum_and_product", out=outs[:1])
+
+
+def test_a_second_derivative_is_refused() -> None:
+    a = mx.nd.ones(2)
+    a.attach_grad()
+    with autograd.record():
+        y = mx.nd.Custom(a, a, op_type="test_sum_and_product")[1]
+        (first,) = autograd.grad(y, a, create_graph=True)
+        z = (first * a).sum()
+    with pytest.raises(GradientError, match="no second"):
+        z.backward()
+
+
+def prop(**members: Any) -> Any:
+    """A registered property made of functions; returns its op_type."""
+    made = type("MadeProp", (mx.operator.CustomOpProp,), members)
+    mx.operator.register("test_made")(made)
+    return "test_made"
+
+
+def op(**members: Any) -> Any:
+    made = type("MadeOp", (mx.operator.CustomOp,), members)
+    return lambda self, ctx, in_shapes, in_dtypes: made()
+
+
+def double(
+    self: Any, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any
+) -> Any:
+    self.assign(out_data[0], req[0], in_data[0] * 2)
+
+
+def test_registering_again_replaces() -> None:
+    x = mx.nd.ones(1)
+    name = prop(create_operator=op(forward=double))
+    assert mx.nd.Custom(x, op_type=name).asscalar() == 2
+    name = prop(
+        create_operator=op(
+            forward=lambda self, is_train, req, in_data, out_data, aux: self.assign(
+                out_data[0], "add", 5
+            )
+        )
+    )
+    assert mx.nd.Custom(x, op_type=name).asscalar() == 5
+
+
+def test_no_inputs() -> None:
+    def forward(
+        self: Any, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any
+    ) -> None:
+        self.assign(out_data[0], req[0], np.arange(3))
+
+    name = prop(
+        list_arguments=lambda self: [],
+        infer_shape=lambda self, in_shape: ([], [(3,)], []),
+        infer_type=lambda self, in_type: ([], [np.float32], []),
+        create_operator=op(forward=forward),
+    )
+    found = mx.nd.Custom(op_type=name, ctx=mx.gpu(0))
+    assert found.context is mx.gpu(0)
+    np.testing.assert_array_equal(found.asnumpy(), [0, 1, 2])
+
+
+def test_what_forward_raises_is_a_lesson() -> None:
+    def forward(*args: Any, **kwargs: Any) -> None:
+        raise IndexError("third of two")
+
+    name = prop(create_operator=op(forward=forward))
+    with pytest.raises(mx.MXNetError, match="forward raised IndexError: third"):
+        mx.nd.Custom(mx.nd.ones(1), op_type=name).wait_to_read()
+
+
+def test_what_was_not_declared_is_not_there() -> None:
+    def backward(
+        self: Any,
+        req: Any,
+        out_grad: Any,
+        in_data: Any,
+        out_data: Any,
+        in_grad: Any,
+        aux: Any,
+    ) -> None:
+        self.assign(in_grad[0], req[0], out_data[0].copy() + in_data[0].copy())
+
+    name = prop(
+        declare_backward_dependency=lambda self, dout, ins, outs: dout + outs,
+        create_operator=op(forward=double, backward=backward),
+    )
+    x = mx.nd.ones(1)
+    x.attach_grad()
+    with autograd.record():
+        y = mx.nd.Custom(x, op_type=name)
+    with pytest.raises(OperatorError, match=r"uses in_data\[0\]"):
+        y.backward()
+
+
+@pytest.mark.parametrize(
+    ("call", "lesson"),
+    [
+        (lambda x: mx.nd.Custom(x), "needs op_type"),
+        (lambda x: mx.nd.Custom(x, op_type="test_scal"), "Did you mean test_scale"),
+        (lambda x: mx.nd.Custom(x, op_type="test_scale"), "calls is missing"),
+        (lambda x: mx.nd.Custom(x, x, x, op_type="test_scale"), "takes data, calls"),
+        (lambda x: mx.nd.Custom(x, x, op_type="test_scale", f=1), "unexpected keyword"),
+        (lambda x: mx.nd.Custom(x, x, op_type="test_scale"), "calls has the shape"),
+        (lambda x: mx.operator.register("test")(x), "derived from CustomOpProp"),
+    ],
+)
+def test_wrong_calls(call: Any, lesson: str) -> None:
+    with pytest.raises(mx.MXNetError, match=lesson):
+        call(mx.nd.ones(3))
+
+
+def test_operators_are_listed() -> None:
+    names = mx.operator.get_all_registered_operators()
+    assert {"Convolution", "Custom", "broadcast_add"} <= set(names)
+    found = mx.operator.get_operator_arguments("FullyConnected")
+    assert found.names[:3] == ["data", "weight", "bias"]
+    assert found.narg == len(found.types) == len(found.names)
