@@ -7,7 +7,7 @@ from typing import Any
 
 from minimx.absent import missing
 from minimx.engine import wait_all as waitall
-from minimx.nd import contrib, functions, image, linalg, random
+from minimx.nd import _internal, contrib, functions, image, linalg, random
 from minimx.nd.array import NDArray
 from minimx.nd.creation import (
     arange,
@@ -26,10 +26,12 @@ from minimx.nd.creation import (
 from minimx.nd.custom import custom as Custom  # noqa: N812 (MXNet's name)
 from minimx.nd.pairs import PAIRS, split_v2
 from minimx.nd.serialize import load, load_frombuffer, save
+from minimx.nd.tables import histogram, onehot_encode
 
 __all__ = [
     "Custom",
     "NDArray",
+    "_internal",
     "arange",
     "array",
     "concatenate",
@@ -39,6 +41,7 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "full",
+    "histogram",
     "image",
     "linalg",
     "linspace",
@@ -46,6 +49,7 @@ __all__ = [
     "load_frombuffer",
     "moveaxis",
     "ones",
+    "onehot_encode",
     "random",
     "save",
     "split_v2",

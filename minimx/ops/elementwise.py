@@ -20,10 +20,10 @@ _ARITHMETIC = (
      ("dz / b", "-dz * a / (b * b)")),
 )  # fmt: skip
 _ALIASES = {
-    "elemwise_add": ("_plus", "_add", "_grad_add"),
-    "elemwise_sub": ("_minus", "_sub"),
-    "elemwise_mul": ("_mul",),
-    "elemwise_div": ("_div",),
+    "elemwise_add": ("_plus", "_Plus", "_add", "_grad_add"),
+    "elemwise_sub": ("_minus", "_Minus", "_sub"),
+    "elemwise_mul": ("_mul", "_Mul"),
+    "elemwise_div": ("_div", "_Div"),
     "broadcast_add": ("broadcast_plus",),
     "broadcast_sub": ("broadcast_minus",),
 }
@@ -56,6 +56,7 @@ for _word, _text in _COMPARISONS:
         f"broadcast_{_word}",
         _text,
         f"_{_word}",
+        f"_{_word.title()}",
         doc="Compare two arrays: 1 where it is true, 0 elsewhere, in their own type.",
     )
 
@@ -63,6 +64,7 @@ binary(
     "broadcast_mod",
     "mod(a, b)",
     "_mod",
+    "_Mod",
     doc="The rest of a division, with the sign of the divisor; 0 if that is 0.",
     grads=("dz", "-dz * floor(a / b)"),
 )
@@ -70,6 +72,7 @@ binary(
     "broadcast_power",
     "power(a, b)",
     "_power",
+    "_Power",
     doc="Raise one array to the powers in the other.",
     grads=("dz * b * power(a, b - 1)", "dz * z * log(a)"),
 )
@@ -77,6 +80,7 @@ binary(
     "broadcast_maximum",
     "maximum(a, b)",
     "_maximum",
+    "_Maximum",
     doc="The larger of two; the gradient goes to the first where they are equal.",
     grads=("where(a >= b, dz, 0)", "where(a >= b, 0, dz)"),
 )
@@ -84,6 +88,7 @@ binary(
     "broadcast_minimum",
     "minimum(a, b)",
     "_minimum",
+    "_Minimum",
     doc="The smaller of two; the gradient goes to the first where they are equal.",
     grads=("where(a <= b, dz, 0)", "where(a <= b, 0, dz)"),
 )
@@ -91,6 +96,7 @@ binary(
     "broadcast_hypot",
     "hypot(a, b)",
     "_hypot",
+    "_Hypot",
     doc="The length of the vector whose two components are given.",
     grads=("dz * a / z", "dz * b / z"),
 )

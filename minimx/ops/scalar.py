@@ -47,10 +47,22 @@ _DOCS = {
     "smooth_l1": "The absolute value with a parabola of width 1 / scalar**2 at the tip."
 }
 
+
+def _legacy(name: str) -> tuple[str, ...]:
+    """The name of MXNet's first years: `_RMinusScalar` for `_rminus_scalar`."""
+    if not name.endswith("_scalar"):
+        return ()
+    words = name.strip("_").split("_")
+    if words[0] in ("rminus", "rdiv", "rmod", "rpower"):
+        words[:1] = ["r", words[0][1:]]
+    return ("_" + "".join(word.capitalize() for word in words),)
+
+
 for _name, _text, _grad in _ARITHMETIC:
     unary(
         _name,
         _text,
+        *_legacy(_name),
         doc=_DOCS.get(_name, "Arithmetic of an array and a number."),
         grad=_grad,
         settings=_SCALAR,
@@ -60,6 +72,7 @@ for _name, _text in _COMPARISONS:
     unary(
         _name,
         _text,
+        *_legacy(_name),
         doc="Compare an array with a number: 1 where it is true, 0 elsewhere.",
         settings=_SCALAR,
     )

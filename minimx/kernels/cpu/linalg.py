@@ -58,8 +58,8 @@ def matmul(axis: int, ta: bool, tb: bool, alpha: float, beta: float) -> Launch:
 
 @_lesson(
     "linalg.potrf: the matrix is not positive definite. Its lower triangle must be "
-    "that of a symmetric matrix with positive eigenvalues; a little on its diagonal helps "
-    "where rounding is to blame."
+    "that of a symmetric matrix with positive eigenvalues; a little on its diagonal "
+    "helps where rounding is to blame."
 )
 def potrf(a: Any, out: Any) -> None:
     """The lower factor of a = out outᵀ; only the lower triangle is read."""

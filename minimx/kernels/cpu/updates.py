@@ -178,3 +178,14 @@ def mixed(
     """Apply a rule to the single-precision `master`, and round it into `out`."""
     step(rule, master, gradient.astype(np.float32), states, master, numbers)
     out[...] = master
+
+
+def lars(eta: float, eps: float, rescale: float) -> Any:
+    """(lrs, weights_sum_sq, grads_sum_sq, wds, out): a learning rate for each."""
+
+    def launch(lrs: Any, weights: Any, grads: Any, wds: Any, out: Any) -> None:
+        w, g = np.sqrt(weights), np.sqrt(grads)
+        ratio = eta * w / (g * rescale + wds * w + eps)
+        np.copyto(out, np.where((w > 0) & (g > 0), lrs * ratio, lrs))
+
+    return launch

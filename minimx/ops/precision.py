@@ -1,0 +1,242 @@
+"""Data sheets for several element types: casts, and looking for overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minimx.dtypes import FLOAT32, is_float, resolve
+from minimx.errors import OperatorError
+from minimx.kernels import find
+from minimx.ops.mixed import Cast
+from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
+from minimx.ops.spec import Cost, Spec
+
+
+@register("amp_cast")
+class AmpCast(Op):
+    """Convert floating-point numbers to `dtype`; others stay. data, out: one shape."""
+
+    dtype: str
+    inplace = {"out": "data"}
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The wanted type where the input is real."""
+        (data,) = specs
+        return data.with_dtype(resolve(self.dtype)) if is_float(data.dtype) else data
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A conversion."""
+        return Cast.of(dtype=self.infer(*specs).dtype.name).kernel(*specs)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Convert back."""
+        return _back(at, (dout,))
+
+
+def _back(at: Site, douts: Sequence[Value]) -> list[Value | None]:
+    grads: list[Value | None] = []
+    for spec, dout in zip(at.ins, douts, strict=True):
+        real = is_float(spec.dtype)
+        grads.append(bind(AmpCast.of(dtype=spec.dtype.name), dout) if real else None)
+    return grads
+
+
+class Many(Op):
+    """An operator on `num_arrays` arrays of any shapes."""
+
+    variadic = True
+    num_arrays: int = 1
+
+    def check(self, specs: Sequence[Spec], wanted: int) -> None:
+        """Refuse another number of arrays."""
+        if len(specs) != wanted:
+            raise OperatorError(
+                f"{self.name}: {len(specs)} arrays were given and {wanted} announced."
+            )
+
+
+@register("amp_multicast")
+class AmpMulticast(Many):
+    """Give all floating-point inputs one type: the widest, or the narrowest among them.
+
+    data: num_outputs arrays of any shapes; outs: the same shapes
+    """
+
+    num_outputs: int
+    cast_narrow: bool = False
+
+    @property
+    def visible(self) -> int:  # type: ignore[override]
+        """One output for each input."""
+        return self.num_outputs
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """One type for all that are real."""
+        self.check(specs, self.num_outputs)
+        sizes = [spec.dtype for spec in specs if is_float(spec.dtype)]
+        if not sizes:
+            return specs
+        choose = min if self.cast_narrow else max
+        common = choose(sizes, key=lambda dtype: dtype.itemsize)
+        return tuple(s.with_dtype(common) if is_float(s.dtype) else s for s in specs)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """One conversion after the other."""
+
+        def run(*arrays: Any) -> None:
+            half = len(arrays) // 2
+            for x, out in zip(arrays[:half], arrays[half:], strict=True):
+                np.copyto(out, x, casting="unsafe")
+
+        return run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Convert back."""
+        return _back(at, dout if isinstance(dout, tuple) else (dout,))
+
+
+class Finite(Many):
+    """1 if no element of any array is infinite or not a number, else 0."""
+
+    differentiable = False
+    init_output: bool = True
+
+    def infer(self, *specs: Spec) -> Spec:
+        """One number."""
+        return Spec.of((1,), FLOAT32)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A look at every array until one is not finite."""
+        fresh = self.init_output
+
+        def run(*arrays: Any) -> None:
+            *xs, out = arrays
+            before = fresh or out[0] != 0
+            out[0] = before and all(np.isfinite(x).all() for x in xs)
+
+        return run
+
+    def cost(self, *specs: Spec) -> Cost:
+        """Every element is looked at."""
+        return Cost(sum(s.size for s in specs), sum(s.nbytes for s in specs))
+
+
+@register("all_finite")
+class AllFinite(Finite):
+    """1 if every element of data is a finite number, else 0. out (1,), float32.
+
+    init_output=False: and if the array that out= names held 1 before.
+    """
+
+    variadic = False
+    init_output: bool = True
+    inputs = ("data",)
+
+
+@register("multi_all_finite")
+class MultiAllFinite(Finite):
+    """1 if every element of every array is a finite number, else 0. out (1,), float32.
+
+    init_output=False: and if the array that out= names held 1 before.
+    """
+
+    num_arrays: int = 1
+    init_output: bool = True
+
+    def infer(self, *specs: Spec) -> Spec:
+        """One number."""
+        self.check(specs, self.num_arrays)
+        return super().infer(*specs)
+
+
+# -- many arrays at once ---------------------------------------------------------------
+
+
+@register("reset_arrays")
+class ResetArrays(Many):
+    """Write zeros over all arrays; there is no output. data: num_arrays arrays."""
+
+    num_arrays: int
+
+    visible = 0
+    differentiable = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = tuple(f"data{k}" for k in range(self.num_arrays))
+        object.__setattr__(self, "inputs", names)
+        object.__setattr__(self, "mutates", names)
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """Nothing comes out."""
+        self.check(specs, self.num_arrays)
+        return ()
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Fills."""
+
+        def run(*arrays: Any) -> None:
+            for x in arrays:
+                x.fill(0)
+
+        return run
+
+
+@register("multi_sum_sq")
+class MultiSumSq(Many):
+    """The sum of the squares of each array. data: num_arrays arrays; out (num_arrays,).
+
+    out is float32.
+    """
+
+    num_arrays: int
+    differentiable = False
+
+    def infer(self, *specs: Spec) -> Spec:
+        """A number for each array."""
+        self.check(specs, self.num_arrays)
+        return Spec.of((len(specs),), FLOAT32)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Sums in single precision, in double precision for float64."""
+
+        def run(*arrays: Any) -> None:
+            *xs, out = arrays
+            for k, x in enumerate(xs):
+                wide = x if x.dtype == np.float64 else x.astype(np.float32, copy=False)
+                out[k] = np.square(wide).sum()
+
+        return run
+
+    def cost(self, *specs: Spec) -> Cost:
+        """Two operations for each element."""
+        return Cost(2 * sum(s.size for s in specs), sum(s.nbytes for s in specs))
+
+
+@register("multi_lars")
+class MultiLars(Op):
+    """The learning rates of LARS: longer steps where the weight is large.
+
+    lrs, weights_sum_sq, grads_sum_sq, wds, out (n,): one number for each layer
+    out = lrs * eta * |w| / (|g| * rescale_grad + wds * |w| + eps), where |w| and |g|
+    are positive; lrs elsewhere
+    """
+
+    eta: float
+    eps: float
+    rescale_grad: float = 1.0
+
+    inputs = ("lrs", "weights_sum_sq", "grads_sum_sq", "wds")
+    differentiable = False
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The spec of lrs."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A few operations on a few numbers."""
+        made: Kernel = find("updates.lars")(self.eta, self.eps, self.rescale_grad)
+        return made
