@@ -31,15 +31,12 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    BatchNorm_v1 BilinearSampler CTCLoss CachedOp Correlation Crop
-    GridGenerator GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN
-    ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse
-    SoftmaxActivation SpatialTransformer UpSampling all_finite amp_cast amp_multicast
-    cast_storage col2im ctc_loss cumsum fill_element_0index ftml_update ftrl_update
-    histogram im2col imdecode lamb_update_phase1 lamb_update_phase2 moments
-    mp_nag_mom_update multi_all_finite multi_lars multi_sum_sq onehot_encode
-    ravel_multi_index reset_arrays sample_negative_binomial
-    sample_generalized_negative_binomial unravel_index
+    BatchNorm_v1 BilinearSampler CTCLoss CachedOp Correlation Crop GridGenerator
+    GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN ROIPooling SVMOutput
+    SoftmaxActivation SpatialTransformer UpSampling cast_storage col2im ctc_loss
+    ftml_update ftrl_update histogram im2col imdecode lamb_update_phase1
+    lamb_update_phase2 mp_nag_mom_update onehot_encode sample_negative_binomial
+    sample_generalized_negative_binomial
 """
 _LAYERS = """
     AvgPool3D BatchNormReLU Conv1DTranspose Conv2DTranspose Conv3D Conv3DTranspose
