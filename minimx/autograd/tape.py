@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from minimx.errors import GradientError, OperatorError
+from minimx.errors import GradientError
 from minimx.events import attribution
 from minimx.ops.registry import Op, Plan, Value
 from minimx.ops.spec import Spec
@@ -101,9 +101,9 @@ def _pick(
         index = int(name[3:] or 0)
         # An alias: the output itself would point at its node and form a cycle.
         return outs[index]._alias(), -1 - index
-    if op.variadic:
-        raise OperatorError(f"{op.name}: a variadic operator saves no single input")
-    index = op.inputs.index(name)
+    if op.variadic:  # its inputs are data0, data1, …
+        name = name.removeprefix("data")
+    index = int(name) if op.variadic else op.inputs.index(name)
     return inputs[index], index
 
 

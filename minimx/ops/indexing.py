@@ -32,7 +32,7 @@ def _check_mode(name: str, mode: str) -> None:
         )
 
 
-@register("take")
+@register("take", "_npi_take")
 class Take(Move):
     """Whole slices along an axis, in the order of the indices.
 

@@ -64,7 +64,7 @@ class Concat(Move):
         return grads
 
 
-@register("stack")
+@register("stack", "_npi_stack")
 class Stack(Move):
     """Join arrays of one shape along a new axis. data (2, 3), (2, 3); out (2, 2, 3)."""
 
@@ -178,7 +178,7 @@ class SliceChannel(Pieces):
         return (length // self.num_outputs,) * self.num_outputs
 
 
-@register("_split_v2")
+@register("_split_v2", "_npi_split")
 class SplitV2(Pieces):
     """Cut an axis at `indices`, or into `sections` equal pieces.
 

@@ -174,7 +174,7 @@ class GeneralizedNegativeBinomial(Random):
         self.require(fits, f"mu={self.mu}, alpha={self.alpha} must not be negative")
 
 
-@register("_random_randint", "random_randint")
+@register("_random_randint", "random_randint", "_npi_random_randint")
 class RandInt(Random):
     """Whole numbers evenly in [low, high). out: `shape`."""
 
@@ -311,7 +311,7 @@ class SampleMultinomial(Op):
         return made
 
 
-@register("shuffle", "_shuffle", "random_shuffle")
+@register("shuffle", "_shuffle", "random_shuffle", "_npi_shuffle")
 class Shuffle(Op):
     """The rows of data in a random order. data: any shape; out: the same shape."""
 

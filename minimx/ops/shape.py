@@ -34,7 +34,7 @@ def _kernel(name: str, *args: Any) -> Kernel:
 # -- the order of axes -----------------------------------------------------------------
 
 
-@register("transpose")
+@register("transpose", "_np_transpose")
 class Transpose(Move):
     """Put the axes into another order, by default the reverse.
 
@@ -70,7 +70,7 @@ class Transpose(Move):
         return (bind(Transpose.of(axes=inverse), dout),)
 
 
-@register("SwapAxis", "swapaxes", "SwapAxes")
+@register("SwapAxis", "swapaxes", "SwapAxes", "_npi_swapaxes")
 class SwapAxis(Move):
     """Exchange two axes. data (2, 3, 4), dim1=0, dim2=2; out (4, 3, 2)."""
 
@@ -271,7 +271,7 @@ class SliceLike(Part):
         return tuple(ranges)
 
 
-@register("reverse", "flip")
+@register("reverse", "flip", "_npi_flip")
 class Reverse(Part):
     """The elements in reverse order along one or more axes; out: the same shape."""
 
@@ -391,7 +391,7 @@ class BroadcastLike(Stretch):
         return tuple(shape)
 
 
-@register("tile")
+@register("tile", "_npi_tile")
 class Tile(Move):
     """Lay copies side by side. data (2, 3), reps=(2, 2); out (4, 6)."""
 
@@ -423,7 +423,7 @@ class Tile(Move):
         return (reshaped(total, shape or (1,), at.ins[0].shape),)
 
 
-@register("repeat")
+@register("repeat", "_np_repeat")
 class Repeat(Move):
     """Repeat each element. data (2,), repeats=2; out (4,): a a b b."""
 

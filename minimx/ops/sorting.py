@@ -54,7 +54,7 @@ class Ordering(Op):
         return out.shape
 
 
-@register("sort")
+@register("sort", "_npi_sort")
 class Sort(Ordering):
     """The elements in order along an axis. data: any shape; out: the same shape.
 
@@ -82,7 +82,7 @@ class Sort(Ordering):
         return self.put_back(at, dout, saved[0])
 
 
-@register("argsort")
+@register("argsort", "_npi_argsort")
 class ArgSort(Ordering):
     """The places of the elements in order. data: any shape; out: the same shape."""
 

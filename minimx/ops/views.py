@@ -162,7 +162,7 @@ class Flatten(View):
         return data.with_shape((data.shape[0], prod(data.shape[1:])))
 
 
-@register("expand_dims")
+@register("expand_dims", "_npi_expand_dims")
 class ExpandDims(View):
     """Insert an axis of length 1. data (2, 3), axis=1; out (2, 1, 3)."""
 

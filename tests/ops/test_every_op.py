@@ -93,7 +93,7 @@ def test_result_is_what_numpy_says(sample: Sample, dtype: str) -> None:
     assert len(outs) == len(expected)
     for out, wanted in zip(outs, expected, strict=True):
         wanted = np.asarray(wanted)
-        assert out.shape == (wanted.shape or (1,))
+        assert out.shape in (wanted.shape, wanted.shape or (1,))
         if out.dtype.kind != "f":
             np.testing.assert_array_equal(out, wanted.astype(out.dtype))
             continue
