@@ -1,4 +1,4 @@
-"""Data sheets of NumPy's running sums, differences, choices and percentiles."""
+"""Data sheets of NumPy's differences, choices and percentiles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx import shapes
-from minimx.dtypes import FLOAT32, FLOAT64, resolve
+from minimx.dtypes import FLOAT32, FLOAT64
 from minimx.errors import DTypeError, OperatorError, ShapeError
 from minimx.kernels import find, pointwise
 from minimx.kernels.formula import Formula
@@ -17,54 +17,8 @@ from minimx.ops.np_join import NumpyPad
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.reduce import sum_to
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
-from minimx.ops.shape import Reverse
 from minimx.ops.spec import Cost, Spec
-from minimx.ops.views import reshaped
 from minimx.shapes import Shape, normalize_axes, normalize_axis, reduced
-
-
-@register("_np_cumsum", "cumsum")
-class CumSum(Op):
-    """Running sums along an axis, or of the flat array. a (2, 3), axis=1; out (2, 3).
-
-    dtype: the element type to add in and to answer with, that of `a` by default
-    """
-
-    axis: int | None = None
-    dtype: str | None = None
-    inputs = ("a",)
-
-    def split(self, a: Spec) -> tuple[Shape, int]:
-        """The shape to add in, and the axis of it."""
-        if self.axis is None:
-            return (a.size,), 0
-        return a.shape, normalize_axis("cumsum", self.axis, a.ndim)
-
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of a, flat without an axis."""
-        (a,) = specs
-        dtype = a.dtype if self.dtype is None else resolve(self.dtype)
-        if dtype == np.bool_:
-            dtype = resolve("int64")
-        return Spec.of(self.split(a)[0], dtype)
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """NumPy's running sum."""
-        shape, axis = self.split(specs[0])
-        made: Kernel = find("np_statistics.cumsum")(shape, axis)
-        return made
-
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
-        """An element is part of all sums from its own on: sums from the end."""
-        a, out = at.ins[0], at.outs[0]
-        if a.dtype.kind != "f" or out.dtype.kind != "f":
-            return (None,)
-        shape, axis = self.split(a)
-        turn = Reverse.of(axis=(axis,))
-        sums = bind(turn, bind(CumSum.of(axis=axis), bind(turn, dout)))
-        if out.dtype != a.dtype:
-            sums = bind(lookup("cast").of(dtype=a.dtype.name), sums)
-        return (reshaped(sums, shape, a.shape),)
 
 
 @register("_npi_diff")

@@ -1,4 +1,4 @@
-"""Running sums, percentiles, places: NumPy does the work."""
+"""Percentiles and places: NumPy does the work."""
 
 from __future__ import annotations
 
@@ -11,18 +11,6 @@ from minimx.errors import OperatorError
 from minimx.shapes import Shape
 
 Launch = Callable[..., None]
-
-
-def cumsum(shape: Shape, axis: int) -> Launch:
-    """(x, out): running sums in the type of out; float16 is added up in float32."""
-
-    def launch(x: Any, out: Any) -> None:
-        if out.dtype == np.float16:
-            out[...] = np.cumsum(x.reshape(shape), axis, dtype=np.float32)
-        else:
-            np.cumsum(x.reshape(shape), axis, dtype=out.dtype, out=out)
-
-    return launch
 
 
 def percentile(

@@ -147,16 +147,6 @@ def _statistics() -> list[Sample]:
     condition = np.array([[1, 0, 2, 0]], "int32")
     q = np.array([10.0, 50.0, 99.0])
     return [
-        Sample("_np_cumsum", (CUBE,), {"axis": 1}, lambda x: x.cumsum(1), tolerance=32),
-        Sample("_np_cumsum", (CUBE,), {}, np.cumsum, tolerance=64),
-        Sample(
-            "_np_cumsum",
-            (CUBE * 9,),
-            {"axis": 0, "dtype": "int64"},
-            lambda x: x.cumsum(0),
-            ("int32",),
-            smooth=False,
-        ),
         Sample("_npi_diff", (CUBE,), {}, np.diff, tolerance=16),
         Sample(
             "_npi_diff",
