@@ -20,6 +20,7 @@ from minimx.device import as_device, current_device
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
+from minimx.ops import help
 from minimx.ops.registry import ALIASES, REGISTRY, Op
 
 # Words that MXNet's functions accept besides inputs and settings; they name or place
@@ -197,7 +198,7 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
         return invoke(op, (), out, as_device(where), NDArray)
 
     function.__name__ = function.__qualname__ = public
-    function.__doc__ = sheet.__doc__
+    function.__doc__ = help.text(sheet, call.fields)
     function.__module__ = "minimx.nd"
     function.__signature__ = _signature(sheet, call.fields)  # type: ignore[attr-defined]
     return function

@@ -123,6 +123,8 @@ def _invoke(
     op_id = _push(op, plan, inputs, outs, device)
     if state.recording:
         record_call(op, inputs, outs, plan, op_id)
+    if out is not None:
+        return out
     if op.visible == 1:
         return outs[0]
     return list(outs[: op.visible])

@@ -19,6 +19,7 @@ from minimx.errors import OperatorError
 from minimx.graph import words
 from minimx.graph.ir import Entry, Node
 from minimx.nd.functions import METHODS, Call, _signature
+from minimx.ops import help
 from minimx.ops.registry import ALIASES, REGISTRY, Op
 from minimx.symbol.symbol import Symbol, placed, single
 
@@ -42,7 +43,7 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
         return written_down(op, given, hint_of(public), name, remarks)
 
     function.__name__ = function.__qualname__ = public
-    function.__doc__ = sheet.__doc__
+    function.__doc__ = help.text(sheet, call.fields)
     function.__module__ = "minimx.symbol"
     function.__signature__ = _signature(sheet, call.fields)  # type: ignore[attr-defined]
     return function
