@@ -2,7 +2,8 @@
 
 Reading order: `tolerance.py` and `compare.py` (are two arrays equal?), `arrays.py` and
 `sparse.py` (random inputs), `reference.py` (answers from NumPy), `statistics.py` (are
-these numbers random?), `surroundings.py` and `defaults.py` (where a test runs),
+these numbers random?), `symbolic.py`, `gradients.py` and `consistency.py` (is a symbol
+what it should be?), `surroundings.py` and `defaults.py` (where a test runs),
 `data.py` (files).
 """
 
@@ -41,6 +42,12 @@ from minimx.test_utils.compare import (
     same,
     same_array,
 )
+from minimx.test_utils.consistency import (
+    check_consistency,
+    check_gluon_hybridize_consistency,
+    compare_optimizer,
+    same_symbol_structure,
+)
 from minimx.test_utils.data import download, get_mnist
 from minimx.test_utils.defaults import (
     default_context,
@@ -52,6 +59,7 @@ from minimx.test_utils.defaults import (
     set_default_context,
     set_default_device,
 )
+from minimx.test_utils.gradients import check_numeric_gradient, numeric_grad
 from minimx.test_utils.reference import (
     assign_each,
     assign_each2,
@@ -82,6 +90,11 @@ from minimx.test_utils.surroundings import (
     is_cd_run,
     retry,
 )
+from minimx.test_utils.symbolic import (
+    check_symbolic_backward,
+    check_symbolic_forward,
+    simple_forward,
+)
 from minimx.test_utils.tolerance import (
     default_atols,
     default_numeric_eps,
@@ -106,9 +119,15 @@ __all__ = [
     "assert_exception",
     "assign_each",
     "assign_each2",
+    "check_consistency",
+    "check_gluon_hybridize_consistency",
+    "check_numeric_gradient",
+    "check_symbolic_backward",
+    "check_symbolic_forward",
     "chi_square_check",
     "collapse_sum_like",
     "compare_ndarray_tuple",
+    "compare_optimizer",
     "create_2d_tensor",
     "create_sparse_array",
     "create_sparse_array_zd",
@@ -147,6 +166,7 @@ __all__ = [
     "new_sym_matrix_with_real_eigvals_nd",
     "np",
     "np_reduce",
+    "numeric_grad",
     "rand_coord_2d",
     "rand_ndarray",
     "rand_shape_2d",
@@ -159,8 +179,10 @@ __all__ = [
     "retry",
     "same",
     "same_array",
+    "same_symbol_structure",
     "set_default_context",
     "set_default_device",
+    "simple_forward",
     "var_check",
     "verify_generator",
 ]
