@@ -93,7 +93,7 @@ def clip_global_norm(
     for array in arrays:
         here = factor.as_in_context(array.context).astype(array.dtype)
         array[:] = nd.broadcast_mul(array, here.reshape((1,) * array.ndim))
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 # -- files ----------------------------------------------------------------------------

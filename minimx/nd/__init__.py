@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minimx.absent import missing
 from minimx.engine import wait_all as waitall
@@ -58,9 +58,12 @@ __all__ = [
     "waitall",
     "zeros",
 ]
+BY_HAND = frozenset(__all__)  # the others are written from the registry
 __all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
 __all__ += PAIRS
 
+if TYPE_CHECKING:  # the functions of the registry, as `python -m minimx.nd.stubs` says
+    from minimx.nd.operators import *
 
 # MXNet keeps the class and the functions in modules of their own: `mx.nd.ndarray`.
 ndarray = op = sys.modules[__name__]

@@ -30,8 +30,12 @@ from minimx.shapes import Shape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from minimx.nd.methods import Methods
+else:
+    Methods = object  # functions.py adds them, from the registry
 
-class NDArray(Arithmetic):
+
+class NDArray(Arithmetic, Methods):
     """An n-dimensional array on a device, computed asynchronously.
 
     Made by `mx.nd.array`, `zeros`, `ones`, … and by every operator.

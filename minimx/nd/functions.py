@@ -218,6 +218,7 @@ def _method(name: str) -> Callable[..., Any]:
 
     method.__name__ = name
     method.__doc__ = function.__doc__
+    method.from_registry = True  # type: ignore[attr-defined]
     return method
 
 

@@ -26,8 +26,8 @@ Every operator that `mx.nd`, `mx.np`, `mx.sym` and Gluon know, by the room in
 shapes and types come out, which kernel computes them, how gradients flow back and how
 much work a call is.
 
-`help(mx.nd.Convolution)`, or `mx.nd.Convolution?` in a notebook, shows what stands here.
-Names with an underscore in front are MXNet's for operators that are reached in another
+`help(mx.nd.Convolution)`, or `mx.nd.Convolution?` in a notebook, shows the same. Names
+with an underscore in front are MXNet's for operators that are reached in another
 way: `_contrib_box_nms` is `mx.nd.contrib.box_nms`, `_plus_scalar` is `x + 2`,
 `_npi_einsum` is `mx.np.einsum`. Operators named `_backward_…` compute gradients and are
 left out here.

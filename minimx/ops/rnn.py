@@ -127,7 +127,7 @@ class RNN(Op):
             self.lstm_state_clip_nan,
         )
 
-    def states(self, data: Shape) -> tuple[Shape, ...]:
+    def state_shapes(self, data: Shape) -> tuple[Shape, ...]:
         """The shapes of the state and of the cell."""
         count = self.num_layers * (1 + self.bidirectional)
         state = (count, data[1], self.projection_size or self.state_size)
@@ -145,7 +145,10 @@ class RNN(Op):
     def complete(self, data: Spec) -> dict[str, Shape]:
         """Everything but the data follows from the data and the settings."""
         _sequences(data)
-        shapes = ((self.parameter_count(data.shape[2]),), *self.states(data.shape))
+        shapes = (
+            (self.parameter_count(data.shape[2]),),
+            *self.state_shapes(data.shape),
+        )
         if self.use_sequence_length:
             shapes = (*shapes, (data.shape[1],))
         return dict(zip(self.inputs[1:], shapes, strict=True))
@@ -160,7 +163,7 @@ class RNN(Op):
             why = f"data {data.shape} with mode={self.mode!r} and these settings"
             expect(self.name, name, spec, wanted[name], why)
         steps, batch, _ = data.shape
-        shapes = self.states(data.shape)
+        shapes = self.state_shapes(data.shape)
         width = (1 + self.bidirectional) * shapes[0][2]
         outs = [data.with_shape((steps, batch, width))]
         if self.state_outputs:
@@ -254,7 +257,7 @@ class RNNGradient(Op):
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """The shapes of data, parameters, state and cell."""
         data, parameters = specs[:2]
-        states = self.forward.states(data.shape)
+        states = self.forward.state_shapes(data.shape)
         return (data, parameters, *(data.with_shape(shape) for shape in states))
 
     def workspace(self, *specs: Spec) -> int:

@@ -87,7 +87,9 @@ class RMSProp(Optimizer):
             out=weight,
         )
         if self.centered:
-            nd.rmspropalex_update(weight, grad, *state, gamma2=self.gamma2, **settings)
+            n, g, delta = state
+            settings["gamma2"] = self.gamma2
+            nd.rmspropalex_update(weight, grad, n, g, delta, **settings)
         else:
             nd.rmsprop_update(weight, grad, *state, **settings)
 
@@ -193,10 +195,12 @@ class Adam(Optimizer):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
         self._update_count(index)
+        mean, variance = state
         nd.adam_update(
             weight,
             grad,
-            *state,
+            mean,
+            variance,
             lr=self._corrected_lr(index),
             wd=self._get_wd(index),
             beta1=self.beta1,

@@ -223,7 +223,7 @@ class Optimizer:
     def _clipped(self, grad: NDArray) -> NDArray:
         if self.clip_gradient is None:
             return grad
-        return grad.clip(-self.clip_gradient, self.clip_gradient)  # type: ignore[no-any-return]
+        return grad.clip(-self.clip_gradient, self.clip_gradient)
 
     # -- by name ----------------------------------------------------------------------
 

@@ -181,7 +181,7 @@ class RandomFlipLeftRight(Block):
         """Same shape as x."""
         if np.random.random() < 0.5:
             return x
-        return nd.flip(x, axis=x.ndim + self.axis)  # type: ignore[no-any-return]
+        return nd.flip(x, axis=x.ndim + self.axis)
 
 
 class RandomFlipTopBottom(RandomFlipLeftRight):
