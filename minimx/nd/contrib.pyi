@@ -3,3 +3,5 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.nd.array import NDArray
+
+

@@ -40,4 +40,4 @@ def test_examples_are_short() -> None:
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_every_operator_has_a_help_text(name: str) -> None:
-    assert help.text(REGISTRY[name], {}).count("\n") > 3
+    assert "Parameters" in help.text(REGISTRY[name], {})
