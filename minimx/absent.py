@@ -31,9 +31,9 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    BatchNorm_v1 BilinearSampler CTCLoss CachedOp Correlation Crop GridGenerator
-    GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN ROIPooling SVMOutput
-    SoftmaxActivation SpatialTransformer UpSampling cast_storage col2im ctc_loss
+    BatchNorm_v1 BilinearSampler CachedOp Correlation Crop GridGenerator
+    GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN ROIPooling
+    SpatialTransformer UpSampling cast_storage col2im
     ftml_update ftrl_update histogram im2col imdecode lamb_update_phase1
     lamb_update_phase2 mp_nag_mom_update onehot_encode sample_negative_binomial
     sample_generalized_negative_binomial
@@ -68,7 +68,6 @@ LATER: dict[str, dict[str, str]] = {
         "export": f"{_SYMBOLS}; save_parameters keeps the values",
         "optimize_for": _SYMBOLS,
     },
-    "mx.gluon.loss": {"CTCLoss": "a loss", "SDMLLoss": "a loss"},
     "mx.gluon.data": {"RecordFileDataset": "files of records"},
     "mx.gluon.data.vision": {
         "ImageFolderDataset": _IMAGES,

@@ -401,6 +401,90 @@ class CosineEmbeddingLoss(Loss):
         return _apply_weighting(F, loss, self._weight, sample_weight)
 
 
+class CTCLoss(Loss):
+    """The cost of reading labels out of sequences; the last letter is the blank.
+
+    layout: 'NTC' or 'TNC', of predictions (batch, steps, alphabet), which are scores.
+    label_layout: 'NT' or 'TN'; labels hold letters from 0, and -1 after their end,
+    unless label_lengths (batch,) are given in the call. pred_lengths (batch,): the
+    steps that count.
+    """
+
+    def __init__(
+        self,
+        layout: str = "NTC",
+        label_layout: str = "NT",
+        weight: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if layout not in ("NTC", "TNC") or label_layout not in ("NT", "TN"):
+            raise ArgumentError(
+                f"CTCLoss: layout={layout!r}, label_layout={label_layout!r}: choose "
+                "'NTC' or 'TNC' for predictions, 'NT' or 'TN' for labels."
+            )
+        super().__init__(weight, label_layout.find("N"), **kwargs)
+        self._layout = layout
+        self._label_layout = label_layout
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Any,
+        label: Any,
+        pred_lengths: Any = None,
+        label_lengths: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """(batch,)."""
+        if self._layout == "NTC":
+            pred = F.swapaxes(pred, dim1=0, dim2=1)
+        if self._label_layout == "TN":
+            label = F.swapaxes(label, dim1=0, dim2=1)
+        loss = F.CTCLoss(
+            pred,
+            label,
+            data_lengths=pred_lengths,
+            label_lengths=label_lengths,
+            use_data_lengths=pred_lengths is not None,
+            use_label_lengths=label_lengths is not None,
+            blank_label="last",
+        )
+        return _apply_weighting(F, loss, self._weight, sample_weight)
+
+
+class SDMLLoss(Loss):
+    """Pairs should be nearer to each other than to the rest of the batch.
+
+    Row i of x1 belongs to row i of x2; softmax of minus the squared distances should
+    pick it. smoothing_parameter: so much is shared out over the other rows.
+    """
+
+    def __init__(
+        self,
+        smoothing_parameter: float = 0.3,
+        weight: float | None = 1.0,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self.kl_loss = KLDivLoss(from_logits=True)
+        self.smoothing_parameter = smoothing_parameter
+
+    def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:
+        """(batch,)."""
+        batch = x1.shape[0]
+        apart = F.broadcast_sub(F.expand_dims(x1, axis=1), F.expand_dims(x2, axis=0))
+        distances = F.sum(F.square(apart), axis=2)
+        others = self.smoothing_parameter / max(batch - 1, 1)
+        pairs = F.one_hot(
+            F.arange(batch, ctx=x1.context),
+            depth=batch,
+            on_value=1 - self.smoothing_parameter,
+            off_value=others,
+        )
+        return self.kl_loss(F.log_softmax(-distances, axis=1), pairs)
+
+
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 

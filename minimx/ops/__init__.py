@@ -7,6 +7,7 @@ from minimx.knobs import knobs
 from minimx.ops import (
     conv,
     creation,
+    ctc,
     deconv,
     elementwise,
     indexing,
@@ -24,6 +25,7 @@ from minimx.ops import (
     np_shape,
     np_statistics,
     optim,
+    outputs,
     places,
     pooling,
     precision,
@@ -45,6 +47,7 @@ from minimx.ops import (
 __all__ = [
     "conv",
     "creation",
+    "ctc",
     "deconv",
     "elementwise",
     "indexing",
@@ -62,6 +65,7 @@ __all__ = [
     "np_shape",
     "np_statistics",
     "optim",
+    "outputs",
     "places",
     "pooling",
     "precision",

@@ -202,10 +202,3 @@ unary(
     "stop_gradient",
     doc="The same elements; no gradient flows through.",
 )
-unary(
-    "make_loss",
-    "x",
-    "MakeLoss",
-    doc="The same elements, as the end of a network: their own gradient is 1.",
-    grad="dy",
-)

@@ -56,6 +56,7 @@ class RNN(Op):
     training: bool = False
 
     all_inputs = ("data", "parameters", "state", "state_cell", "sequence_length")
+    output_names = ("output", "state_output", "statecell_output")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
-from minimx.kernels.half import in_single
+from minimx.kernels.half import computing, in_single
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
@@ -30,11 +31,33 @@ class Family(Op):
 
     axis: int
     temperature: float | None
+    dtype: str | None
+    use_length: bool
 
-    saves = ("out",)
-    same_shape = True
+    all_inputs = ("data", "length")
     log: ClassVar[bool] = False
     sign: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dtype is not None:
+            object.__setattr__(self, "dtype", resolve(self.dtype).name)
+        object.__setattr__(self, "use_length", bool(self.use_length))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Lengths where they are asked for."""
+        return self.all_inputs if self.use_length else ("data",)
+
+    @property
+    def same_shape(self) -> bool:  # type: ignore[override]
+        """Lengths have no axis of their own."""
+        return not self.use_length
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """The output; a 0 in a logarithm does not say that it stands for nothing."""
+        return ("length", "out") if self.use_length and self.log else ("out",)
 
     @property
     def scale(self) -> float:
@@ -45,55 +68,124 @@ class Family(Op):
         return self.sign / heat
 
     def infer(self, *specs: Spec) -> Spec:
-        """The same shape."""
-        same_reals(self.name, ("data",), *specs)
-        normalize_axis(self.name, self.axis, specs[0].ndim)
-        return specs[0]
+        """The same shape, in `dtype` if that is given."""
+        data = specs[0]
+        out = data if self.dtype is None else data.with_dtype(resolve(self.dtype))
+        same_reals(self.name, ("data",), out)
+        axis = normalize_axis(self.name, self.axis, data.ndim)
+        if self.use_length:
+            rest = (*data.shape[:axis], *data.shape[axis + 1 :]) or (1,)
+            why = f"data {data.shape} without axis {self.axis}"
+            expect(self.name, "length", specs[1], rest, why)
+        return out
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.softmax`."""
-        (data,) = specs
-        shape = _grouped(data.shape, self.axis % data.ndim)
+        data, out = specs[0], self.infer(*specs)
+        axis, real = self.axis % data.ndim, computing(out.dtype)
+        shape = _grouped(data.shape, axis)
         softmax, scale, log = find("softmax.softmax"), self.scale, self.log
 
-        def run(x: Any, out: Any) -> None:
-            if out.size:
-                scale_ = x.dtype.type(scale)
-                softmax(x.reshape(shape), scale_, log, out.reshape(shape))
+        def run(x: Any, *rest: Any) -> None:
+            out = rest[-1]
+            if not out.size:
+                return
+            x, real_scale = x.astype(real, copy=False), real.type(scale)
+            if len(rest) == 1:
+                softmax(x.reshape(shape), real_scale, log, out.reshape(shape))
+                return
+            kept = _counted(data.shape, axis, rest[0])
+            x = np.where(kept, x, real.type(-np.inf if scale > 0 else np.inf))
+            softmax(x.reshape(shape), real_scale, log, out.reshape(shape))
+            out[~kept] = 0
 
-        return in_single(run, 1) if data.dtype.itemsize == 2 else run
+        return in_single(run, len(specs)) if out.dtype.itemsize == 2 else run
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator, from the output alone."""
         axis = self.axis % at.ins[0].ndim
+        if len(saved) == 2:
+            hide = HideBeyond.of(axis=axis, value=0.0)
+            dout = bind(hide, dout, saved[0])
+            hide = HideBeyond.of(axis=axis, value=float("-inf"))
+            saved = (bind(hide, saved[1], saved[0]),)
         op = SoftmaxGradient.of(axis=axis, scale=self.scale, log=self.log)
-        return (bind(op, dout, *saved),)
+        gradient = bind(op, dout, *saved)
+        if at.ins[0].dtype != at.outs[0].dtype:
+            gradient = bind(lookup("Cast").of(dtype=at.ins[0].dtype.name), gradient)
+        return (gradient, None) if self.use_length else (gradient,)
 
     def cost(self, *specs: Spec) -> Cost:
         """A few operations for every element."""
         return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
 
 
+def _counted(shape: Shape, axis: int, length: Any) -> Any:
+    """Which elements lie before the length of their row."""
+    places = np.arange(shape[axis]).reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    before, after = shape[:axis], shape[axis + 1 :]
+    return np.broadcast_to(places < length.reshape(*before, 1, *after), shape)
+
+
+@register("_hide_beyond")
+class HideBeyond(Op):
+    """Elements beyond the length of their row along an axis become a number.
+
+    data: any shape; length: the same without the axis; out: the shape of data
+    """
+
+    axis: int
+    value: float
+
+    inputs = ("data", "length")
+    saves = ("length",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """One choice for each element."""
+        shape, axis, value = specs[0].shape, self.axis, self.value
+
+        def run(data: Any, length: Any, out: Any) -> None:
+            kept = _counted(shape, axis, length)
+            np.copyto(out, data)
+            out[~kept] = value
+
+        return run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """What was hidden does not move."""
+        return bind(HideBeyond.of(axis=self.axis, value=0.0), dout, *saved), None
+
+
 @register("softmax")
 class Softmax(Family):
     """exp(data / temperature), divided by its sum along `axis`: positive, summing to 1.
 
-    data: any shape; out: the same shape
+    data: any shape; length (with `use_length`): the shape of data without `axis`; what
+    lies beyond takes no part and gets 0. out: the shape of data, of `dtype` or its own.
     """
 
     axis: int = -1
     temperature: float | None = None
+    dtype: str | None = None
+    use_length: bool = False
 
 
 @register("log_softmax")
 class LogSoftmax(Family):
     """The logarithm of softmax, computed without taking one of small numbers.
 
-    data: any shape; out: the same shape
+    data: any shape; length (with `use_length`): the shape of data without `axis`; what
+    lies beyond takes no part and gets 0. out: the shape of data, of `dtype` or its own.
     """
 
     axis: int = -1
     temperature: float | None = None
+    dtype: str | None = None
+    use_length: bool = False
 
     log = True
 
@@ -102,11 +194,14 @@ class LogSoftmax(Family):
 class Softmin(Family):
     """Softmax of -data: the smallest element gets the most.
 
-    data: any shape; out: the same shape
+    data: any shape; length (with `use_length`): the shape of data without `axis`; what
+    lies beyond takes no part and gets 0. out: the shape of data, of `dtype` or its own.
     """
 
     axis: int = -1
     temperature: float | None = None
+    dtype: str | None = None
+    use_length: bool = False
 
     sign = -1.0
 
@@ -162,8 +257,10 @@ class SoftmaxOutput(Op):
 
     Whatever gradient arrives is ignored, unless out_grad is true. use_ignore: labels
     equal to ignore_label do not count. normalization: the gradient is divided by
-    nothing ('null'), by N ('batch') or by the number of labels that count ('valid').
-    smooth_alpha: so much of each label is shared out over the other classes.
+    nothing ('null'), by N ('batch') or by the number of labels that are not
+    ignore_label ('valid'); with multi_output also by the number of places, unless it is
+    'valid'. smooth_alpha: so much of each label is shared out over the other classes,
+    unless there are several places.
     """
 
     grad_scale: float = 1.0
@@ -271,23 +368,25 @@ class SoftmaxOutputGradient(Op):
         settings = self.forward
         groups, classes, inner = settings.groups(y)
         scale = settings.grad_scale
-        if settings.multi_output and settings.normalization != "valid":
-            scale /= inner
-        if settings.normalization == "batch":
-            scale /= y.shape[0]
+        if label.shape != y.shape:
+            if settings.multi_output and settings.normalization != "valid":
+                scale /= inner
+            if settings.normalization == "batch":
+                scale /= groups
         ignored = settings.ignore_label if settings.use_ignore else np.nan
+        skipped = int(settings.ignore_label)
         gradient = find("softmax.output_gradient")
-        smooth, valid = settings.smooth_alpha, settings.normalization == "valid"
+        smooth = 0.0 if settings.multi_output else settings.smooth_alpha
+        valid = settings.normalization == "valid"
 
         def of_numbers(label: Any, y: Any, out: Any) -> None:
-            kept = np.zeros(groups, np.int64)
             shape = (groups, classes, inner)
             gradient(
                 y.reshape(shape), label.reshape(groups, inner), float(ignored), smooth,
-                out.reshape(shape), kept,
+                out.reshape(shape),
             )  # fmt: skip
-            divisor = max(int(kept.sum()), 1) if valid else 1
-            out *= out.dtype.type(scale / divisor)
+            counted = int((label.astype(np.int64) != skipped).sum()) if valid else 1
+            out *= out.dtype.type(scale / max(counted, 1))
 
         def of_probabilities(label: Any, y: Any, out: Any) -> None:
             np.subtract(y, label, out=out, casting="unsafe")

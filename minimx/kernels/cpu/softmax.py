@@ -103,25 +103,22 @@ def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> 
 
 @threads.jit(parallel=True)
 def output_gradient(
-    out: Any, label: Any, ignored: float, smooth: float, ddata: Any, kept: Any
+    out: Any, label: Any, ignored: float, smooth: float, ddata: Any
 ) -> None:
     """The gradient of the cross entropy: out - one_hot(label); 0 for ignored labels.
 
     out, ddata (groups, length, inner); label (groups, inner), class numbers
     ignored: the label to skip, NaN for none
     smooth: how much of the target is shared out over the other classes
-    kept (groups,): how many labels of each group count
     """
     groups, length, inner = out.shape
     real = ddata.dtype.type
     off = real(smooth / (length - 1)) if length > 1 else real(0)
     for g in prange(groups):
-        kept[g] = 0
         for i in range(inner):
             if label[g, i] == ignored:
                 ddata[g, :, i] = 0
                 continue
-            kept[g] += 1
             for k in range(length):
                 ddata[g, k, i] = out[g, k, i] - off
             right = int(label[g, i])

@@ -201,7 +201,6 @@ def _unary() -> list[Sample]:
         "isfinite": (np.isfinite, everywhere),
         "_copy": (np.copy, everywhere),
         "BlockGrad": (np.copy, everywhere),
-        "make_loss": (np.copy, everywhere),
     }
     return [
         Sample(name, (numbers(3, 5, low=low, high=high),), {}, oracle)
