@@ -73,11 +73,8 @@ def _steps_needed(places: Any) -> Any:
 
 
 @threads.jit()
-def _is_known(places: Any, alphabet: int) -> bool:
-    for s in range(places.size):
-        if places[s] < 0 or places[s] >= alphabet:
-            return False
-    return True
+def _is_known(places: Any, alphabet: int) -> Any:
+    return places.min() >= 0 and places.max() < alphabet
 
 
 @threads.jit()
