@@ -42,14 +42,22 @@ class Update(Op):
         return weight
 
     @property
+    def found_rule(self) -> Any:
+        """The rule, in this file of kernels or the one that its name begins with."""
+        return find(self.rule if "." in self.rule else f"updates.{self.rule}")
+
+    @property
     def values(self) -> tuple[float, ...]:
         """The numbers of the rule, in its order."""
         return tuple(getattr(self, name) for name in self.numbers)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One pass over all arrays."""
-        step, rule = find("updates.step"), find(f"updates.{self.rule}")
-        values = self.values
+        return self.with_numbers(self.values)
+
+    def with_numbers(self, values: tuple[float, ...]) -> Kernel:
+        """The kernel for other numbers than those of the settings."""
+        step, rule = find("updates.step"), self.found_rule
 
         def run(weight: Any, grad: Any, *rest: Any) -> None:
             *states, out = rest
@@ -66,10 +74,9 @@ class Update(Op):
 class Mixed(Update):
     """A step for a float32 weight, the last input, rounded into a float16 one."""
 
-    def kernel(self, *specs: Spec) -> Kernel:
+    def with_numbers(self, values: tuple[float, ...]) -> Kernel:
         """A step of the float32 weight, then the rounding."""
-        mixed, rule = find("updates.mixed"), find(f"updates.{self.rule}")
-        values = self.values
+        mixed, rule = find("updates.mixed"), self.found_rule
 
         def run(weight: Any, grad: Any, *rest: Any) -> None:
             *states, master, out = rest
@@ -293,46 +300,69 @@ class Multi(Op):
     #: The update operator that does one of the steps.
     single: ClassVar[type[Update]] = SGD
 
-    lrs: Any
-    wds: Any
-    num_weights: int
+    #: Settings with a number for each weight, and what a single step calls them.
+    lists: ClassVar[dict[str, str]] = {"lrs": "lr", "wds": "wd"}
+    #: The setting that says how many weights there are.
+    counter: ClassVar[str] = "num_weights"
+    #: Arrays after those of the weights: all steps read them.
+    shared: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("lrs", "wds"):
+        for name in self.lists:
             given = getattr(self, name)
             given = given if isinstance(given, tuple) else (given,)
-            if len(given) != self.num_weights:
+            if len(given) != self.count:
                 raise OperatorError(
-                    f"{self.name}: {name} has {len(given)} numbers for num_weights="
-                    f"{self.num_weights}. Give one for each weight."
+                    f"{self.name}: {name} has {len(given)} numbers for {self.counter}="
+                    f"{self.count}. Give one for each weight."
                 )
-            object.__setattr__(self, name, tuple(float(number) for number in given))
-        each, count = self.single, range(self.num_weights)
-        names = tuple(f"{name}{i}" for i in count for name in each.inputs)
-        moves = tuple(f"{name}{i}" for i in count for name in each.mutates)
-        object.__setattr__(self, "visible", self.num_weights)
-        object.__setattr__(self, "inputs", names)
+            object.__setattr__(self, name, given)
+        own, count = self.own, range(self.count)
+        names = tuple(f"{name}{i}" for i in count for name in own)
+        moves = tuple(f"{name}{i}" for i in count for name in self.single.mutates)
+        object.__setattr__(self, "visible", self.count)
+        object.__setattr__(self, "inputs", (*names, *self.shared))
         object.__setattr__(self, "mutates", moves)
+
+    @property
+    def count(self) -> int:
+        """How many weights there are."""
+        return int(getattr(self, self.counter))
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The inputs of a single step that are not shared."""
+        names: tuple[str, ...] = self.single.inputs
+        return tuple(name for name in names if name not in self.shared)
 
     def parts(self, specs: Sequence[Spec]) -> list[tuple[Update, tuple[Spec, ...]]]:
         """The single step of every weight, and the specs it is for."""
-        width = len(self.single.inputs)
-        if len(specs) != width * self.num_weights:
+        width, end = len(self.own), len(specs) - len(self.shared)
+        if end != width * self.count:
+            more = f", and at the end {', '.join(self.shared)}" if self.shared else ""
             raise OperatorError(
-                f"{self.name}: {len(specs)} arrays for num_weights={self.num_weights}; "
-                f"each weight needs {', '.join(self.single.inputs)}."
+                f"{self.name}: {len(specs)} arrays for {self.counter}={self.count}; "
+                f"each weight needs {', '.join(self.own)}{more}."
             )
-        shared = {
+        tail = specs[end:] if self.own != self.single.inputs else ()
+        return [
+            (step, (*specs[i * width : (i + 1) * width], *tail))
+            for i, step in enumerate(self.steps())
+        ]
+
+    def steps(self) -> list[Update]:
+        """The single step of every weight."""
+        common = {
             name: value
             for name, value in self.settings.items()
-            if name not in ("lrs", "wds", "num_weights")
+            if name not in self.lists and name != self.counter
         }
-        rates = zip(self.lrs, self.wds, strict=True)
-        steps = [self.single.of(lr=lr, wd=wd, **shared) for lr, wd in rates]
+        numbers = zip(*(getattr(self, name) for name in self.lists), strict=True)
+        words = self.lists.values()
         return [
-            (step, tuple(specs[i * width : (i + 1) * width]))
-            for i, step in enumerate(steps)
+            self.single.of(**dict(zip(words, mine, strict=True)), **common)
+            for mine in numbers
         ]
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
@@ -341,13 +371,14 @@ class Multi(Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One step after the other."""
-        width = len(self.single.inputs)
+        width, end = len(self.own), len(specs)
         kernels = [step.kernel(*mine) for step, mine in self.parts(specs)]
+        tail = end - len(self.shared)
 
         def run(*arrays: Any) -> None:
-            outs = arrays[width * len(kernels) :]
+            outs, common = arrays[end:], arrays[tail:end]
             for i, (kernel, out) in enumerate(zip(kernels, outs, strict=True)):
-                kernel(*arrays[i * width : (i + 1) * width], out)
+                kernel(*arrays[i * width : (i + 1) * width], *common, out)
 
         return run
 

@@ -24,7 +24,7 @@ threads.pin()
 
 
 @threads.jit(forceinline=True)
-def _scaled(gradient: Any, rescale: Any, clip: Any) -> Any:
+def scaled(gradient: Any, rescale: Any, clip: Any) -> Any:
     """The gradient as the rules want it: rescaled, then clipped."""
     g = gradient * rescale
     clipped = select(g > clip, clip, select(g < -clip, -clip, g))
@@ -36,7 +36,7 @@ def sgd(weight: Any, gradient: Any, lr: Any, wd: Any, rescale: Any, clip: Any) -
     """W -= lr * (g + wd * w)."""
     for i in prange(weight.size):
         w = weight[i]
-        weight[i] = w - lr * (_scaled(gradient[i], rescale, clip) + wd * w)
+        weight[i] = w - lr * (scaled(gradient[i], rescale, clip) + wd * w)
 
 
 @threads.jit(parallel=True)
@@ -47,7 +47,7 @@ def sgd_mom(
     """M = momentum * m - lr * (g + wd * w); w += m."""
     for i in prange(weight.size):
         w = weight[i]
-        g = _scaled(gradient[i], rescale, clip) + wd * w
+        g = scaled(gradient[i], rescale, clip) + wd * w
         m = momentum * mom[i] - lr * g
         mom[i] = m
         weight[i] = w + m
@@ -61,7 +61,7 @@ def nag_mom(
     """Like sgd_mom, from where the momentum will have carried the weight to."""
     for i in prange(weight.size):
         w = weight[i]
-        g = lr * (_scaled(gradient[i], rescale, clip) + wd * w)
+        g = lr * (scaled(gradient[i], rescale, clip) + wd * w)
         m = momentum * mom[i] - g
         mom[i] = m
         weight[i] = w + momentum * m - g
@@ -74,7 +74,7 @@ def signsgd(
     """W = (1 - lr * wd) * w - lr * sign(g)."""
     one = weight.dtype.type(1)
     for i in prange(weight.size):
-        g = _scaled(gradient[i], rescale, clip)
+        g = scaled(gradient[i], rescale, clip)
         sign = select(g > 0, one, select(g < 0, -one, g))
         weight[i] = (one - lr * wd) * weight[i] - lr * sign
 
@@ -88,7 +88,7 @@ def signum(
     one = weight.dtype.type(1)
     for i in prange(weight.size):
         w = weight[i]
-        g = _scaled(gradient[i], rescale, clip) + wd * w
+        g = scaled(gradient[i], rescale, clip) + wd * w
         m = momentum * mom[i] - (one - momentum) * g
         mom[i] = m
         sign = select(m > 0, one, select(m < 0, -one, m))
@@ -104,7 +104,7 @@ def adam(
     one = weight.dtype.type(1)
     for i in prange(weight.size):
         w = weight[i]
-        g = _scaled(gradient[i] * rescale + wd * w, one, clip)
+        g = scaled(gradient[i] * rescale + wd * w, one, clip)
         m = beta1 * mean[i] + (one - beta1) * g
         v = beta2 * var[i] + (one - beta2) * g * g
         mean[i], var[i] = m, v
@@ -121,10 +121,10 @@ def rmsprop(
     one = weight.dtype.type(1)
     for i in prange(weight.size):
         w = weight[i]
-        g = _scaled(gradient[i] * rescale + wd * w, one, clip)
+        g = scaled(gradient[i] * rescale + wd * w, one, clip)
         square = gamma1 * n[i] + (one - gamma1) * g * g
         n[i] = square
-        weight[i] = _scaled(w - lr * g / np.sqrt(square + epsilon), one, clip_weights)
+        weight[i] = scaled(w - lr * g / np.sqrt(square + epsilon), one, clip_weights)
 
 
 @threads.jit(parallel=True)
@@ -137,12 +137,12 @@ def rmspropalex(
     one = weight.dtype.type(1)
     for i in prange(weight.size):
         w = weight[i]
-        g = _scaled(gradient[i] * rescale + wd * w, one, clip)
+        g = scaled(gradient[i] * rescale + wd * w, one, clip)
         square = gamma1 * n[i] + (one - gamma1) * g * g
         m = gamma1 * mean[i] + (one - gamma1) * g
         d = gamma2 * delta[i] - lr * g / np.sqrt(square - m * m + epsilon)
         n[i], mean[i], delta[i] = square, m, d
-        weight[i] = _scaled(w + d, one, clip_weights)
+        weight[i] = scaled(w + d, one, clip_weights)
 
 
 def step(
