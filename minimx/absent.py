@@ -31,11 +31,9 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    BatchNorm_v1 BilinearSampler CachedOp Correlation Crop GridGenerator
-    GroupNorm IdentityAttachKLSparseReg InstanceNorm LRN ROIPooling
-    SpatialTransformer UpSampling cast_storage col2im
-    ftml_update ftrl_update histogram im2col imdecode lamb_update_phase1
-    lamb_update_phase2 mp_nag_mom_update onehot_encode sample_negative_binomial
+    BatchNorm_v1 BilinearSampler CachedOp Correlation Crop GridGenerator GroupNorm
+    IdentityAttachKLSparseReg InstanceNorm LRN ROIPooling SpatialTransformer UpSampling
+    cast_storage col2im histogram im2col imdecode onehot_encode sample_negative_binomial
     sample_generalized_negative_binomial
 """
 _LAYERS = """
