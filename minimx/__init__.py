@@ -28,6 +28,7 @@ from minimx import (
     metric,
     name,
     nd,
+    np,
     operator,
     optimizer,
     random,
@@ -37,10 +38,12 @@ from minimx import (
     storage,
     symbol,
     test_utils,
+    util,
 )
 from minimx import context as device
 from minimx import initializer as init
 from minimx import nd as ndarray
+from minimx import np as numpy
 from minimx import symbol as sym
 from minimx.attribute import AttrScope
 from minimx.base import MXNetError
@@ -61,6 +64,16 @@ from minimx.knobs import ipython as _ipython
 from minimx.knobs import knobs
 from minimx.record import Record
 from minimx.symbol import Symbol
+from minimx.util import (
+    is_np_array,
+    is_np_shape,
+    np_array,
+    np_shape,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_shape,
+)
 from minimx.version import __version__
 
 # `from mxnet.ndarray import NDArray` names a module, not an attribute.
@@ -95,23 +108,34 @@ __all__ = [
     "gpu_memory_info",
     "init",
     "initializer",
+    "is_np_array",
+    "is_np_shape",
     "knobs",
     "lr_scheduler",
     "metric",
     "name",
     "nd",
     "ndarray",
+    "np",
+    "np_array",
+    "np_shape",
     "num_gpus",
+    "numpy",
     "operator",
     "optimizer",
     "random",
     "record",
     "replay",
     "runtime",
+    "set_np_shape",
     "storage",
     "sym",
     "symbol",
     "test_utils",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
+    "util",
 ]
 
 if not TYPE_CHECKING:  # a checker should still miss what is not there

@@ -16,9 +16,7 @@ _MODULES = "training of symbols, from before Gluon"
 _IMAGES = "reading, cutting and colouring of images"
 
 _ROOMS = {
-    **dict.fromkeys(["np", "npx", "numpy", "numpy_extension", "util"], _NUMPY),
-    **dict.fromkeys(["is_np_array", "is_np_shape", "set_np_shape"], _NUMPY),
-    **dict.fromkeys(["np_array", "np_shape", "use_np", "use_np_array"], _NUMPY),
+    **dict.fromkeys(["npx", "numpy_extension"], _NUMPY),
     "onnx": "graphs in the form of ONNX",
     **dict.fromkeys(["mod", "module", "model", "rnn", "mon", "monitor"], _MODULES),
     **dict.fromkeys(["image", "img"], _IMAGES),

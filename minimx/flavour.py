@@ -49,9 +49,11 @@ def is_np_array() -> bool:
 
 
 def set_everywhere(np_shape: bool, np_array: bool) -> Flavour:
-    """Set the flavour of the process; returns what it was."""
-    before = Flavour(everywhere.np_shape, everywhere.np_array)
-    everywhere.np_shape, everywhere.np_array = np_shape, np_array
+    """Set the flavour of the process, and of the scope we are in; returns what held."""
+    now = current()
+    before = Flavour(now.np_shape, now.np_array)
+    for flavour in (everywhere, now):
+        flavour.np_shape, flavour.np_array = np_shape, np_array
     return before
 
 

@@ -68,15 +68,18 @@ def normalize_axes(
     return tuple(sorted(axes))
 
 
-def reduced(shape: Shape, axes: Shape, keepdims: bool) -> Shape:
-    """The shape that is left after reducing over `axes`; MXNet has no 0-dim arrays.
+def reduced(shape: Shape, axes: Shape, keepdims: bool, np_shape: bool = False) -> Shape:
+    """The shape that is left after reducing over `axes`.
+
+    np_shape: arrays without axes exist, else (1,) is the least.
 
     >>> reduced((2, 3, 4), (0, 2), keepdims=False), reduced((2, 3), (0, 1), False)
     ((3,), (1,))
     """
     if keepdims:
         return tuple(1 if i in axes else n for i, n in enumerate(shape))
-    return tuple(n for i, n in enumerate(shape) if i not in axes) or (1,)
+    kept = tuple(n for i, n in enumerate(shape) if i not in axes)
+    return kept if np_shape else kept or (1,)
 
 
 def window(

@@ -79,7 +79,7 @@ def grad(
                 f"grad: the heads do not depend on a variable of shape "
                 f"{variable.shape}. Was it used inside record()?"
             )
-        results.append(found[leaf])
+        results.append(variable._flavoured(found[leaf]))
     return results
 
 
@@ -176,7 +176,9 @@ def _walk(
         attribute("", "backward", "gradient")
         for head, gradient in zip(heads, head_grads, strict=True):
             if gradient is None:
-                gradient = bind(lookup("ones_like").of(), head._alias())
+                gradient = bind(lookup("ones_like").of(), head._neutral())
+            else:
+                gradient = gradient._neutral(history=True)
             pending.add(head._entry, gradient)
         while (popped := pending.pop()) is not None:
             node, douts = popped
@@ -224,7 +226,7 @@ def _leads_on(entry: Entry | None, user: Node) -> bool:
 
 def _restore(node: Node, value: Value, place: int, create_graph: bool) -> Value:
     """A saved value; while recording, one that still knows where it came from."""
-    alias = value._alias()
+    alias = value._neutral()
     if create_graph:
         assert node.inputs is not None
         if place >= 0:
@@ -244,7 +246,8 @@ def _deliver(leaf: Leaf, gradient: Value) -> None:
     """Store a gradient as the variable's `grad_req` says."""
     target = leaf.grad
     if leaf.req == "add":
-        target._assign(bind(lookup("broadcast_add").of(), target._alias(), gradient))
+        total = bind(lookup("broadcast_add").of(), target._neutral(), gradient)
+        target._assign(total)
     else:
         target._assign(gradient)
     target._fresh_grad = True

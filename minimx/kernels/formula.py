@@ -30,6 +30,7 @@ FUNCTIONS: dict[str, int] = {
     **dict.fromkeys(["abs", "sign", "floor", "ceil", "trunc", "rint", "round"], 1),
     **dict.fromkeys(["isnan", "isinf", "isfinite"], 1),
     **dict.fromkeys(["maximum", "minimum", "div", "mod", "power", "hypot"], 2),
+    **dict.fromkeys(["arctan2", "copysign", "fmod", "floor_div"], 2),
     "where": 3,
 }
 

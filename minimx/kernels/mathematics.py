@@ -283,7 +283,37 @@ def hypot(a: Any, b: Any) -> Any:
     return np.hypot(a, b)
 
 
+@_inline
+def arctan2(a: Any, b: Any) -> Any:
+    """The angle of the point (b, a)."""
+    return np.arctan2(a, b)
+
+
+@_inline
+def copysign(a: Any, b: Any) -> Any:
+    """The size of a with the sign of b."""
+    return np.copysign(a, b)
+
+
+@_inline
+def fmod(a: Any, b: Any) -> Any:
+    """The rest of a division, with the sign of the dividend."""
+    return np.fmod(a, b)
+
+
 div, mod = _stub("div", "a, b"), _stub("mod", "a, b")
+floor_div = _stub("floor_div", "a, b")
+
+
+@overload(floor_div, jit_options=_OPTIONS, strict=False)
+def _floor_div(a: Any, b: Any) -> Any:
+    def of_integers(a, b):  # type: ignore[no-untyped-def]
+        """Rounded down; 0 where b is 0."""
+        return select(b == 0, 0, a // select(b == 0, 1, b))
+
+    if isinstance(a, types.Float):
+        return lambda a, b: np.floor(a / b)
+    return of_integers
 
 
 @overload(div, jit_options=_OPTIONS, strict=False)

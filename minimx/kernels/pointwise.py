@@ -119,7 +119,7 @@ class _Writer(ast.NodeVisitor):
 
 
 #: Functions that make sense on integers as they are; others compute on reals.
-_EXACT = frozenset(("abs", "sign", "maximum", "minimum", "div", "mod"))
+_EXACT = frozenset(("abs", "sign", "maximum", "minimum", "div", "mod", "floor_div"))
 
 _HEAD = '''"""{text}
 

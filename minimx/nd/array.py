@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx import autograd, engine
+from minimx import autograd, engine, flavour
 from minimx.device import Device
 from minimx.dtypes import DType, resolve
 from minimx.errors import DTypeError, MXNetError, OperatorError, ShapeError
@@ -298,6 +298,10 @@ class NDArray(Arithmetic, Methods):
         op = lookup("Reshape").of(shape=shape, reverse=reverse)
         return invoke(op, [self])  # type: ignore[no-any-return]
 
+    def _has_scalars(self) -> bool:
+        """Whether picking one element gives an array without axes."""
+        return flavour.is_np_shape()
+
     # -- for the tape and the interpreters --------------------------------------------
 
     def _bind(self, op: Op, values: Any) -> Any:
@@ -311,6 +315,20 @@ class NDArray(Arithmetic, Methods):
         twin = type(self)(self.chunk, self.spec, self.offset)
         twin._view = self._view
         return twin
+
+    def _neutral(self, history: bool = False) -> Any:
+        """The same memory as a plain NDArray; gradients are written in its arithmetic.
+
+        history: it keeps its place on the tape.
+        """
+        twin = self._alias()
+        if history:
+            twin._entry = self._entry
+        return twin
+
+    def _flavoured(self, value: NDArray) -> NDArray:
+        """An array of a gradient in the flavour of this one."""
+        return value
 
     def _assign(self, value: NDArray) -> None:
         """Overwrite the numbers, unseen by the tape."""

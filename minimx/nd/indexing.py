@@ -30,10 +30,12 @@ def get(array: NDArray, key: Any) -> NDArray:
     if _is_basic(key):
         parts = _complete(array.shape, key)
         window = _contiguous(array.shape, parts)
-        op = lookup("_basic_index").of(key=tuple(parts))
+        scalars = array._has_scalars()
+        op = lookup("_basic_index").of(key=tuple(parts), np_shape=scalars)
         if window is None:
             return array._bind(op, [array])  # type: ignore[no-any-return]
-        return _view(array, op, *window)
+        start, shape = window
+        return _view(array, op, start, shape if scalars else shape or (1,))
     op, indices = _advanced(array, key)
     return array._bind(op, [array, *indices])  # type: ignore[no-any-return]
 
@@ -213,7 +215,7 @@ def _contiguous(
             out.append(1)
         elif isinstance(item, tuple):
             out.append(len(range(*item)))
-    return start, tuple(out) or (1,)
+    return start, tuple(out)
 
 
 def _view(array: NDArray, op: Any, start: int, shape: tuple[int, ...]) -> NDArray:
@@ -283,7 +285,8 @@ def _advanced(array: NDArray, key: Any) -> tuple[Any, list[NDArray]]:
         else:
             pattern.append("array")
             indices.append(item)
-    return lookup("_advanced_index").of(key=tuple(pattern)), indices
+    op = lookup("_advanced_index")
+    return op.of(key=tuple(pattern), np_shape=array._has_scalars()), indices
 
 
 def _hashable(item: Any) -> Any:

@@ -195,6 +195,7 @@ class Pick(Move):
     axis: int = -1
     keepdims: bool = False
     mode: str = "clip"
+    np_shape: bool = False
     inputs = ("data", "index")
     saves = ("index",)
 
@@ -209,7 +210,7 @@ class Pick(Move):
         _check_mode(self.name, self.mode)
         kept = self.kept(data)
         axis = self.axis % data.ndim
-        dropped = kept[:axis] + kept[axis + 1 :] or (1,)
+        dropped = kept[:axis] + kept[axis + 1 :] or (() if self.np_shape else (1,))
         if index.shape not in (kept, dropped):
             raise ShapeError(
                 f"pick: data {data.shape} along axis {axis} wants an index of shape "
@@ -297,6 +298,7 @@ class GatherNd(Move):
     Column j of indices is a place: out[j] = data[indices[0, j], indices[1, j]].
     """
 
+    np_shape: bool = False
     inputs = ("data", "indices")
     saves = ("indices",)
 
@@ -309,7 +311,8 @@ class GatherNd(Move):
                 f"gather_nd: indices {indices.shape} give {m} coordinates, data "
                 f"{data.shape} has {data.ndim} axes."
             )
-        return data.with_shape((*indices.shape[1:], *data.shape[m:]) or (1,))
+        least = () if self.np_shape else (1,)
+        return data.with_shape((*indices.shape[1:], *data.shape[m:]) or least)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A gather."""
@@ -319,6 +322,11 @@ class GatherNd(Move):
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
         """What was gathered several times adds up."""
         return (bind(BackwardGatherNd.of(shape=at.ins[0].shape), dout, *saved), None)
+
+
+def _gather_like(at: Site) -> GatherNd:
+    """The gather whose result has the shape of the first input."""
+    return GatherNd.of(np_shape=not at.ins[0].shape)
 
 
 @register("_backward_gather_nd")
@@ -340,7 +348,7 @@ class BackwardGatherNd(Move):
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
         """Gather again."""
-        return (bind(GatherNd.of(), dout, *saved), None)
+        return (bind(_gather_like(at), dout, *saved), None)
 
 
 @register("scatter_nd")
@@ -372,7 +380,7 @@ class ScatterNd(Move):
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
         """From where it went to."""
-        return (bind(GatherNd.of(), dout, *saved), None)
+        return (bind(_gather_like(at), dout, *saved), None)
 
 
 # -- x[key] with arrays in the key -----------------------------------------------------
@@ -387,6 +395,7 @@ class AdvancedIndex(Move):
     """
 
     key: tuple[Any, ...]
+    np_shape: bool = False
     all_inputs = ("data", *(f"index{k}" for k in range(8)))
 
     @property
@@ -411,7 +420,7 @@ class AdvancedIndex(Move):
             raise ShapeError(
                 f"x[key]: shape {data.shape} has no such part: {error}."
             ) from None
-        return data.with_shape(shape or (1,))
+        return data.with_shape(shape if self.np_shape else shape or (1,))
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's indexing."""
@@ -451,5 +460,5 @@ class BackwardAdvancedIndex(Move):
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
         """Pick again."""
-        picked = bind(AdvancedIndex.of(key=self.key), dout, *saved)
+        picked = bind(AdvancedIndex.of(key=self.key, np_shape=True), dout, *saved)
         return (picked, *(None for _ in saved))

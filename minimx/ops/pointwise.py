@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from minimx import shapes
+from minimx.dtypes import DType
 from minimx.errors import DTypeError, ShapeError
 from minimx.kernels import pointwise
 from minimx.kernels.formula import FUNCTIONS, Formula
@@ -50,6 +51,8 @@ class Pointwise(Op):
     backward: ClassVar[tuple[Any, ...]] = ()
     #: False for the `elemwise_*` operators, which want equal shapes.
     stretches: ClassVar[bool] = True
+    #: The element type of the output where it is not that of the inputs.
+    gives: ClassVar[DType | None] = None
 
     @property
     def constants(self) -> tuple[float, ...]:
@@ -77,7 +80,7 @@ class Pointwise(Op):
                     f"{self.name.replace('elemwise', 'broadcast')}."
                 )
             shape = shapes.broadcast(self.name, shape, spec.shape)
-        return specs[0].with_shape(shape)
+        return Spec.of(shape, self.gives or specs[0].dtype)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Generated from the formula."""

@@ -4,8 +4,8 @@
     the same, keepdims=True           out (1, 3, 1)
     the same, exclude=True            out (2, 4): every other axis is reduced
 
-No axis, None or (), means all of them; as there are no arrays without dimensions, the
-result then has shape (1,).
+No axis, None or (), means all of them. The result then has shape (1,), as `mx.nd` has
+no arrays without dimensions; with `np_shape` it has shape ().
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Reduction(Op):
     axis: Any = None
     keepdims: bool = False
     exclude: bool = False
+    np_shape: bool = False
 
     kind: ClassVar[str] = ""
     #: The answer where there is nothing to reduce is part of the mathematics.
@@ -62,7 +63,8 @@ class Reduction(Op):
                 f"{self.name}: there is nothing to choose from along axis {axes} of "
                 f"shape {data.shape}."
             )
-        return data.with_shape(reduced(data.shape, axes, self.keepdims))
+        shape = reduced(data.shape, axes, self.keepdims, self.np_shape)
+        return data.with_shape(shape)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Blocks of rows, then blocks of blocks."""
@@ -93,6 +95,7 @@ class OverAxes(Reduction):
     axis: Any = None
     keepdims: bool = False
     exclude: bool = False
+    np_shape: bool = False
 
 
 def _stretched(value: Value, shape: Shape) -> Value:
@@ -202,6 +205,7 @@ class Norm(Reduction):
     axis: Any = None
     out_dtype: str | None = None
     keepdims: bool = False
+    np_shape: bool = False
 
     @property
     def saves(self) -> tuple[str, ...]:
@@ -299,12 +303,13 @@ class ArgExtremum(Op):
 
     axis: int | None = None
     keepdims: bool = False
+    np_shape: bool = False
 
     differentiable = False
     sign: ClassVar[int] = 1
 
     def infer(self, *specs: Spec) -> Spec:
-        """The shape without the axis, (1,) where axis is None."""
+        """The shape without the axis; no axes are left where axis is None."""
         (data,) = specs
         if self.axis is None:
             axes = tuple(range(data.ndim))
@@ -315,7 +320,8 @@ class ArgExtremum(Op):
                 f"{self.name}: there is nothing to choose from along axis {axes} of "
                 f"shape {data.shape}."
             )
-        return data.with_shape(reduced(data.shape, axes, self.keepdims))
+        shape = reduced(data.shape, axes, self.keepdims, self.np_shape)
+        return data.with_shape(shape)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One pass over the data."""

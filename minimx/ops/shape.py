@@ -106,11 +106,13 @@ class BasicIndex(Move):
     """A part named by a key of (start, stop, step) and integers. out: its shape."""
 
     key: tuple[Any, ...]
+    np_shape: bool = False
 
     def infer(self, *specs: Spec) -> Spec:
         """What the key picks."""
         (data,) = specs
-        return data.with_shape(picked(data.shape, self.key) or (1,))
+        least = () if self.np_shape else (1,)
+        return data.with_shape(picked(data.shape, self.key) or least)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy of the view that the key gives."""

@@ -180,13 +180,15 @@ class Squeeze(View):
     """Drop axes of length 1: those named, or all. data (1, 3, 1); out (3,)."""
 
     axis: Any = None
+    np_shape: bool = False
 
     def infer(self, *specs: Spec) -> Spec:
         """Fewer axes; refuses to drop one that is longer than 1."""
         (data,) = specs
+        least = () if self.np_shape else (1,)
         if self.axis is None:
             kept = tuple(n for n in data.shape if n != 1)
-            return data.with_shape(kept or (1,))
+            return data.with_shape(kept or least)
         axes = normalize_axes(self.name, self.axis, data.ndim)
         long = [axis for axis in axes if data.shape[axis] != 1]
         if long:
@@ -195,7 +197,7 @@ class Squeeze(View):
                 "Only axes of length 1 can be dropped; use reshape to join axes."
             )
         kept = tuple(n for axis, n in enumerate(data.shape) if axis not in axes)
-        return data.with_shape(kept or (1,))
+        return data.with_shape(kept or least)
 
 
 @register("reshape_like")

@@ -1,0 +1,280 @@
+"""`mx.np.ndarray`: an NDArray that behaves as NumPy's arrays do.
+
+The same chunks, operators, engine and tape as `mx.nd`; other manners. Arrays without
+axes and without elements exist, operators promote element types, comparisons give bool,
+and printing looks as in NumPy. `as_nd_ndarray` and `as_np_ndarray` lead from one
+flavour to the other: the memory and the place on the tape stay.
+
+Functions become methods in `methods.py`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as onp
+
+from minimx.dtypes import resolve
+from minimx.errors import ArgumentError, ShapeError
+from minimx.nd.array import NDArray
+from minimx.nd.launch import invoke
+from minimx.np.operators import Operators
+from minimx.ops.registry import lookup
+
+
+class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
+    """An n-dimensional array on a device, computed asynchronously, in NumPy's manners.
+
+    Made by `mx.np.array`, `zeros`, … and by every function on such arrays.
+    """
+
+    __slots__ = ()
+    __hash__ = NDArray.__hash__
+
+    # -- what it is -------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> Any:
+        """The element type, a NumPy dtype."""
+        return self.spec.dtype
+
+    @property
+    def itemsize(self) -> int:
+        """How many bytes an element takes."""
+        return self.spec.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes all elements take."""
+        return self.spec.nbytes
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without axes")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        if self.size > 1:
+            raise ValueError(
+                f"The truth value of an array of {self.size} elements is ambiguous. "
+                "Use x.any() or x.all()."
+            )
+        return self.size == 1 and bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        if self.spec.dtype.kind not in "iu" or self.size != 1:
+            raise TypeError("only integer arrays of one element can be an index")
+        return int(self.item())
+
+    def __iter__(self) -> Any:
+        if not self.shape:
+            raise TypeError("an array without axes cannot be iterated over")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    # -- printing ---------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        text = repr(self.asnumpy())
+        name = self.spec.dtype.name
+        if "dtype=" in text:
+            text = text[: text.rindex(",")] + ")"
+        if name not in ("float32", "bool"):
+            text = f"{text[:-1]}, dtype={name})"
+        if self.context.device_type.startswith("cpu"):
+            return text
+        return f"{text[:-1]}, ctx={self.context})"
+
+    def __str__(self) -> str:
+        text = str(self.asnumpy())
+        if self.context.device_type.startswith("cpu") or self.ndim == 0:
+            return text
+        return f"{text} @{self.context}"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item() if self.ndim == 0 else str(self), spec)
+
+    # -- reading ----------------------------------------------------------------------
+
+    def asnumpy(self) -> Any:
+        """A copy as a NumPy array, after waiting for the numbers."""
+        return super().asnumpy().view(onp.ndarray)
+
+    def item(self, *args: Any) -> Any:
+        """One element as a plain Python number: the only one, or by its place."""
+        if not args and self.size != 1:
+            raise ValueError(
+                f"item: the array has {self.size} elements, not one. Say which: "
+                "x.item(3) or x.item(0, 2)."
+            )
+        return self.asnumpy().item(*args)
+
+    def asscalar(self) -> Any:
+        """The only element."""
+        return self.asnumpy()[()] if self.ndim == 0 else super().asscalar()
+
+    # -- the two flavours -------------------------------------------------------------
+
+    def as_np_ndarray(self) -> ndarray:
+        """The array in the `mx.np` flavour: itself."""
+        return self
+
+    def as_nd_ndarray(self) -> NDArray:
+        """The array in the `mx.nd` flavour: the same memory and place on the tape."""
+        twin: NDArray = self._neutral(history=True)
+        if self._grad is not None:
+            twin._grad = self._grad._neutral()
+        return twin
+
+    def _neutral(self, history: bool = False) -> Any:
+        twin = NDArray(self.chunk, self.spec, self.offset)
+        twin._view = self._view
+        if history:
+            twin._entry = self._entry
+        return twin
+
+    def _flavoured(self, value: NDArray) -> NDArray:
+        return flavoured(value)
+
+    def _has_scalars(self) -> bool:
+        return True
+
+    # -- other shapes and types -------------------------------------------------------
+
+    @property
+    def T(self) -> ndarray:  # noqa: N802 (NumPy's name)
+        """The array with its axes reversed."""
+        return self.transpose() if self.ndim > 1 else self
+
+    def astype(  # type: ignore[override]
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> ndarray:
+        """The array with another element type.
+
+        copy: make a new array also where the type is the same already. The other
+        arguments are NumPy's and have one value each here.
+        """
+        if isinstance(order, bool):  # MXNet 1's second argument was copy
+            order, copy = "K", order
+        if order not in ("K", "C", "A") or casting != "unsafe" or not subok:
+            raise ArgumentError(
+                f"astype: order={order!r}, casting={casting!r}, subok={subok}: arrays "
+                "here are C-ordered, conversion is 'unsafe', and there are no "
+                "subclasses. Leave the three away."
+            )
+        wanted = resolve(dtype)
+        if not copy and wanted == self.spec.dtype:
+            return self
+        op = lookup("cast").of(dtype=wanted.name)
+        return self._bind(op, [self])  # type: ignore[no-any-return]
+
+    def reshape(self, *shape: Any, order: str = "C", **kwargs: Any) -> ndarray:
+        """The same memory under another shape; one length may be -1.
+
+        order: 'C' reads and writes rows first, 'F' columns first (a copy).
+        """
+        if not shape and "newshape" in kwargs:
+            shape = (kwargs.pop("newshape"),)
+        if not shape and "shape" in kwargs:
+            shape = (kwargs.pop("shape"),)
+        if kwargs or not shape:
+            what = f"no setting {next(iter(kwargs))!r}" if kwargs else "no shape given"
+            raise ArgumentError(f"reshape: {what}. Write x.reshape(2, -1).")
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
+        wanted = filled_in(self.shape, tuple(int(n) for n in shape))
+        if order in ("C", "A"):
+            return invoke(lookup("_reshape_to").of(shape=wanted), [self])  # type: ignore[no-any-return]
+        if order != "F":
+            raise ArgumentError(f"reshape: order={order!r}: choose 'C' or 'F'.")
+        return self.T.reshape(wanted[::-1]).T
+
+    def flatten(self, order: str = "C") -> ndarray:
+        """A copy with one axis."""
+        return self.reshape(-1, order=order).copy()  # type: ignore[return-value]
+
+    def slice_assign(self, value: Any, begin: Any, end: Any, step: Any) -> None:
+        """Overwrite the part that begin, end and step name for each axis."""
+        self[tuple(map(slice, begin, end, step or [None] * len(begin)))] = value
+
+    slice_assign_scalar = slice_assign
+
+    # -- with NumPy -------------------------------------------------------------------
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from minimx.np import dispatch
+
+        return dispatch.function(func, args, kwargs)
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
+    ) -> Any:
+        from minimx.np import dispatch
+
+        return dispatch.ufunc(ufunc, method, inputs, kwargs)
+
+
+def flavoured(value: NDArray) -> ndarray:
+    """An array in the `mx.np` flavour: the same memory and place on the tape."""
+    if isinstance(value, ndarray):
+        return value
+    twin = ndarray(value.chunk, value.spec, value.offset)
+    twin._view = value._view
+    twin._entry = value._entry
+    if value._grad is not None:
+        twin._grad = flavoured(value._grad)
+    return twin
+
+
+# `mx.nd` stands on a lower floor and cannot name this class itself.
+setattr(NDArray, "as_np_ndarray", flavoured)  # noqa: B010
+
+
+def filled_in(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
+    """A wanted shape with its -1 replaced by the length that is left.
+
+    >>> filled_in((2, 6), (3, -1))
+    (3, 4)
+    """
+    size = prod(shape)
+    found = wanted
+    if wanted.count(-1) == 1:
+        rest = prod(n for n in wanted if n != -1)
+        length = size // rest if rest else 0
+        found = tuple(length if n == -1 else n for n in wanted)
+    if min(found, default=0) < 0 or prod(found) != size:
+        raise ShapeError(
+            f"reshape: shape {shape} has {size} elements and does not fit into "
+            f"{wanted}. One length may be -1; MXNet's other codes belong to "
+            "npx.reshape."
+        )
+    return found
+
+
+def as_ndarray(value: Any, who: str, name: str = "a") -> Any:
+    """An argument that must be an array: one of `mx.np`, or one of `mx.nd` in disguise.
+
+    Raises TypeError for anything else.
+    """
+    if isinstance(value, ndarray):
+        return value
+    if isinstance(value, NDArray):
+        return flavoured(value)
+    raise TypeError(
+        f"np.{who}: {name} must be an mx.np array, not {type(value).__name__}. "
+        "Make one with mx.np.array(...)."
+    )

@@ -1,0 +1,396 @@
+"""Making arrays: `array`, `zeros`, `full`, `arange`, `linspace`, `eye` and others.
+
+The element type is float32 unless it is said, or an array is given that has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as onp
+
+from minimx.device import Device, DeviceLike, as_device, current_device
+from minimx.dtypes import SUPPORTED, DType, resolve
+from minimx.errors import ArgumentError, DTypeError, OperatorError
+from minimx.nd.array import NDArray, checked_dtype, new
+from minimx.nd.launch import invoke
+from minimx.nd.transfer import from_numpy_copy
+from minimx.np.arithmetic import store
+from minimx.np.array import as_ndarray, flavoured, ndarray
+from minimx.np.promotion import is_number
+from minimx.ops.registry import lookup
+from minimx.ops.spec import Spec
+
+ShapeLike = int | Sequence[int]
+Where = DeviceLike | None
+
+
+def _place(ctx: Where, device: Where = None) -> Device:
+    return as_device(ctx or device or current_device())
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    found = (int(shape),) if not hasattr(shape, "__len__") else tuple(map(int, shape))
+    if any(n < 0 for n in found):
+        raise ArgumentError(f"shape {found}: an axis cannot have a negative length.")
+    return found
+
+
+def _c_order(order: str) -> None:
+    if order not in ("C", "K", "A"):
+        raise ArgumentError(
+            f"order={order!r}: arrays here are stored row by row, order='C'."
+        )
+
+
+def _made(
+    name: str, ctx: Where, device: Where, out: Any = None, **settings: Any
+) -> Any:
+    made = invoke(lookup(name).of(**settings), (), None, _place(ctx, device), ndarray)
+    return store(made, out)
+
+
+def array(
+    object: Any,  # noqa: A002 (NumPy's name)
+    dtype: Any = None,
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> ndarray:
+    """An array with the numbers of anything that NumPy understands; always a copy.
+
+    dtype: of the result; by default that of an array source, else float32.
+
+    >>> from minimx import np
+    >>> np.array([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    where = _place(ctx, device)
+    if isinstance(object, ndarray):
+        made = object.astype(object.dtype if dtype is None else dtype)
+        return made if made.context is where else made.as_in_context(where)  # type: ignore[return-value]
+    if isinstance(object, NDArray):
+        raise ValueError(
+            "np.array: the source is an mx.nd array. x.as_np_ndarray() gives it in "
+            "the mx.np flavour without a copy."
+        )
+    numbers = _numbers(object, dtype)
+    return from_numpy_copy(numbers, where, ndarray)  # type: ignore[return-value]
+
+
+def _numbers(source: Any, dtype: Any) -> Any:
+    """A source as a NumPy array of a type that we have."""
+    if dtype is not None:
+        wanted: DType | None = resolve(dtype)
+    elif isinstance(source, (onp.ndarray, onp.generic)):
+        wanted = source.dtype if source.dtype in SUPPORTED else resolve("float32")
+    else:
+        wanted = resolve("float32")
+    if isinstance(source, (list, tuple)):
+        source = _without_arrays(source)
+    try:
+        return onp.array(source, dtype=wanted)
+    except (TypeError, ValueError) as reason:
+        raise DTypeError(
+            f"np.array: the {type(source).__name__} given is no array of numbers: "
+            f"{reason}. Give numbers, nested in lists of equal lengths."
+        ) from None
+
+
+def _without_arrays(source: Any) -> Any:
+    """Nested lists with NumPy arrays in the place of ours."""
+    if isinstance(source, NDArray):
+        return source.asnumpy()
+    if isinstance(source, (list, tuple)):
+        return [_without_arrays(item) for item in source]
+    return source
+
+
+def asarray(
+    obj: Any, dtype: Any = None, ctx: Where = None, device: Where = None
+) -> Any:
+    """The array itself if it is one of that type and place, else a new one."""
+    where = ctx or device
+    if isinstance(obj, ndarray) and (dtype is None or obj.dtype == resolve(dtype)):
+        return obj if where is None else obj.as_in_context(as_device(where))
+    return array(obj, dtype, where)
+
+
+def zeros(
+    shape: ShapeLike = (),
+    dtype: Any = None,
+    order: str = "C",
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """An array of zeros."""
+    _c_order(order)
+    name = checked_dtype(dtype).name
+    return _made("_zeros", ctx, device, shape=_shape(shape), dtype=name)
+
+
+def ones(
+    shape: ShapeLike = (),
+    dtype: Any = None,
+    order: str = "C",
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """An array of ones."""
+    _c_order(order)
+    name = checked_dtype(dtype).name
+    return _made("_ones", ctx, device, shape=_shape(shape), dtype=name)
+
+
+def empty(
+    shape: ShapeLike,
+    dtype: Any = None,
+    order: str = "C",
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """An array whose contents are whatever was in memory."""
+    _c_order(order)
+    spec = Spec.of(_shape(shape), checked_dtype(dtype))
+    return new(spec, _place(ctx, device), "empty", ndarray)
+
+
+def full(
+    shape: ShapeLike,
+    fill_value: Any,
+    order: str = "C",
+    ctx: Where = None,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """An array of one value, a number or an array that stretches to the shape."""
+    _c_order(order)
+    if isinstance(fill_value, NDArray):
+        filled = flavoured(fill_value).broadcast_to(_shape(shape))
+        return store(filled if dtype is None else filled.astype(dtype), out)
+    if dtype is None and isinstance(fill_value, (bool, onp.bool_)):
+        dtype = "bool"
+    name = checked_dtype(dtype).name
+    settings = {"shape": _shape(shape), "dtype": name, "value": float(fill_value)}
+    return _made("_full", ctx, device, out, **settings)
+
+
+def _like(a: Any, who: str, dtype: Any, order: str, ctx: Where) -> tuple[Any, str, Any]:
+    _c_order(order)
+    a = as_ndarray(a, who)
+    name = a.dtype.name if dtype is None else resolve(dtype).name
+    return a.shape, name, as_device(ctx) if ctx is not None else a.context
+
+
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "C",
+    ctx: Where = None,
+    out: Any = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """Zeros in the shape and type of an array."""
+    shape, name, where = _like(a, "zeros_like", dtype, order, ctx or device)
+    return _made("_zeros", where, None, out, shape=shape, dtype=name)
+
+
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "C",
+    ctx: Where = None,
+    out: Any = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """Ones in the shape and type of an array."""
+    shape, name, where = _like(a, "ones_like", dtype, order, ctx or device)
+    return _made("_ones", where, None, out, shape=shape, dtype=name)
+
+
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "C",
+    subok: bool = False,
+    shape: Any = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """An array in the shape and type of another one, without contents."""
+    found, name, where = _like(prototype, "empty_like", dtype, order, device)
+    return empty(found if shape is None else shape, name, ctx=where)
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    ctx: Where = None,
+    out: Any = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """One value in the shape and type of an array."""
+    shape, name, where = _like(a, "full_like", dtype, order, ctx or device)
+    return full(shape, fill_value, ctx=where, dtype=name, out=out)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float | None = 1,
+    dtype: Any = None,
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """Evenly spaced numbers from `start` up to, without, `stop`."""
+    if step == 0:
+        raise ZeroDivisionError("arange: a step of 0 never arrives; give another.")
+    if stop is None:
+        start, stop = 0, start
+    name = checked_dtype(dtype).name
+    settings = {"start": start, "stop": stop, "step": 1 if step is None else step}
+    return _made("_arange", ctx, device, dtype=name, **settings)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """`num` numbers at equal distances from `start` to `stop`.
+
+    retstep: give the distance as well, as a pair.
+    """
+    if num < 0:
+        raise ValueError(f"linspace: num={num} must not be negative.")
+    if not (is_number(start) and is_number(stop)) or axis != 0:
+        numbers = onp.linspace(
+            _without_arrays(start), _without_arrays(stop), num, endpoint, axis=axis
+        )
+        return array(numbers, checked_dtype(dtype), ctx, device=device)
+    settings = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    name = checked_dtype(dtype).name
+    found = _made("_linspace", ctx, device, dtype=name, **settings)
+    if not retstep:
+        return found
+    gaps = num - 1 if endpoint else num
+    return found, (stop - start) / gaps if gaps > 0 else float("nan")
+
+
+def logspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """`num` numbers from base**start to base**stop at equal ratios."""
+    numbers = onp.logspace(start, stop, num, endpoint, base, axis=axis)
+    return array(numbers, checked_dtype(dtype), ctx, device=device)
+
+
+def eye(
+    N: int,  # noqa: N803 (NumPy's names)
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: Any = None,
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """A matrix (N, M) with ones on the k-th diagonal."""
+    rows, columns = int(N), int(N if M is None else M)
+    if rows < 0 or columns < 0:
+        raise OperatorError(f"eye: a matrix ({rows}, {columns}) cannot be made.")
+    name = checked_dtype(dtype).name
+    if rows == 0 or columns == 0:
+        return zeros((rows, columns), dtype, ctx=ctx, device=device)
+    return _made("_eye", ctx, device, N=rows, M=columns, k=k, dtype=name)
+
+
+def identity(n: int, dtype: Any = None, ctx: Where = None, device: Where = None) -> Any:
+    """A square matrix with ones on its diagonal."""
+    return eye(n, n, 0, dtype, ctx, device=device)
+
+
+def tri(
+    N: int,  # noqa: N803 (NumPy's names)
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: Any = None,
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """A matrix (N, M) with ones on and below the k-th diagonal."""
+    return array(onp.tri(N, M, k), checked_dtype(dtype), ctx, device=device)
+
+
+def indices(
+    dimensions: Sequence[int],
+    dtype: Any = "int32",
+    ctx: Where = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """The coordinates of every place of a grid: (number of axes, *dimensions)."""
+    return array(onp.indices(dimensions), dtype, ctx, device=device)
+
+
+def copy(a: Any) -> Any:
+    """A copy of an array."""
+    return as_ndarray(a, "copy").copy()
+
+
+def genfromtxt(*args: Any, dtype: Any = "float32", **kwargs: Any) -> Any:
+    """Numbers from a text file, read by NumPy."""
+    read: Any = onp.genfromtxt
+    return array(read(*args, dtype=dtype, **kwargs), dtype)
+
+
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "copy",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "genfromtxt",
+    "identity",
+    "indices",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "tri",
+    "zeros",
+    "zeros_like",
+]

@@ -1,0 +1,58 @@
+"""Which element type an operation on two arrays has, as in `mx.np`.
+
+float and float          the wider one
+float and integer        the float, whatever its width
+integer and integer      the wider one; int8 and uint8 give int32
+anything and bool        the other one
+array and number         the type of the array; int64 if that is bool
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from minimx.dtypes import FLOAT32, INT32, DType
+from minimx.nd.array import NDArray
+from minimx.ops.registry import lookup
+
+BOOL = onp.dtype(onp.bool_)
+
+
+def common(a: DType, b: DType) -> DType:
+    """The element type in which two arrays meet.
+
+    >>> import numpy as onp
+    >>> common(onp.dtype("int64"), onp.dtype("float16")).name
+    'float16'
+    """
+    if a == b:
+        return a
+    if a.kind == "b" or b.kind == "b":
+        return b if a.kind == "b" else a
+    if a.kind != b.kind and "f" in (a.kind, b.kind):
+        return a if a.kind == "f" else b
+    if a.itemsize == b.itemsize:
+        return INT32
+    wide = a if a.itemsize > b.itemsize else b
+    return INT32 if wide.itemsize == 1 else wide
+
+
+def real(dtype: DType) -> DType:
+    """The type itself if it has fractions, else float32."""
+    return dtype if dtype.kind == "f" else FLOAT32
+
+
+def cast(array: Any, dtype: DType) -> Any:
+    """The array in an element type; gradients flow back through the conversion."""
+    if array.spec.dtype == dtype:
+        return array
+    return array._bind(lookup("cast").of(dtype=dtype.name), (array,))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a plain number: of Python, or of NumPy."""
+    return isinstance(value, (int, float, onp.generic)) and not isinstance(
+        value, NDArray
+    )

@@ -1,0 +1,404 @@
+"""Many elements become one: `sum`, `mean`, `max`, `argmax`, `any`, `cumsum`.
+
+axis: None for all axes, one axis, or several. keepdims: leave length 1 in their place.
+out: an array to write to. `initial` and `where`, which NumPy has, are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from minimx.dtypes import INT64, resolve
+from minimx.errors import ArgumentError, ShapeError
+from minimx.np.arithmetic import store
+from minimx.np.array import as_ndarray
+from minimx.np.promotion import BOOL, cast, real
+from minimx.ops.registry import lookup
+
+Axis = int | tuple[int, ...] | None
+
+
+def _refuse(who: str, initial: Any, where: Any) -> None:
+    if initial is not None or where is not None:
+        what = "where" if initial is None else "initial"
+        raise ArgumentError(
+            f"np.{who}: {what}= is not supported. Choose the elements with a mask "
+            "first, or put the number in afterwards."
+        )
+
+
+def _axis(axis: Any) -> Any:
+    if isinstance(axis, list):
+        return tuple(axis)
+    return axis.item() if isinstance(axis, onp.integer) else axis
+
+
+def _reduced(who: str, a: Any, axis: Any, keepdims: bool, out: Any, **more: Any) -> Any:
+    axis = _axis(axis)
+    if axis == ():
+        return store(a.copy(), out)
+    op = lookup(who).of(axis=axis, keepdims=bool(keepdims), **more)
+    return store(a._bind(op, (a,)), out)
+
+
+def _typed(a: Any, dtype: Any) -> Any:
+    """The array in the type to add up in; bool counts in int64."""
+    if dtype is not None:
+        return cast(a, resolve(dtype))
+    return cast(a, INT64) if a.spec.dtype == BOOL else a
+
+
+def sum(  # noqa: A001 (NumPy's name)
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """Add up the elements. dtype: the type to compute and answer in."""
+    _refuse("sum", initial, where)
+    a = _typed(as_ndarray(a, "sum"), dtype)
+    return _reduced("sum", a, axis, keepdims, out, np_shape=True)
+
+
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """Multiply the elements. dtype: the type to compute and answer in."""
+    _refuse("prod", initial, where)
+    a = _typed(as_ndarray(a, "prod"), dtype)
+    return _reduced("prod", a, axis, keepdims, out, np_shape=True)
+
+
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    """The average of the elements; of integers in float32 unless dtype says else."""
+    a = as_ndarray(a, "mean")
+    a = cast(a, real(a.spec.dtype) if dtype is None else resolve(dtype))
+    return _reduced("mean", a, axis, keepdims, out, np_shape=True)
+
+
+def _count(a: Any, axis: Any) -> int:
+    if axis is None:
+        return int(a.size)
+    axes = (axis,) if isinstance(axis, int) else axis
+    count = 1
+    for one in axes:
+        count *= a.shape[one]
+    return count
+
+
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Any:
+    """The mean squared distance from the mean, divided by (count - ddof).
+
+    dtype: the type of the answer; of integers it is float32 by default.
+    """
+    a = as_ndarray(a, "var")
+    axis = _axis(axis)
+    wanted = real(a.spec.dtype) if dtype is None else resolve(dtype)
+    a = cast(a, real(a.spec.dtype if dtype is None else wanted))
+    apart = a - _reduced("mean", a, axis, True, None, np_shape=True)
+    found = _reduced("mean", apart * apart, axis, keepdims, None, np_shape=True)
+    if ddof:
+        count = _count(a, axis)
+        scale = count / (count - ddof) if count > ddof else float("nan")
+        found = found * scale
+    return store(cast(found, wanted), out)
+
+
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Any:
+    """The square root of the variance; arguments as for `var`."""
+    spread = var(a, axis, dtype, None, ddof, keepdims)
+    return store(spread._bind(lookup("sqrt").of(), (spread,)), out)
+
+
+def max(  # noqa: A001 (NumPy's name)
+    a: Any,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The largest element."""
+    _refuse("max", initial, where)
+    return _reduced("max", as_ndarray(a, "max"), axis, keepdims, out, np_shape=True)
+
+
+def min(  # noqa: A001 (NumPy's name)
+    a: Any,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """The smallest element."""
+    _refuse("min", initial, where)
+    return _reduced("min", as_ndarray(a, "min"), axis, keepdims, out, np_shape=True)
+
+
+amax, amin = max, min
+
+
+def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+    """From the smallest to the largest element."""
+    high, low = max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims)
+    return store(high - low, out)
+
+
+def any(  # noqa: A001 (NumPy's name)
+    a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """Whether any element is not 0."""
+    return _reduced("_np_any", as_ndarray(a, "any"), axis, keepdims, out)
+
+
+def all(  # noqa: A001 (NumPy's name)
+    a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """Whether no element is 0."""
+    return _reduced("_np_all", as_ndarray(a, "all"), axis, keepdims, out)
+
+
+def argmax(
+    a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """Where the largest element stands, int64; the first one wins."""
+    return _place("_npi_argmax", a, axis, out, keepdims)
+
+
+def argmin(
+    a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """Where the smallest element stands, int64; the first one wins."""
+    return _place("_npi_argmin", a, axis, out, keepdims)
+
+
+def _place(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
+    a = as_ndarray(a, name.removeprefix("_npi_"))
+    if a.ndim == 0 and axis in (0, -1):
+        axis = None
+    return _reduced(name, a, axis, keepdims, out)
+
+
+def _running(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    a = _typed(as_ndarray(a, name.rpartition("_")[2]), None)
+    named = None if dtype is None else resolve(dtype).name
+    op = lookup(name).of(axis=_axis(axis), dtype=named)
+    return store(a._bind(op, (a,)), out)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """The sum so far, along an axis or of all elements in a row."""
+    return _running("_np_cumsum", a, axis, dtype, out)
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """The product so far, along an axis or of all elements in a row."""
+    return _running("_npi_cumprod", a, axis, dtype, out)
+
+
+def average(
+    a: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    out: Any = None,
+) -> Any:
+    """The average, of which each element has a weight.
+
+    weights: of the shape of a, or one number for each place along the one axis.
+    returned: give the sum of the weights as well, as a pair.
+    """
+    a = as_ndarray(a, "average")
+    a = cast(a, real(a.spec.dtype))
+    axis = _axis(axis)
+    if weights is None:
+        found = mean(a, axis)
+        total = found * 0 + float(_count(a, axis))
+    else:
+        weights = _weights(a, axis, as_ndarray(weights, "average", "weights"))
+        total = sum(weights, axis)
+        found = sum(a * weights, axis) / total
+    if returned:
+        return [store(found, out), total]
+    return store(found, out)
+
+
+def _weights(a: Any, axis: Any, weights: Any) -> Any:
+    weights = cast(weights, a.spec.dtype)
+    if weights.shape == a.shape:
+        return weights
+    if not isinstance(axis, int) or weights.shape != (a.shape[axis],):
+        raise ShapeError(
+            f"average: weights {weights.shape} fit neither the shape {a.shape} nor "
+            f"the axis {axis}. Give one weight for each element, or for each place "
+            "along one axis."
+        )
+    place = axis % a.ndim
+    shape = [1] * a.ndim
+    shape[place] = a.shape[place]
+    return weights.reshape(shape).broadcast_to(a.shape)
+
+
+def nansum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    """Add up the elements that are numbers."""
+    a = _typed(as_ndarray(a, "nansum"), dtype)
+    return _reduced("nansum", a, axis, keepdims, out, np_shape=True)
+
+
+def nanprod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    """Multiply the elements that are numbers."""
+    a = _typed(as_ndarray(a, "nanprod"), dtype)
+    return _reduced("nanprod", a, axis, keepdims, out, np_shape=True)
+
+
+def nanmean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    """The average of the elements that are numbers."""
+    a = _typed(as_ndarray(a, "nanmean"), dtype)
+    a = cast(a, real(a.spec.dtype))
+    numbers = cast(a == a, a.spec.dtype)
+    return store(
+        nansum(a, axis, keepdims=keepdims) / sum(numbers, axis, keepdims=keepdims), out
+    )
+
+
+def nanvar(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Any:
+    """The variance of the elements that are numbers."""
+    a = _typed(as_ndarray(a, "nanvar"), dtype)
+    a = cast(a, real(a.spec.dtype))
+    count = sum(cast(a == a, a.spec.dtype), axis, keepdims=keepdims)
+    apart = a - nanmean(a, axis, keepdims=True)
+    return store(nansum(apart * apart, axis, keepdims=keepdims) / (count - ddof), out)
+
+
+def nanstd(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+) -> Any:
+    """The standard deviation of the elements that are numbers."""
+    spread = nanvar(a, axis, dtype, None, ddof, keepdims)
+    return store(spread._bind(lookup("sqrt").of(), (spread,)), out)
+
+
+def _filled(a: Any, who: str, number: float) -> Any:
+    a = as_ndarray(a, who)
+    if a.spec.dtype.kind != "f":
+        return a
+    op = lookup("_npi_nan_to_num").of(nan=number, posinf=onp.inf, neginf=-onp.inf)
+    return a._bind(op, (a,))
+
+
+def nanmax(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+    """The largest of the elements that are numbers."""
+    return max(_filled(a, "nanmax", -onp.inf), axis, out, keepdims)
+
+
+def nanmin(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+    """The smallest of the elements that are numbers."""
+    return min(_filled(a, "nanmin", onp.inf), axis, out, keepdims)
+
+
+def nanargmax(a: Any, axis: int | None = None) -> Any:
+    """Where the largest of the elements that are numbers stands."""
+    return argmax(_filled(a, "nanargmax", -onp.inf), axis)
+
+
+def nanargmin(a: Any, axis: int | None = None) -> Any:
+    """Where the smallest of the elements that are numbers stands."""
+    return argmin(_filled(a, "nanargmin", onp.inf), axis)
+
+
+def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """How many elements are not 0, int64."""
+    return sum(as_ndarray(a, "count_nonzero") != 0, axis, keepdims=keepdims)
+
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "average",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "max",
+    "mean",
+    "min",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+]

@@ -1,0 +1,231 @@
+"""The same elements in another shape or order of axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from minimx.errors import ShapeError
+from minimx.nd.array import NDArray
+from minimx.np.arithmetic import full_like
+from minimx.np.array import as_ndarray
+from minimx.np.creation import array
+from minimx.np.promotion import BOOL, cast, common, is_number
+from minimx.ops.registry import lookup
+from minimx.shapes import normalize_axis
+
+
+def reshape(a: Any, newshape: Any, order: str = "C") -> Any:
+    """The elements in another shape; one length may be -1."""
+    return as_ndarray(a, "reshape").reshape(newshape, order=order)
+
+
+def ravel(x: Any, order: str = "C") -> Any:
+    """The elements in one axis."""
+    return as_ndarray(x, "ravel", "x").reshape(-1, order=order)
+
+
+def transpose(a: Any, *axes: Any, **kwargs: Any) -> Any:
+    """The axes in another order; reversed if none is given."""
+    a = as_ndarray(a, "transpose")
+    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+        axes = tuple(axes[0] or ())
+    axes = axes or tuple(kwargs.get("axes") or ())
+    axes = axes or tuple(range(a.ndim))[::-1]
+    order = tuple(normalize_axis("transpose", int(axis), a.ndim) for axis in axes)
+    if sorted(order) != list(range(a.ndim)):
+        raise ShapeError(
+            f"transpose: axes {axes} must name each of the {a.ndim} axes once."
+        )
+    if order == tuple(range(a.ndim)):
+        return a.reshape(a.shape)
+    return a._bind(lookup("transpose").of(axes=order), (a,))
+
+
+permute_dims = transpose
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Exchange two axes."""
+    a = as_ndarray(a, "swapaxes")
+    return a._bind(lookup("SwapAxis").of(dim1=axis1, dim2=axis2), (a,))
+
+
+def squeeze(x: Any, axis: Any = None) -> Any:
+    """Drop axes of length 1: those named, or all."""
+    x = as_ndarray(x, "squeeze", "x")
+    if axis == ():
+        return x
+    return x._bind(lookup("squeeze").of(axis=axis, np_shape=True), (x,))
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    """Insert axes of length 1 at the places of the result that `axis` names."""
+    a = as_ndarray(a, "expand_dims")
+    if isinstance(axis, int):
+        return a._bind(lookup("expand_dims").of(axis=axis), (a,))
+    ndim = a.ndim + len(axis)
+    places = {normalize_axis("expand_dims", one, ndim) for one in axis}
+    lengths = iter(a.shape)
+    return a.reshape([1 if k in places else next(lengths) for k in range(ndim)])
+
+
+def broadcast_to(array: Any, shape: Any) -> Any:
+    """The elements repeated along new axes and axes of length 1 (a copy)."""
+    a = as_ndarray(array, "broadcast_to", "array")
+    wanted = (int(shape),) if not hasattr(shape, "__len__") else tuple(shape)
+    if a.shape == wanted:
+        return a
+    fits = len(wanted) >= a.ndim and all(
+        n in (1, m) for n, m in zip(a.shape[::-1], wanted[::-1], strict=False)
+    )
+    if not fits:
+        raise ShapeError(
+            f"broadcast_to: shape {a.shape} does not stretch to {wanted}. Axes are "
+            "matched from the right; only those of length 1 stretch."
+        )
+    a = a.reshape((1,) * (len(wanted) - a.ndim) + a.shape)
+    return a._bind(lookup("broadcast_to").of(shape=wanted), (a,))
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Elements of x where the condition holds, of y elsewhere; all stretch to one shape.
+
+    With the condition alone: the places where it holds, as `nonzero` gives them.
+    """
+    if x is None and y is None:
+        return as_ndarray(condition, "where", "condition").nonzero()
+    arrays = [v for v in (condition, x, y) if isinstance(v, NDArray)]
+    if not arrays:
+        return onp.where(condition, x, y)
+    condition, x, y = (
+        array(v, ctx=arrays[0].context) if isinstance(v, onp.ndarray) else v
+        for v in (condition, x, y)
+    )
+    if not isinstance(condition, NDArray):
+        flag = full_like(arrays[0].astype(BOOL), bool(condition))
+        condition = flag
+    if is_number(x) and is_number(y):
+        x, y = _number_beside(condition, x), _number_beside(condition, y)
+    elif is_number(x):
+        x = full_like(y, x)
+    elif is_number(y):
+        y = full_like(x, y)
+    x, y = as_ndarray(x, "where", "x"), as_ndarray(y, "where", "y")
+    dtype = common(x.spec.dtype, y.spec.dtype)
+    x, y = cast(x, dtype), cast(y, dtype)
+    condition = as_ndarray(condition, "where", "condition")
+    # The operator of mx.nd takes a condition of one axis for a choice of rows.
+    ndim = max(condition.ndim, x.ndim, y.ndim)
+    if 0 < condition.ndim < ndim:
+        condition = condition.reshape((1,) * (ndim - condition.ndim) + condition.shape)
+    return condition._bind(lookup("where").of(), (condition, x, y))
+
+
+def _number_beside(array: Any, number: Any) -> Any:
+    """A number as a float32 array without axes on the device of another array."""
+    return full_like(cast(array, onp.dtype("float32")), number)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The length of each axis."""
+    return tuple(a.shape) if hasattr(a, "shape") else tuple(onp.shape(a))
+
+
+def ndim(a: Any) -> int:
+    """The number of axes."""
+    return len(shape(a))
+
+
+def size(a: Any, axis: int | None = None) -> int:
+    """The number of elements, or the length of one axis."""
+    lengths = shape(a)
+    return int(onp.prod(lengths, dtype=int)) if axis is None else lengths[axis]
+
+
+def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+    """Whether two arrays are parts of one block of memory."""
+    return shares_memory(a, b)
+
+
+def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+    """Whether some memory belongs to both arrays."""
+    a, b = as_ndarray(a, "shares_memory"), as_ndarray(b, "shares_memory", "b")
+    if a.chunk is not b.chunk:
+        return False
+    ends = a.offset + a.spec.nbytes, b.offset + b.spec.nbytes
+    return bool(max(a.offset, b.offset) < min(ends))
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """The matrix with zeros above its k-th diagonal."""
+    return _triangle(as_ndarray(m, "tril", "m"), onp.tri, k, lower=True)
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """The matrix with zeros below its k-th diagonal."""
+    return _triangle(as_ndarray(m, "triu", "m"), onp.tri, k - 1, lower=False)
+
+
+def _triangle(m: Any, tri: Any, k: int, lower: bool) -> Any:
+    rows, columns = m.shape[-2:] if m.ndim > 1 else (m.shape[-1],) * 2
+    mask = tri(rows, columns, k, dtype=bool)
+    inside = array(mask if lower else ~mask, ctx=m.context)
+    return where(inside, m, 0)
+
+
+def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy", **_: Any) -> Any:
+    """A grid for each of several axes: the coordinate of every place.
+
+    indexing: 'xy' swaps the first two axes of the result, 'ij' does not. sparse: leave
+    length 1 where nothing changes.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing={indexing!r}: choose 'xy' or 'ij'.")
+    n = len(xi)
+    arrays = [
+        as_ndarray(x, "meshgrid", "xi").reshape((1,) * k + (-1,) + (1,) * (n - 1 - k))
+        for k, x in enumerate(xi)
+    ]
+    if not sparse:
+        full = tuple(a.shape[k] for k, a in enumerate(arrays))
+        arrays = [broadcast_to(a, full) for a in arrays]
+    if indexing == "xy" and n > 1:
+        arrays = [swapaxes(a, 0, 1) for a in arrays]
+    return arrays
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Each array with one axis at least."""
+    return _atleast(arys, lambda a: a.reshape(1))
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Each array with two axes at least; a vector becomes a row."""
+    return _atleast(arys, lambda a: a.reshape(1, -1), 2)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Each array with three axes at least; a matrix gets one at its end."""
+
+    def widened(a: Any) -> Any:
+        return a.reshape(*a.shape, 1) if a.ndim == 2 else a.reshape(1, -1, 1)
+
+    return _atleast(arys, widened, 3)
+
+
+def _atleast(arrays: Any, widen: Any, least: int = 1) -> Any:
+    found = [
+        a if a.ndim >= least else widen(a)
+        for a in (as_ndarray(x, "atleast_nd", "arys") for x in arrays)
+    ]
+    return found[0] if len(found) == 1 else found
+
+
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "expand_dims",
+    "may_share_memory", "meshgrid", "ndim", "permute_dims", "ravel",
+    "reshape", "shape", "shares_memory", "size", "squeeze", "swapaxes", "transpose",
+    "tril", "triu", "where",
+]  # fmt: skip

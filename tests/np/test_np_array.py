@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as onp
+import pytest
+
+from minimx import autograd, np
+from minimx import nd as mx_nd
+from minimx.errors import GradientError
+
+
+def test_arrays_without_axes_and_without_elements_exist() -> None:
+    x = np.array([[1, 2], [3, 4.5]])
+    assert x.sum().shape == x[0, 0].shape == np.zeros(()).shape == ()
+    assert np.zeros((0, 3)).sum(axis=0).tolist() == [0, 0, 0]
+    assert repr(np.zeros((0, 3))) == "array([], shape=(0, 3))"
+    assert x.mean().item() == 2.625
+    assert float(x.max()) == 4.5
+
+
+def test_printing_looks_like_numpy() -> None:
+    x = np.array([[1, 2], [3, 4.5]])
+    assert repr(x) == "array([[1. , 2. ],\n       [3. , 4.5]])"
+    assert str(x) == "[[1.  2. ]\n [3.  4.5]]"
+    assert repr(x > 2) == "array([[False, False],\n       [ True,  True]])"
+    assert repr(np.array(5, dtype="int64")) == "array(5, dtype=int64)"
+    assert f"{x[0, 1]:.3f}" == "2.000"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "sum_", "quotient"),
+    [
+        ("float32", "float64", "float64", "float64"),
+        ("int64", "float16", "float16", "float16"),
+        ("int8", "uint8", "int32", "float32"),
+        ("bool", "int8", "int8", "float32"),
+        ("int32", "int32", "int32", "float32"),
+        ("bool", "bool", "bool", "float32"),
+    ],
+)
+def test_types_meet_as_in_mxnet(
+    left: str, right: str, sum_: str, quotient: str
+) -> None:
+    a, b = np.ones((2, 2), dtype=left), np.ones((2, 2), dtype=right)
+    assert (a + b).dtype == (b + a).dtype == sum_
+    assert (a / b).dtype == quotient
+    assert (a == b).dtype == (a < b).dtype == "bool"
+
+
+def test_a_number_takes_the_type_of_the_array() -> None:
+    whole = np.array([1, 2, 5], dtype="int32")
+    assert (whole + 2.5).tolist() == [3, 4, 7]
+    assert (whole / 2).tolist() == [0.5, 1, 2.5]
+    assert (2 - whole).tolist() == [1, 0, -3]
+    assert (np.array([True, False], dtype=bool) + 1).dtype == "int64"
+
+
+def test_gradients_flow_through_conversions_and_masks() -> None:
+    x = np.array([1.0, -2.0, 3.0])
+    wide = np.array([2.0, 2.0, 2.0], dtype="float64")
+    x.attach_grad()
+    with autograd.record():
+        y = ((x * wide) * (x > 0)).sum() + x[x > 0].sum() + x[0]
+    y.backward()
+    assert x.grad.tolist() == [4, 0, 3]
+    assert isinstance(x.grad, np.ndarray)
+    assert x.grad.dtype == "float32"
+
+
+def test_gradients_of_gradients() -> None:
+    x = np.array([1.0, 2.0])
+    x.attach_grad()
+    with autograd.record():
+        y = (x**3).sum()
+        (slope,) = autograd.grad(y, [x], create_graph=True)
+        z = (slope * slope).sum()
+    z.backward()
+    onp.testing.assert_allclose(x.grad.asnumpy(), 36 * onp.array([1.0, 8.0]))
+
+
+def test_the_flavours_share_memory_and_tape() -> None:
+    x = np.ones((2, 2))
+    x.attach_grad()
+    with autograd.record():
+        y = mx_nd.sum(x.as_nd_ndarray() * 3)
+    y.backward()
+    assert x.grad.tolist() == [[3, 3], [3, 3]]
+    x.as_nd_ndarray()[:] = 7
+    assert x[0, 0] == 7
+    assert type(x.as_nd_ndarray().as_np_ndarray()) is np.ndarray
+
+
+def test_indexing_as_in_numpy() -> None:
+    numbers = onp.arange(24, dtype="float32").reshape(2, 3, 4)
+    x = np.array(numbers)
+    mask = numbers % 5 < 2
+    for key in (
+        0, (0, 1, 2), (Ellipsis, 1), (slice(None), None, 1), slice(None, None, -1),
+        (1, slice(None, None, 2)), [0, 1, 1], ([0, 1], slice(None), [3, 2]), (),
+        (onp.array([[0, 1], [1, 0]]), 2), (Ellipsis, slice(3, 0, -2)),
+    ):  # fmt: skip
+        assert x[key].shape == numbers[key].shape
+        assert onp.array_equal(x[key].asnumpy(), numbers[key])
+    assert onp.array_equal(x[np.array(mask)].asnumpy(), numbers[mask])
+    x[np.array(mask)] = -1
+    numbers[mask] = -1
+    x[:, 1, ::2] = np.array([[5.0], [6.0]])
+    numbers[:, 1, ::2] = onp.array([[5.0], [6.0]])
+    x[0, 0, 0] = 9
+    numbers[0, 0, 0] = 9
+    assert onp.array_equal(x.asnumpy(), numbers)
+
+
+def test_numpy_hands_its_functions_over() -> None:
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    assert isinstance(onp.sum(x), np.ndarray)
+    assert isinstance(onp.add(x, 1), np.ndarray)
+    assert isinstance(onp.float32(2) * x, np.ndarray)
+    assert onp.array_equal(onp.array(x), x.asnumpy())
+    found = onp.apply_along_axis(lambda row: row.sum(), 1, x.asnumpy())
+    assert found.tolist() == [3, 7]
+
+
+def test_in_place_is_refused_on_the_tape() -> None:
+    x = np.ones(3)
+    x.attach_grad()
+    with autograd.record():
+        y = x * 2
+        with pytest.raises(GradientError, match="in place"):
+            y += 1
+
+
+def test_pickling_keeps_the_flavour() -> None:
+    x = np.array(3.5)
+    again = pickle.loads(pickle.dumps(x))
+    assert type(again) is np.ndarray
+    assert again.shape == ()
+    assert again == 3.5
+
+
+def test_products_agree_with_numpy() -> None:
+    rng = onp.random.default_rng(0)
+
+    def both(*shape: int) -> tuple[np.ndarray, onp.ndarray]:
+        numbers = rng.uniform(size=shape).astype("float32")
+        return np.array(numbers), numbers
+
+    for left, right in [((3,), (3,)), ((2, 3), (3,)), ((4, 2, 3), (3, 5)),
+                        ((4, 2, 3), (4, 3, 5)), ((2, 1, 2, 3), (4, 3, 5)),
+                        ((3,), (4, 3, 5))]:  # fmt: skip
+        (a, na), (b, nb) = both(*left), both(*right)
+        onp.testing.assert_allclose((a @ b).asnumpy(), na @ nb, rtol=1e-5)
+        onp.testing.assert_allclose(np.dot(a, b).asnumpy(), na.dot(nb), rtol=1e-5)
+    (a, na), (b, nb) = both(2, 3), both(2, 3)
+    for name in ("inner", "outer", "vdot", "kron", "cross"):
+        ours, theirs = getattr(np, name)(a, b), getattr(onp, name)(na, nb)
+        assert ours.shape == theirs.shape
+        onp.testing.assert_allclose(ours.asnumpy(), theirs, rtol=1e-4, atol=1e-6)
