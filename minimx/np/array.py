@@ -203,7 +203,7 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
             raise ArgumentError(f"reshape: order={order!r}: choose 'C' or 'F'.")
         return self.T.reshape(wanted[::-1]).T
 
-    def flatten(self, order: str = "C") -> ndarray:
+    def flatten(self, order: str = "C") -> ndarray:  # type: ignore[override]
         """A copy with one axis."""
         return self.reshape(-1, order=order).copy()  # type: ignore[return-value]
 

@@ -90,7 +90,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """Elements of x where the condition holds, of y elsewhere; all stretch to one shape.
+    """Elements of x where the condition holds, of y elsewhere; all stretch alike.
 
     With the condition alone: the places where it holds, as `nonzero` gives them.
     """
@@ -116,11 +116,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     dtype = common(x.spec.dtype, y.spec.dtype)
     x, y = cast(x, dtype), cast(y, dtype)
     condition = as_ndarray(condition, "where", "condition")
-    # The operator of mx.nd takes a condition of one axis for a choice of rows.
-    ndim = max(condition.ndim, x.ndim, y.ndim)
-    if 0 < condition.ndim < ndim:
-        condition = condition.reshape((1,) * (ndim - condition.ndim) + condition.shape)
-    return condition._bind(lookup("where").of(), (condition, x, y))
+    return condition._bind(lookup("_npi_where").of(), (condition, x, y))
 
 
 def _number_beside(array: Any, number: Any) -> Any:

@@ -191,13 +191,3 @@ class Around(Op):
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Zero: it is a staircase."""
         return (dout * 0,)
-
-
-unary(
-    "_npi_nan_to_num",
-    "where(x != x, nan, where(isinf(x), where(x > 0, posinf, neginf), x))",
-    doc="Numbers in the place of NaN and of the infinities.",
-    grad="where((x != x) + isinf(x) != 0, 0, dy)",
-    settings={"nan": "float", "posinf": "float", "neginf": "float"},
-    facts={"nan": 0.0, "posinf": 0.0, "neginf": 0.0},
-)

@@ -110,14 +110,14 @@ class PlaceOfMinimum(Place):
     function = staticmethod(np.argmin)
 
 
-@dataclass(frozen=True)
-class Running(Op):
-    """A total after each element. axis None: of all elements in a row."""
+@register("_npi_cumprod")
+class CumProd(Op):
+    """The product so far. data (2, 3): out (6,), or (2, 3) along an axis."""
 
     axis: int | None = None
     dtype: str | None = None
 
-    function: ClassVar[Callable[..., Any]]
+    saves = ("data", "out")
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of data, one axis for axis=None."""
@@ -130,48 +130,13 @@ class Running(Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's."""
-        axis, function = self.axis, type(self).function
+        axis = self.axis
 
         def launch(x: Any, out: Any) -> None:
             wide = np.float32 if out.dtype == np.float16 else out.dtype
-            np.copyto(out, function(x, axis=axis, dtype=wide), casting="unsafe")
+            np.copyto(out, np.cumprod(x, axis=axis, dtype=wide), casting="unsafe")
 
         return launch
-
-    def cost(self, *specs: Spec) -> Cost:
-        """One operation for each element."""
-        return Cost(specs[0].size, 2 * specs[0].nbytes)
-
-
-def _backwards(value: Value, axis: int) -> Value:
-    """The running sum from the other end."""
-    flip, run = lookup("flip").of(axis=axis), CumSum.of(axis=axis)
-    return bind(flip, bind(run, bind(flip, value)))
-
-
-@register("_np_cumsum", "cumsum")
-class CumSum(Running):
-    """The sum so far. data (2, 3): out (6,), or (2, 3) along an axis."""
-
-    function = staticmethod(np.cumsum)
-
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
-        """The sum of the gradients from here on."""
-        (data,), (out,) = at.ins, at.outs
-        if not (is_float(data.dtype) and is_float(out.dtype)):
-            return (None,)
-        if data.dtype != out.dtype:
-            dout = bind(lookup("cast").of(dtype=data.dtype.name), dout)
-        back = _backwards(dout, 0 if self.axis is None else self.axis)
-        return (reshaped(back, out.shape, data.shape),)
-
-
-@register("_npi_cumprod")
-class CumProd(Running):
-    """The product so far. data (2, 3): out (6,), or (2, 3) along an axis."""
-
-    function = staticmethod(np.cumprod)
-    saves = ("data", "out")
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
         """The later products over the element: not a number at 0."""
@@ -182,5 +147,11 @@ class CumProd(Running):
         weighted = dout * products
         if data.dtype != out.dtype:
             weighted = bind(lookup("cast").of(dtype=data.dtype.name), weighted)
-        back = _backwards(weighted, 0 if self.axis is None else self.axis)
+        axis = 0 if self.axis is None else self.axis
+        flip, run = lookup("flip").of(axis=axis), lookup("cumsum").of(axis=axis)
+        back = bind(flip, bind(run, bind(flip, weighted)))
         return (reshaped(back, out.shape, data.shape) / elements,)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One multiplication for each element."""
+        return Cost(specs[0].size, 2 * specs[0].nbytes)
