@@ -131,6 +131,39 @@ def test_in_a_hybridized_block() -> None:
     assert x.grad.asscalar() == 12
 
 
+def test_in_a_graph() -> None:
+    x = mx.sym.Variable("x")
+    scaled = mx.sym.Custom(x, op_type="test_scale", factor=3, name="scaled")
+    net = mx.sym.Custom(scaled, scaled, op_type="test_sum_and_product")[1]
+    net = mx.sym.load_json(net.tojson())
+    assert net.list_arguments() == ["x"]
+    assert net.list_auxiliary_states() == ["scaled_calls"]
+    assert net.infer_shape(x=(2,))[2] == [(1,)]
+    executor = net.simple_bind(mx.cpu(), x=(2,))
+    executor.forward(is_train=True, x=mx.nd.array([1.0, 2.0]))
+    executor.backward(mx.nd.ones(2))
+    np.testing.assert_array_equal(executor.outputs[0].asnumpy(), [9, 36])
+    gradient: Any = executor.grad_dict["x"]
+    np.testing.assert_array_equal(gradient.asnumpy(), [18, 36])
+    assert executor.aux_dict["scaled_calls"].asscalar() == 1
+    assert scaled.attr_dict()["scaled"] == {"op_type": "test_scale", "factor": "3"}
+
+
+def test_in_a_graph_a_label_follows_from_the_data() -> None:
+    def infer_shape(self: Any, in_shape: Any) -> Any:
+        return [in_shape[0], (in_shape[0][0],)], [in_shape[0]], []
+
+    name = prop(
+        list_arguments=lambda self: ["data", "label"],
+        infer_shape=infer_shape,
+        create_operator=op(forward=double),
+    )
+    net = mx.sym.Custom(mx.sym.Variable("data"), op_type=name, name="loss")
+    assert net.list_arguments() == ["data", "loss_label"]
+    assert net.list_outputs() == ["loss_output"]
+    assert net.infer_shape(data=(4, 3)) == ([(4, 3), (4,)], [(4, 3)], [])
+
+
 def test_out_is_written_to() -> None:
     a = mx.nd.ones(3)
     outs = [mx.nd.zeros(3), mx.nd.zeros(3)]

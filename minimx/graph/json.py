@@ -146,12 +146,15 @@ def _operator(
 ) -> tuple[Op, dict[str, str]]:
     """The operator with its settings, and what remains: remarks."""
     try:
-        sheet = lookup(kind)
+        sheet: Any = lookup(kind)
+        if hasattr(sheet, "from_text"):
+            op, remarks = sheet.from_text(attrs)
+            return op, remarks
     except MXNetError as reason:
         raise DataError(f"{where}: {reason}") from None
-    fields = sheet.__dataclass_fields__  # type: ignore[attr-defined]
+    fields = sheet.__dataclass_fields__
     settings: dict[str, Any] = {}
-    remarks: dict[str, str] = {}
+    remarks = {}
     for word, text in attrs.items():
         if word in fields and word not in INTERNAL:
             settings[word] = None if text == "None" else text

@@ -15,6 +15,8 @@ DECIDED_LATER = ("training", "np_shape")
 
 def settings(op: Op) -> dict[str, str]:
     """The settings that are not at their defaults, as text."""
+    if own := getattr(op, "as_text", None):
+        return dict(own())
     found = {}
     for field in dataclasses.fields(op):  # type: ignore[arg-type]
         value = getattr(op, field.name)

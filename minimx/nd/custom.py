@@ -44,8 +44,8 @@ class Custom(Op):
     op_type: str
     keywords: Any = ()  # ((name, text), …): what the constructor is given
 
-    all_inputs = ()
     deterministic = False
+    any_storage = True
 
     @cached_property
     def prop(self) -> Any:
@@ -68,12 +68,12 @@ class Custom(Op):
         return tuple(self.prop.list_arguments())
 
     @cached_property
-    def states(self) -> tuple[str, ...]:
+    def states(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the auxiliary states, which `forward` may write to."""
         return tuple(self.prop.list_auxiliary_states())
 
     @cached_property
-    def outputs(self) -> tuple[str, ...]:
+    def output_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the outputs."""
         return tuple(self.prop.list_outputs())
 
@@ -90,7 +90,19 @@ class Custom(Op):
     @property
     def visible(self) -> int:  # type: ignore[override]
         """How many outputs there are."""
-        return len(self.outputs)
+        return len(self.output_names)
+
+    def as_text(self) -> dict[str, str]:
+        """The settings as they stand in a graph's file: all on one level."""
+        return {"op_type": self.op_type, **dict(self.keywords)}
+
+    @classmethod
+    def from_text(cls, attrs: dict[str, str]) -> tuple[Custom, dict[str, str]]:
+        """The operator of a graph's file, and what is left: remarks."""
+        remarks = {k: v for k, v in attrs.items() if k[:2] == k[-2:] == "__"}
+        settings = {k: v for k, v in attrs.items() if k not in remarks}
+        op_type = settings.pop("op_type", "")
+        return cls(op_type=op_type, keywords=tuple(settings.items())), remarks
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """What the property says; the inputs must be what it says as well."""
@@ -124,7 +136,7 @@ class Custom(Op):
         lists = [[tuple(map(int, shape)) for shape in part] for part in answer]
         if len(lists) == 2:
             lists.append([])
-        expected = [len(self.arguments), len(self.outputs), len(self.states)]
+        expected = [len(self.arguments), len(self.output_names), len(self.states)]
         if [len(part) for part in lists] != expected:
             raise OperatorError(
                 f"{self}: infer_shape returned {[len(part) for part in lists]} shapes "
@@ -133,10 +145,41 @@ class Custom(Op):
         names = zip(self.inputs, lists[0] + lists[2], strict=True)
         return dict(names), lists[1]
 
-    def complete(self, data: Spec) -> dict[str, Shape]:
-        """The shapes of all inputs, from that of the first."""
-        rest: list[Shape] = [()] * (len(self.arguments) - 1)
-        return self.shapes([data.shape, *rest])[0]
+    def deduce(self, ins: list[Any], outs: list[Any]) -> tuple[list[Any], list[Any]]:
+        """What `infer_shape` makes of the inputs that are known, once the first is.
+
+        Where it fails for want of the others, nothing is known yet.
+        """
+        count = len(self.arguments)
+        if count and (ins[0] is None or None in ins[0]):
+            return ins, outs
+        known = [() if s is None or None in s else s for s in ins[:count]]
+        try:
+            wanted, made = self.shapes(known)
+        except MXNetError:
+            if () not in known:
+                raise
+            return ins, outs
+        filled = [wanted[name] or None for name in self.inputs]
+        if () in known and any(not filled[i] for i in range(count)):
+            return ins, outs
+        return filled, [*made]
+
+    def deduce_types(
+        self, ins: list[Any], outs: list[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """What `infer_type` makes of the inputs, once the first is known."""
+        count = len(self.arguments)
+        first: Any = next((dtype for dtype in ins[:count] if dtype is not None), None)
+        if count and first is None:
+            return ins, outs
+        given = [(dtype or first).type for dtype in ins[:count]]
+        with self._lesson("infer_type"):
+            answer = [
+                [resolve(t) for t in part] for part in self.prop.infer_type(given)
+            ]
+        states = answer[2] if len(answer) > 2 else [first] * len(self.states)
+        return answer[0] + states, answer[1]
 
     @contextmanager
     def _lesson(self, where: str) -> Iterator[None]:

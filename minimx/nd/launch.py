@@ -8,6 +8,7 @@ here waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from minimx import engine, rng
@@ -101,7 +102,8 @@ def _invoke(
 ) -> Any:
     """Any call."""
     if plan.takes_over is not None:
-        return plan.takes_over(op, inputs, out)
+        with device or nullcontext():
+            return plan.takes_over(op, inputs, out)
     if inputs:
         first = inputs[0]
         device = first.chunk.device

@@ -46,7 +46,7 @@ class Plan:
 
     def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
         self.takes_over = op.takes_over
-        for spec in specs:
+        for spec in specs if not op.any_storage else ():
             self.takes_over = spec.takes_over or self.takes_over
         if self.takes_over is not None:
             self.plain = False
@@ -121,6 +121,8 @@ class Op:
     #: operators whose result cannot be planned ahead (its shape depends on numbers, or
     #: Python computes it).
     takes_over: ClassVar[Any] = None
+    #: `takes_over` knows what to do with sparse arrays, too.
+    any_storage: ClassVar[bool] = False
 
     plans: dict[tuple[Spec, ...], Plan]
     _made: ClassVar[dict[Any, Any]]

@@ -8,11 +8,13 @@ from typing import Any
 from minimx.absent import missing
 from minimx.symbol import functions
 from minimx.symbol.creation import arange, eye, full, linspace, ones, zeros
+from minimx.symbol.custom import Custom
 from minimx.symbol.making import Group, Variable, fromjson, load, load_json, var
 from minimx.symbol.pairs import PAIRS, pow, split_v2
 from minimx.symbol.symbol import Symbol
 
 __all__ = [
+    "Custom",
     "Group",
     "Symbol",
     "Variable",
