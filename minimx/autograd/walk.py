@@ -22,7 +22,7 @@ from minimx.engine.origin import capture
 from minimx.errors import GradientError
 from minimx.events import attribute, attribution
 from minimx.knobs import knobs
-from minimx.ops.registry import Site, Value, bind, lookup
+from minimx.ops.registry import Op, Site, Value, bind, lookup
 from minimx.ops.spec import Spec
 
 
@@ -212,7 +212,33 @@ def _step(
     gradients = node.op.grad(Site(node.ins, node.outs, wants), dout, *saved)
     for entry, gradient, wanted in zip(inputs, gradients, wants, strict=True):
         if wanted and gradient is not None:
+            if create_graph and gradient._entry is None:
+                gradient = _constant(gradient, node)
             pending.add(cast(Entry, entry), gradient)
+
+
+class _Constant(Op):
+    """What stands on the tape for a gradient that is the same whatever the inputs are.
+
+    The slope of `relu` is 0 or 1; the slope of that slope is 0, which is an answer and
+    not the mistake of a variable that was never used.
+    """
+
+    name = "_constant_gradient"
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Zeros."""
+        pairs = zip(at.ins, at.wants, strict=True)
+        return [dout._zeros_like_spec(spec) if want else None for spec, want in pairs]
+
+
+def _constant(gradient: Value, node: Node) -> Value:
+    """A gradient that does not depend on the inputs of its node, tied to them."""
+    tied = gradient._alias()
+    assert node.inputs is not None
+    step = Node(_Constant(), node.inputs, node.ins, (gradient.spec,), [], 0)
+    tied._entry = (step, 0)
+    return tied
 
 
 def _leads_on(entry: Entry | None, user: Node) -> bool:

@@ -358,3 +358,14 @@ def test_tape_frees_activations_while_it_walks() -> None:
     nd.waitall()
     del y
     assert mx.storage.stats(mx.cpu()).live_requested == before
+
+
+@pytest.mark.parametrize("name", ["relu", "radians", "negative", "identity"])
+def test_the_slope_of_a_constant_slope_is_zero(name: str) -> None:
+    x = nd.array([-1.0, 2.0])
+    x.attach_grad()
+    with autograd.record():
+        y = getattr(nd, name)(x)
+        (slope,) = autograd.grad(y, x, create_graph=True, retain_graph=True)
+    slope.backward()
+    assert x.grad.asnumpy().tolist() == [0, 0]
