@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import MXNetError
+from minimx.errors import MXNetError, NotImplementedForSymbol
 from minimx.knobs import knobs
 
 mx_real_t = np.float32
@@ -18,7 +18,7 @@ string_types = (str,)
 integer_types = (int, np.int32, np.int64)
 numeric_types = (float, int, np.generic)
 
-__all__ = ["MXNetError", "mx_real_t"]
+__all__ = ["MXNetError", "NotImplementedForSymbol", "mx_real_t"]
 
 
 def py_str(x: bytes) -> str:

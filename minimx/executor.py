@@ -243,7 +243,7 @@ class Executor:
         shapes = {name: tuple(shape) for name, shape in kwargs.items()}
         found = infer(self._graph, shapes, known)
 
-        def fitted(entry: Entry, old: NDArray | None, named: bool) -> NDArray | None:
+        def fitted(entry: Entry, old: Any, named: bool) -> Any:
             spec = found.spec(entry)
             if old is None or spec is old.spec:
                 return old
@@ -265,15 +265,16 @@ class Executor:
                 return old._zeros_like_spec(spec)
             return type(old)(old.chunk, spec, old.offset)
 
-        args, grads = [], []
+        args: list[NDArray] = []
+        grads: list[NDArray | None] = []
         for node, array, grad in zip(
             self._graph.arguments, self.arg_arrays, self.grad_arrays, strict=True
         ):
             named = node.name in kwargs
-            args.append(fitted(Entry(node), array, named) or array)
+            args.append(fitted(Entry(node), array, named))
             grads.append(fitted(Entry(node), grad, named))
         states = [
-            fitted(Entry(node), array, False) or array
+            fitted(Entry(node), array, False)
             for node, array in zip(self._graph.states, self.aux_arrays, strict=True)
         ]
         made = Executor(self._graph, self._ctx, args, grads, self._reqs, states)

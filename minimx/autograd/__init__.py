@@ -10,7 +10,9 @@ The tape knows operators, not arrays. Reading order: `modes.py` (who records), `
 (what is written down), `walk.py` (how it is walked back), `function.py` (your own).
 """
 
+from minimx.autograd import history
 from minimx.autograd.function import Function
+from minimx.autograd.history import get_symbol
 from minimx.autograd.modes import (
     is_recording,
     is_training,
@@ -39,7 +41,9 @@ __all__ = [
     "Leaf",
     "Node",
     "backward",
+    "get_symbol",
     "grad",
+    "history",
     "is_recording",
     "is_training",
     "mark_variables",

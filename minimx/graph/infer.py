@@ -244,13 +244,7 @@ def _deduced(found: Inference, op: Op, node: Node, outs: list[Entry]) -> bool:
     """What inputs and outputs tell of each other."""
     ins = [found.shapes.get(entry) for entry in node.inputs]
     results = [found.shapes.get(entry) for entry in outs]
-    if op.same_shape:
-        shape: Open = None
-        for other in (*ins, *results):
-            shape = merge(op.name, shape, other)
-        ins, results = [shape] * len(ins), [shape] * len(results)
-    else:
-        ins, results = op.deduce(ins, results)
+    ins, results = op.deduce(ins, results)
     news = False
     for entry, shape in zip((*node.inputs, *outs), (*ins, *results), strict=True):
         news |= found.learn_shape(entry, shape, op.name)

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from minimx.absent import missing
 from minimx.nd.functions import FUNCTIONS
 
 
-def open_room(module: str, place: str, *prefixes: str) -> None:
+def open_room(
+    module: str,
+    place: str,
+    *prefixes: str,
+    functions: Mapping[str, Callable[..., Any]] = FUNCTIONS,
+) -> None:
     """Let a module answer for the operators whose names begin with a prefix.
 
     module: the module's name; place: what errors call it, such as "mx.nd.linalg".
+    functions: those that it offers, by the operators' names.
     What the module defines itself comes first. Operators registered later are found.
     """
     room = sys.modules[module]
     own = [name for name in vars(room) if not name.startswith("_")]
 
     def find(name: str) -> Callable[..., Any] | None:
-        found = (FUNCTIONS.get(prefix + name) for prefix in prefixes)
+        found = (functions.get(prefix + name) for prefix in prefixes)
         return next((function for function in found if function is not None), None)
 
     def names() -> list[str]:
         read_off = {
             name.removeprefix(prefix)
             for prefix in prefixes
-            for name in FUNCTIONS
+            for name in functions
             if name.startswith(prefix)
         }
         return sorted(read_off | {name for name in own if name != "open_room"})

@@ -27,6 +27,7 @@ from minimx.kernels.convolution import (
 )
 from minimx.kernels.half import computing, in_single
 from minimx.knobs import knobs
+from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -89,6 +90,7 @@ class Convolution(Op):
 
     all_inputs = ("data", "weight", "bias")
     saves = ("data", "weight")
+    deduce = deduction.image_of_out
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -104,6 +104,10 @@ class Embedding(Move):
     inputs = ("data", "weight")
     saves = ("data",)
 
+    def complete(self, data: Spec) -> dict[str, Shape]:
+        """A vector for each number."""
+        return {"weight": (self.input_dim, self.output_dim)}
+
     def infer(self, *specs: Spec) -> Spec:
         """One more axis."""
         data, weight = specs

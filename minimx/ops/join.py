@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops import deduction
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.shape import BasicIndex, Move, SliceAxis
@@ -26,6 +27,7 @@ class Concat(Move):
 
     dim: int = 1
     variadic = True
+    deduce = deduction.joined
 
     def infer(self, *specs: Spec) -> Spec:
         """The lengths along `dim` add up; the others must be equal."""
@@ -162,6 +164,8 @@ class SliceChannel(Pieces):
     num_outputs: int
     axis: int = 1
     squeeze_axis: bool = False
+
+    deduce = deduction.pieces
 
     @property
     def visible(self) -> int:  # type: ignore[override]

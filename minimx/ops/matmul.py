@@ -12,6 +12,7 @@ from typing import Any
 
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops import deduction
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
@@ -169,6 +170,7 @@ class FullyConnected(Op):
     flatten: bool = True
 
     all_inputs = ("data", "weight", "bias")
+    deduce = deduction.samples_of_out
     saves = ("data", "weight")
 
     @property

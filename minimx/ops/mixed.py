@@ -12,6 +12,7 @@ from minimx.dtypes import is_float, resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import pointwise
 from minimx.kernels.formula import Formula
+from minimx.ops import deduction
 from minimx.ops.pointwise import Backward, same_dtype
 from minimx.ops.reduce import sum_to
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -25,6 +26,8 @@ class Cast(Op):
     """Convert to another element type; fractions are cut off. data, out: one shape."""
 
     dtype: str
+
+    deduce = deduction.first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
         """The same shape, the wanted type."""
@@ -129,6 +132,7 @@ class AddN(Op):
 
     variadic = True
     inplace = {"out": "data"}
+    deduce = deduction.all_alike
 
     AT_ONCE = 7
 
@@ -185,6 +189,7 @@ class Filled(Op):
     """An array of one value in the shape of another array."""
 
     value = 0
+    deduce = deduction.first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
         """The spec of data."""

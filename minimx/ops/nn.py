@@ -10,6 +10,7 @@ import numpy as np
 from minimx.errors import OperatorError, ShapeError, did_you_mean
 from minimx.kernels import find
 from minimx.kernels.half import in_single
+from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.pointwise import binary, unary
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -24,6 +25,8 @@ class Choice(Op):
     """An operator that is one of several pointwise operators; a setting says which."""
 
     act_type: str
+
+    deduce = deduction.first_is_out
 
     def chosen(self) -> Op:
         """The pointwise operator that does the work."""
@@ -225,7 +228,7 @@ class Dropout(Op):
     training: bool = False
 
     deterministic = False
-    same_shape = True
+    deduce = deduction.first_is_out
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from minimx.dtypes import FLOAT16, FLOAT32
 from minimx.errors import DTypeError, OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import in_single
+from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
-from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.ops.registry import Kernel, Op, Site, Types, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.ops.views import reshaped
 from minimx.shapes import Shape, normalize_axis
@@ -64,12 +66,19 @@ class BatchNorm(Op):
     inputs = ("data", "gamma", "beta", "moving_mean", "moving_var")
     states = ("moving_mean", "moving_var")
     output_names = ("output", "mean", "var")
+    deduce = deduction.first_is_out
 
     @property
     def saves(self) -> tuple[str, ...]:
         """A fixed gamma does not matter."""
         gamma = () if self.fix_gamma else ("gamma",)
         return ("data", *gamma, "out1", "out2")
+
+    def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
+        """Parameters for float16 data are float32."""
+        data = ins[0] or outs[0]
+        kind = FLOAT32 if data == FLOAT16 else data
+        return [data, *[p or kind for p in ins[1:]]], [data, *[kind] * (len(outs) - 1)]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -235,6 +244,8 @@ class LayerNorm(Op):
     output_mean_var: bool = False
 
     inputs = ("data", "gamma", "beta")
+    output_names = ("output", "mean", "std")
+    deduce = deduction.first_is_out
     saves = ("data", "gamma", "out1", "out2")
 
     def __post_init__(self) -> None:
@@ -378,6 +389,7 @@ class L2Normalization(Op):
     mode: str = "instance"
 
     saves = ("data", "out1")
+    deduce = deduction.first_is_out
 
     def vectors(self, data: Spec) -> Shape:
         """Data as (groups, length, inner)."""

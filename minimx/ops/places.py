@@ -11,6 +11,7 @@ import numpy as np
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops import deduction
 from minimx.ops.checks import expect
 from minimx.ops.indexing import GatherNd
 from minimx.ops.pointwise import same_dtype
@@ -238,6 +239,7 @@ class IdentityWithAttrLikeRhs(Move):
     """The elements of lhs. lhs, rhs, out: one shape."""
 
     inputs = ("lhs", "rhs")
+    deduce = deduction.like_second
 
     def infer(self, *specs: Spec) -> Spec:
         """The spec of lhs."""

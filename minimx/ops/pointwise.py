@@ -23,10 +23,11 @@ from minimx.dtypes import DType
 from minimx.errors import DTypeError, ShapeError
 from minimx.kernels import pointwise
 from minimx.kernels.formula import FUNCTIONS, Formula
+from minimx.ops import deduction
 from minimx.ops.reduce import sum_to
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
-from minimx.shapes import Deduced, Opens, merge
+from minimx.shapes import Deduced, Opens
 
 
 def same_dtype(op: str, specs: Sequence[Spec]) -> None:
@@ -63,10 +64,7 @@ class Pointwise(Op):
         """One shape for all, unless axes stretch between several inputs."""
         if len(ins) > 1 and self.stretches:
             return ins, outs
-        shape = outs[0]
-        for other in ins:
-            shape = merge(self.name, shape, other)
-        return [shape] * len(ins), [shape]
+        return deduction.all_alike(self, ins, outs)
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
         """Shapes stretch to a common one; element types must be equal."""

@@ -100,8 +100,6 @@ class Op:
     states: Any = ()
     #: What the outputs are called in graphs; "output" or "output0", … without it.
     output_names: ClassVar[tuple[str, ...]] = ()
-    #: All inputs and outputs have one shape.
-    same_shape: ClassVar[bool] = False
     #: {output: input}: the answer may be written over the memory of the question.
     inplace: ClassVar[dict[str, str]] = {}
     #: The kernel takes a random generator as its last argument.

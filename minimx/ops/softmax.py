@@ -12,6 +12,7 @@ from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
+from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
@@ -35,6 +36,7 @@ class Family(Op):
     use_length: bool
 
     all_inputs = ("data", "length")
+    deduce = deduction.first_is_out
     log: ClassVar[bool] = False
     sign: ClassVar[float] = 1.0
 

@@ -6,7 +6,16 @@ import sys
 from typing import Any
 
 from minimx.absent import missing
-from minimx.symbol import functions
+from minimx.symbol import (
+    _internal,
+    contrib,
+    functions,
+    history,
+    image,
+    linalg,
+    random,
+    sparse,
+)
 from minimx.symbol.creation import arange, eye, full, linspace, ones, zeros
 from minimx.symbol.custom import Custom
 from minimx.symbol.making import Group, Variable, fromjson, load, load_json, var
@@ -18,28 +27,37 @@ __all__ = [
     "Group",
     "Symbol",
     "Variable",
+    "_internal",
     "arange",
+    "contrib",
     "eye",
     "fromjson",
     "full",
+    "image",
+    "linalg",
     "linspace",
     "load",
     "load_json",
     "ones",
     "pow",
+    "random",
+    "sparse",
     "split_v2",
     "var",
     "zeros",
 ]
-__all__ += [name for name in functions.names() if not name.startswith("_")]
+__all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
 __all__ += [name for name in PAIRS if name not in __all__]
+
+__all__ = list(dict.fromkeys(__all__))
+history.install()
 
 # MXNet keeps the class and the functions in modules of their own.
 op = sys.modules[__name__]
 
 
 def __getattr__(name: str) -> Any:
-    found = PAIRS.get(name) or functions.find(name)
+    found = PAIRS.get(name) or functions.FUNCTIONS.get(name)
     if found is None:
         raise missing("mx.sym", name, __all__)
     globals()[name] = found

@@ -25,4 +25,4 @@ def Custom(*args: Any, **kwargs: Any) -> Symbol:  # noqa: N802 (MXNet's name)
     return functions.written_down(op, given, "custom", name, remarks)
 
 
-functions.FUNCTIONS["Custom"] = functions.FUNCTIONS["_npi_Custom"] = Custom
+functions.FUNCTIONS.enter(Custom, "Custom", "_npi_Custom")

@@ -10,11 +10,12 @@ the node: `fc_weight`, `fc_bias`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from minimx import attribute
 from minimx import name as naming
+from minimx.dtypes import resolve
 from minimx.errors import OperatorError
 from minimx.graph import words
 from minimx.graph.ir import Entry, Node
@@ -114,28 +115,35 @@ def _new_variable(op: Op, name: str, remarks: dict[str, Any]) -> Entry:
     return Entry(Node(None, (), name, words.settings(op) | said))
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+class Written(Mapping[str, Callable[..., Any]]):
+    """The functions of all operators, by any name; each is made when asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Callable[..., Any]] = {}
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        made = self._made.get(name)
+        if made is None:
+            sheet = REGISTRY[ALIASES.get(name, name)]
+            made = self._made[name] = make(sheet, name)
+        return made
+
+    def enter(self, function: Callable[..., Any], *names: str) -> None:
+        """Offer a function of its own for some names."""
+        self._made.update(dict.fromkeys(names, function))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*REGISTRY, *ALIASES))
+
+    def __len__(self) -> int:
+        return len(REGISTRY) + len(ALIASES)
 
 
-def find(name: str) -> Callable[..., Any] | None:
-    """The function of an operator, by any of its names; made when first asked for."""
-    made = FUNCTIONS.get(name)
-    if made is None:
-        sheet = REGISTRY.get(ALIASES.get(name, name))
-        if sheet is None:
-            return None
-        made = FUNCTIONS[name] = make(sheet, name)
-    return made
-
-
-def names() -> list[str]:
-    """The names of all operators."""
-    return [*REGISTRY, *ALIASES]
+FUNCTIONS = Written()
 
 
 def _method(name: str) -> Callable[..., Any]:
-    function = find(name)
-    assert function is not None
+    function = FUNCTIONS[name]
 
     def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
         return function(self, *args, **kwargs)
@@ -153,9 +161,7 @@ def _axes_method(name: str, setting: str) -> Callable[..., Any]:
             values = tuple(values[0])
         if values:
             kwargs[setting] = values
-        function = find(name)
-        assert function is not None
-        return function(self, **kwargs)
+        return FUNCTIONS[name](self, **kwargs)
 
     method.__name__ = name
     method.__doc__ = f"`{name}`, with `{setting}` as one tuple or as several numbers."
@@ -164,17 +170,13 @@ def _axes_method(name: str, setting: str) -> Callable[..., Any]:
 
 def _astype(self: Symbol, dtype: Any, **kwargs: Any) -> Any:
     """The symbol converted to another element type."""
-    cast = find("cast")
-    assert cast is not None
-    from minimx.dtypes import resolve
-
-    return cast(self, dtype=resolve(dtype).name, **kwargs)
+    return FUNCTIONS["cast"](self, dtype=resolve(dtype).name, **kwargs)
 
 
 def install_methods() -> None:
     """Give Symbol a method for each operator that arrays have one for."""
     for name in METHODS:
-        if find(name) is not None and not hasattr(Symbol, name):
+        if name in FUNCTIONS and not hasattr(Symbol, name):
             setattr(Symbol, name, _method(name))
     for name, public, setting in (
         ("reshape", "reshape", "shape"),
