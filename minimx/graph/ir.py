@@ -59,7 +59,7 @@ class Node:
 
     def states(self) -> list[Entry]:
         """The inputs that it changes, such as the running means of BatchNorm."""
-        if self.op is None or not (wanted := self.op.states or self.op.mutates):
+        if self.op is None or not (wanted := self.op.state_inputs or self.op.mutates):
             return []
         places = self.op.inputs
         return [

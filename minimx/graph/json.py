@@ -171,7 +171,7 @@ def _operator(
 def _with_missing(op: Op, name: str, inputs: list[Entry], where: str) -> list[Entry]:
     """The inputs, with variables for states that old files leave away."""
     missing = op.inputs[len(inputs) :]
-    if len(inputs) > len(op.inputs) or set(missing) - set(op.states):
+    if len(inputs) > len(op.inputs) or set(missing) - set(op.state_inputs):
         raise DataError(
             f"{where} ({name}): {op.name} takes {len(op.inputs)} inputs "
             f"({', '.join(op.inputs)}), not {len(inputs)}."

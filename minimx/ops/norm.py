@@ -64,7 +64,7 @@ class BatchNorm(Op):
     training: bool = False
 
     inputs = ("data", "gamma", "beta", "moving_mean", "moving_var")
-    states = ("moving_mean", "moving_var")
+    state_inputs = ("moving_mean", "moving_var")
     output_names = ("output", "mean", "var")
     deduce = deduction.first_is_out
 

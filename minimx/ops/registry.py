@@ -97,7 +97,7 @@ class Op:
     mutates: ClassVar[tuple[str, ...]] = ()
     #: Names of the inputs that are states, whatever the settings say now: in graphs
     #: they are no arguments. Needed where `mutates` depends on settings.
-    states: Any = ()
+    state_inputs: Any = ()
     #: What the outputs are called in graphs; "output" or "output0", … without it.
     output_names: ClassVar[tuple[str, ...]] = ()
     #: {output: input}: the answer may be written over the memory of the question.
