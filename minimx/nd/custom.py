@@ -68,7 +68,7 @@ class Custom(Op):
         return tuple(self.prop.list_arguments())
 
     @cached_property
-    def states(self) -> tuple[str, ...]:  # type: ignore[override]
+    def states(self) -> tuple[str, ...]:
         """The names of the auxiliary states, which `forward` may write to."""
         return tuple(self.prop.list_auxiliary_states())
 

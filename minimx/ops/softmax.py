@@ -52,11 +52,6 @@ class Family(Op):
         return self.all_inputs if self.use_length else ("data",)
 
     @property
-    def same_shape(self) -> bool:  # type: ignore[override]
-        """Lengths have no axis of their own."""
-        return not self.use_length
-
-    @property
     def saves(self) -> tuple[str, ...]:
         """The output; a 0 in a logarithm does not say that it stands for nothing."""
         return ("length", "out") if self.use_length and self.log else ("out",)
