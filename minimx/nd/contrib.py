@@ -1,5 +1,13 @@
 """`mx.nd.contrib`: operators called `_contrib_*`, under their short names."""
 
+from minimx.nd.contrib_updates import (  # noqa: F401 (offered here)
+    adamw_update,
+    mp_adamw_update,
+    multi_adamw_update,
+    multi_lamb_update,
+    multi_mp_adamw_update,
+    multi_mp_lamb_update,
+)
 from minimx.nd.rooms import open_room
 
 open_room(__name__, "mx.nd.contrib", "_contrib_")

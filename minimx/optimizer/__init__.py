@@ -1,6 +1,8 @@
 """`mx.optimizer`: how gradients change weights."""
 
+from minimx.optimizer import contrib
 from minimx.optimizer.adaptive import (
+    FTML,
     AdaDelta,
     AdaGrad,
     Adam,
@@ -11,10 +13,17 @@ from minimx.optimizer.adaptive import (
     RMSProp,
 )
 from minimx.optimizer.base import Optimizer, create, register
-from minimx.optimizer.sgd import NAG, SGD, SGLD, Signum
+from minimx.optimizer.contrib import GroupAdaGrad
+from minimx.optimizer.layerwise import LAMB, LARS, LBSGD
+from minimx.optimizer.sgd import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
 from minimx.optimizer.updater import Updater, get_updater
 
 __all__ = [
+    "DCASGD",
+    "FTML",
+    "LAMB",
+    "LARS",
+    "LBSGD",
     "NAG",
     "SGD",
     "SGLD",
@@ -24,11 +33,15 @@ __all__ = [
     "AdamW",
     "Adamax",
     "Ftrl",
+    "GroupAdaGrad",
     "Nadam",
     "Optimizer",
     "RMSProp",
     "Signum",
+    "Test",
     "Updater",
+    "ccSGD",
+    "contrib",
     "create",
     "get_updater",
     "register",

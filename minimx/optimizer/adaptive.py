@@ -148,15 +148,61 @@ class Ftrl(Optimizer):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
         self._update_count(index)
-        lr, wd = self._get_lr(index), self._get_wd(index)
-        grad = self._prepared(grad)
-        z, n = state
-        root = n.sqrt()
-        n[:] = n + grad * grad
-        z[:] = z + grad - (n.sqrt() - root) / lr * weight
-        shrunk = z.sign() * self.lamda1 - z
-        kept = z.abs() > self.lamda1
-        weight[:] = shrunk / ((self.beta + n.sqrt()) / lr + wd) * kept
+        nd.ftrl_update(
+            weight,
+            grad,
+            *state,
+            lr=self._get_lr(index),
+            wd=self._get_wd(index),
+            lamda1=self.lamda1,
+            beta=self.beta,
+            out=weight,
+            **self._common(),
+        )
+
+
+@register
+class FTML(Optimizer):
+    """Follow the moving leader: Adam as a sequence of problems (Zheng and Kwok, 2017).
+
+    v = beta2 * v + (1 - beta2) * g²;
+    d = (1 - beta1^t) / lr * (sqrt(v / (1 - beta2^t)) + epsilon);
+    z = beta1 * z + (1 - beta1) * g - (d - beta1 * d_before) * weight; weight = -z / d.
+    """
+
+    def __init__(
+        self,
+        beta1: float = 0.6,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+
+    def create_state(self, index: Index, weight: NDArray) -> State:
+        """The states d, v and z."""
+        return tuple(_zeros_like(weight) for _ in range(3))
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update one weight."""
+        self._update_count(index)
+        nd.ftml_update(
+            weight,
+            grad,
+            *state,
+            lr=self._get_lr(index),
+            wd=self._get_wd(index),
+            t=self._index_update_count[index],
+            beta1=self.beta1,
+            beta2=self.beta2,
+            epsilon=self.epsilon,
+            rescale_grad=self.rescale_grad,
+            clip_grad=-1.0 if self.clip_gradient is None else self.clip_gradient,
+            out=weight,
+        )
 
 
 @register

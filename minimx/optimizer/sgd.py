@@ -185,3 +185,56 @@ class SGLD(Optimizer):
             0, lr**0.5, shape=weight.shape, dtype=weight.dtype, ctx=weight.context
         )
         weight[:] = weight - lr / 2 * (self._prepared(grad) + wd * weight) + noise
+
+
+@register
+class DCASGD(Optimizer):
+    """Gradient descent that makes up for late gradients (Zheng et al., 2016).
+
+    m = momentum * m - lr * (g + lamda * grad² * (weight - weight_before)); weight += m,
+    where weight_before is the weight at this worker's last update.
+    """
+
+    def __init__(
+        self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lamda = lamda
+
+    def create_state(self, index: Index, weight: NDArray) -> State:
+        """The momentum, and the weight before."""
+        return (_zeros_like(weight) if self.momentum else None, weight.copy())
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update one weight."""
+        self._update_count(index)
+        lr, wd = self._get_lr(index), self._get_wd(index)
+        grad = self._prepared(grad)
+        mom, before = state
+        late = self.lamda * grad * grad * (weight - before)
+        step = -lr * (grad + wd * weight + late)
+        if mom is not None:
+            mom[:] = self.momentum * mom + step
+            step = mom
+        before[:] = weight
+        weight[:] = weight + step
+
+
+@register
+class ccSGD(SGD):  # noqa: N801 (MXNet's name)
+    """SGD, under the name that it once had in C++."""
+
+
+@register
+class Test(Optimizer):
+    """Add the gradient to the weight; the state is the weight. For tests."""
+
+    def create_state(self, index: Index, weight: NDArray) -> State:
+        """Zeros in the shape of the weight."""
+        return _zeros_like(weight)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update one weight."""
+        weight[:] = weight + grad * self.rescale_grad
+        state[:] = weight

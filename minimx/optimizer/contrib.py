@@ -1,0 +1,49 @@
+"""`mx.optimizer.contrib`: what MXNet tried out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import minimx.nd as nd
+from minimx.errors import ArgumentError, ShapeError
+from minimx.nd.array import NDArray
+from minimx.optimizer.base import Index, Optimizer, State, register
+
+__all__ = ["GroupAdaGrad"]
+
+
+@register
+class GroupAdaGrad(Optimizer):
+    """AdaGrad with one step length for each row of a matrix; there is no weight decay.
+
+    h += mean(g²) over a row; weight -= lr * g / sqrt(h + eps). Made for embeddings.
+    """
+
+    def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index: Index, weight: NDArray) -> State:
+        """The sum of mean squared gradients, a number for each row."""
+        if weight.ndim != 2:
+            raise ShapeError(
+                f"GroupAdaGrad: the weight {weight.shape} is not a matrix. Use AdaGrad."
+            )
+        return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight.dtype)
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Update one weight."""
+        self._update_count(index)
+        if self._get_wd(index):
+            raise ArgumentError(
+                "GroupAdaGrad has no weight decay; leave wd at 0, or use AdaGrad."
+            )
+        nd._internal._contrib_group_adagrad_update(
+            weight,
+            grad,
+            state,
+            lr=self._get_lr(index),
+            epsilon=self.float_stable_eps,
+            out=weight,
+            **self._common(),
+        )
