@@ -63,7 +63,7 @@ __all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
 __all__ += PAIRS
 
 if TYPE_CHECKING:  # the functions of the registry, as `python -m minimx.nd.stubs` says
-    from minimx.nd.operators import *
+    from minimx.nd.operators import *  # noqa: F403
 
 # MXNet keeps the class and the functions in modules of their own: `mx.nd.ndarray`.
 ndarray = op = sys.modules[__name__]

@@ -14,6 +14,7 @@ from minimx.kernels import find
 from minimx.kernels.half import in_single
 from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
+from minimx.ops.reduce import adding
 from minimx.ops.registry import Kernel, Op, Site, Types, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.ops.views import reshaped
@@ -269,7 +270,7 @@ class LayerNorm(Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.norm`."""
         axis, eps = self.axis % specs[0].ndim, self.eps
-        normalize = find("norm.layer_norm")
+        normalize = find(f"{adding('norm', specs[0].dtype)}.layer_norm")
 
         def run(
             data: Any, gamma: Any, beta: Any, out: Any, mean: Any, invstd: Any

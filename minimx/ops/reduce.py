@@ -38,6 +38,16 @@ def accumulator(dtype: DType) -> DType:
     return FLOAT64 if safe and dtype == FLOAT32 else dtype
 
 
+def adding(room: str, dtype: DType) -> str:
+    """Which room of kernels adds as MXNET_SAFE_ACCUMULATION says: `room` or `narrow`.
+
+    What `room` has adds in a wider type than `dtype`, as safe accumulation asks; for
+    float32 it does so in any case, since on a CPU that costs nothing.
+    """
+    safe = dtype != FLOAT16 or knobs.get("MXNET_SAFE_ACCUMULATION")
+    return room if safe else "narrow"
+
+
 class Reduction(Op):
     """Reduce over axes; `kind` names the kernel's formulas."""
 
@@ -232,7 +242,7 @@ class Norm(Reduction):
         (data,) = specs
         axes = self.axes(data)
         made: Kernel
-        if data.dtype == FLOAT16 and not knobs.get("MXNET_SAFE_ACCUMULATION"):
+        if adding("reduce", data.dtype) == "narrow":
             made = find("narrow.norm")(self.ord, axes)
             return made
         wide = accumulator(data.dtype)

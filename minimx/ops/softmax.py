@@ -14,6 +14,7 @@ from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
 from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
+from minimx.ops.reduce import adding
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Deduced, Opens, Shape, is_whole, merge, normalize_axis
@@ -81,7 +82,8 @@ class Family(Op):
         data, out = specs[0], self.infer(*specs)
         axis, real = self.axis % data.ndim, computing(out.dtype)
         shape = _grouped(data.shape, axis)
-        softmax, scale, log = find("softmax.softmax"), self.scale, self.log
+        softmax = find(f"{adding('softmax', out.dtype)}.softmax")
+        scale, log = self.scale, self.log
 
         def run(x: Any, *rest: Any) -> None:
             out = rest[-1]
@@ -223,7 +225,8 @@ class SoftmaxGradient(Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.softmax`."""
         shape = _grouped(specs[0].shape, self.axis)
-        gradient, scale, log = find("softmax.softmax_gradient"), self.scale, self.log
+        room = adding("softmax", specs[0].dtype)
+        gradient, scale, log = find(f"{room}.softmax_gradient"), self.scale, self.log
 
         def run(dout: Any, y: Any, out: Any) -> None:
             if out.size:

@@ -77,54 +77,66 @@ def norm2(rows: Any, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def softmax(rows: Any, scale: Any, log: bool, out: Any) -> None:
-    """out[r] = softmax(rows[r] * scale), or its logarithm."""
-    for r in prange(rows.shape[0]):
-        largest = half(rows[r, 0] * scale)
-        for k in range(1, rows.shape[1]):
-            largest = max(largest, half(rows[r, k] * scale))
+def softmax(data: Any, scale: Any, log: bool, out: Any) -> None:
+    """Fill out (groups, length, inner) with softmax(data * scale), or its logarithm."""
+    groups, length, inner = data.shape
+    for place in prange(groups * inner):
+        g, i = place // inner, place % inner
+        largest = half(data[g, 0, i] * scale)
+        for k in range(1, length):
+            largest = max(largest, half(data[g, k, i] * scale))
         total = np.float32(0)
-        for k in range(rows.shape[1]):
-            out[r, k] = half(exp(half(half(rows[r, k] * scale) - largest)))
-            total = half(total + out[r, k])
-        base = half(np.float32(np.log(total)))
-        for k in range(rows.shape[1]):
+        for k in range(length):
+            out[g, k, i] = half(exp(half(half(data[g, k, i] * scale) - largest)))
+            total = half(total + out[g, k, i])
+        base = half(np.log(total))
+        for k in range(length):
             if log:
-                out[r, k] = half(half(half(rows[r, k] * scale) - largest) - base)
+                off = half(half(data[g, k, i] * scale) - largest)
+                out[g, k, i] = half(off - base)
             else:
-                out[r, k] = half(out[r, k] / total)
+                out[g, k, i] = half(out[g, k, i] / total)
 
 
 @threads.jit(parallel=True)
 def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> None:
-    """The gradient of the rows, from that of the output and the output."""
-    for r in prange(out.shape[0]):
+    """The gradient of the data, from that of the output and the output."""
+    groups, length, inner = out.shape
+    for place in prange(groups * inner):
+        g, i = place // inner, place % inner
         total = np.float32(0)
-        for k in range(out.shape[1]):
-            share = dout[r, k] if log else half(dout[r, k] * out[r, k])
-            total = half(total + share)
-        for k in range(out.shape[1]):
+        for k in range(length):
+            dy = dout[g, k, i]
+            total = half(total + (dy if log else half(dy * out[g, k, i])))
+        for k in range(length):
+            dy, y = dout[g, k, i], out[g, k, i]
             if log:
-                step = half(dout[r, k] - half(half(exp(out[r, k])) * total))
+                step = half(dy - half(half(exp(y)) * total))
             else:
-                step = half(out[r, k] * half(dout[r, k] - total))
-            ddata[r, k] = half(step * scale)
+                step = half(y * half(dy - total))
+            ddata[g, k, i] = half(step * scale)
 
 
 @threads.jit(parallel=True)
-def moments(rows: Any, mean: Any, variance: Any) -> None:
-    """The mean and the variance of each row."""
-    for r in prange(rows.shape[0]):
-        count = half(np.float32(rows.shape[1]))
+def layer_norm(
+    data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any, invstd: Any
+) -> None:
+    """Every row of data (rows, length) to mean 0, variance 1, then gamma and beta."""
+    rows, length = data.shape
+    count = half(length)
+    for r in prange(rows):
         total = np.float32(0)
-        for k in range(rows.shape[1]):
-            total = half(total + rows[r, k])
+        for k in range(length):
+            total = half(total + data[r, k])
         mean[r] = half(total / count)
         total = np.float32(0)
-        for k in range(rows.shape[1]):
-            off = half(rows[r, k] - mean[r])
+        for k in range(length):
+            off = half(data[r, k] - mean[r])
             total = half(total + half(off * off))
-        variance[r] = half(total / count)
+        invstd[r] = half(1 / np.sqrt(half(half(total / count) + np.float32(eps))))
+        for k in range(length):
+            off = half(half(data[r, k] - mean[r]) * invstd[r])
+            out[r, k] = half(half(off * gamma[k]) + beta[k])
 
 
 def as_rows(x: Any, axes: Shape) -> Any:

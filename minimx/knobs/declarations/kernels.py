@@ -251,6 +251,8 @@ KNOBS = (
             "Add in a wider type than the inputs have. Without it a float16 softmax "
             "over 70,000 equal values sums to 34 instead of 1. It concerns softmax, "
             "norms and layer normalisation; a narrower sum is faster on some devices. "
+            "On a CPU the sums of float32 in softmax and layer normalisation are in "
+            "float64 either way, those of norms if it is on. "
             "1.9.1 has it off, 2.0 on."
         ),
         observable="The sum of a float16 softmax over 70,000 values.",
