@@ -29,14 +29,10 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    BatchNorm_v1 BilinearSampler CachedOp Correlation Crop GridGenerator GroupNorm
-    IdentityAttachKLSparseReg InstanceNorm LRN ROIPooling SpatialTransformer UpSampling
+    BilinearSampler CachedOp Correlation Crop GridGenerator 
+    IdentityAttachKLSparseReg ROIPooling SpatialTransformer UpSampling
     cast_storage col2im histogram im2col imdecode onehot_encode sample_negative_binomial
     sample_generalized_negative_binomial
-"""
-_LAYERS = """
-    AvgPool3D BatchNormReLU Conv1DTranspose Conv2DTranspose Conv3D Conv3DTranspose
-    GlobalAvgPool3D GlobalMaxPool3D GroupNorm InstanceNorm MaxPool3D ReflectionPad2D
 """
 _TRANSFORMS = """
     CenterCrop CropResize RandomApply RandomBrightness RandomColorJitter RandomContrast
@@ -52,13 +48,10 @@ LATER: dict[str, dict[str, str]] = {
     },
     "mx.gluon": {
         "SymbolBlock": _SYMBOLS,
-        "contrib": "layers and helpers that MXNet tried out",
         "probability": "distributions",
     },
     "mx.gluon.nn": {
-        **dict.fromkeys(_LAYERS.split(), "a layer"),
         "SymbolBlock": _SYMBOLS,
-        "SyncBatchNorm": "a layer",
     },
     "HybridBlock": {
         "export": f"{_SYMBOLS}; save_parameters keeps the values",

@@ -4,7 +4,17 @@ from typing import TYPE_CHECKING
 
 from minimx import metric
 from minimx.absent import missing as _missing
-from minimx.gluon import block, data, loss, model_zoo, nn, parameter, rnn, utils
+from minimx.gluon import (
+    block,
+    contrib,
+    data,
+    loss,
+    model_zoo,
+    nn,
+    parameter,
+    rnn,
+    utils,
+)
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter import (
     Constant,
@@ -23,6 +33,7 @@ __all__ = [
     "ParameterDict",
     "Trainer",
     "block",
+    "contrib",
     "data",
     "loss",
     "metric",

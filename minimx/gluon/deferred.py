@@ -57,11 +57,21 @@ class Placeholder(NDArray):
 
 
 class Completing:
-    """The operators of `mx.nd`, which complete placeholders on their way."""
+    """The operators of `mx.nd`, which complete placeholders on their way.
+
+    room: the beginning of the operators' names, for rooms such as `mx.nd.contrib`.
+    """
+
+    def __init__(self, room: str = "") -> None:
+        self._room = room
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(nd, name)
-        return found if name not in functions.FUNCTIONS else self._completing(name)
+        if name == "contrib":
+            return Completing("_contrib_")
+        full = self._room + name
+        if full in functions.FUNCTIONS:
+            return self._completing(full)
+        return getattr(nd.contrib if self._room else nd, name)
 
     @staticmethod
     def _completing(name: str) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from minimx.errors import OperatorError, ShapeError
+from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.conv import (
     Convolution,
@@ -52,6 +53,7 @@ class Deconvolution(Op):
 
     all_inputs = ("data", "weight", "bias")
     saves = ("data", "weight")
+    deduce = deduction.samples_of_out
 
     @property
     def inputs(self) -> tuple[str, ...]:

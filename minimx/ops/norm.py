@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from minimx.dtypes import FLOAT16, FLOAT32
-from minimx.errors import DTypeError, OperatorError, ShapeError
+from minimx.errors import DTypeError, ShapeError
 from minimx.kernels import find
-from minimx.kernels.half import in_single
+from minimx.kernels.half import computing, in_single
 from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.reduce import adding
@@ -24,7 +24,9 @@ from minimx.shapes import Shape, normalize_axis
 STEPS = 8
 
 
-def _parameters(op: str, data: Spec, wanted: Shape, *named: tuple[str, Spec]) -> None:
+def check_parameters(
+    op: str, data: Spec, wanted: Shape, *named: tuple[str, Spec]
+) -> None:
     """Refuse parameters of another shape, or of other types among themselves."""
     same_reals(op, ("data",), data)
     first, kind = named[0][0], named[0][1].dtype
@@ -42,7 +44,7 @@ def _parameters(op: str, data: Spec, wanted: Shape, *named: tuple[str, Spec]) ->
         )
 
 
-@register("BatchNorm")
+@register("BatchNorm", "BatchNorm_v1")
 class BatchNorm(Op):
     """Normalize every channel by its mean and variance over the batch.
 
@@ -102,7 +104,7 @@ class BatchNorm(Op):
         data, *parameters = specs
         (channels,) = set(self.complete(data).values())
         named = zip(self.inputs[1:], parameters, strict=True)
-        _parameters(self.name, data, channels, *named)
+        check_parameters(self.name, data, channels, *named)
         if self.batch and data.size == 0:
             raise ShapeError(f"BatchNorm: data {data.shape} is empty: it has no mean.")
         return data, parameters[0], parameters[0]
@@ -236,8 +238,8 @@ class LayerNorm(Op):
 
     data: any shape; gamma, beta (data.shape[axis],)
     out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
-    With output_mean_var also the means and 1 / sqrt(var + eps), of data's shape without
-    the axis.
+    With output_mean_var also the means and sqrt(var + eps), of data's shape with 1
+    along the axis.
     """
 
     axis: int = -1
@@ -262,9 +264,9 @@ class LayerNorm(Op):
         """The same shape; and what the gradient will ask for."""
         data, gamma, beta = specs
         wanted = self.complete(data)["gamma"]
-        _parameters(self.name, data, wanted, ("gamma", gamma), ("beta", beta))
+        check_parameters(self.name, data, wanted, ("gamma", gamma), ("beta", beta))
         axis = self.axis % data.ndim
-        rest = gamma.with_shape(data.shape[:axis] + data.shape[axis + 1 :] or (1,))
+        rest = gamma.with_shape((*data.shape[:axis], 1, *data.shape[axis + 1 :]))
         return data, rest, rest
 
     def kernel(self, *specs: Spec) -> Kernel:
@@ -273,18 +275,22 @@ class LayerNorm(Op):
         normalize = find(f"{adding('norm', specs[0].dtype)}.layer_norm")
 
         def run(
-            data: Any, gamma: Any, beta: Any, out: Any, mean: Any, invstd: Any
-        ) -> None:
+            data: Any, gamma: Any, beta: Any, out: Any, mean: Any, std: Any,
+            *scratch: Any,
+        ) -> None:  # fmt: skip
             if not data.size:
                 return
-            rows = as_rows(data, axis)
-            last = axis == data.ndim - 1
-            result = out.reshape(rows.shape) if last else np.empty_like(rows)
-            stats = mean.reshape(-1), invstd.reshape(-1)
+            room = Rows(axis, data, *scratch)
+            rows, result = room.read(data), room.place(out)
+            stats = mean.reshape(-1), std.reshape(-1)
             normalize(rows, gamma, beta, eps, result, *stats)
-            back_from_rows(result, axis, out)
+            room.write(result, out)
 
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+
+    def workspace(self, *specs: Spec) -> int:
+        """Room for data and out as rows."""
+        return Rows.bytes(specs[0], self.axis, 2)
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator for all three."""
@@ -301,33 +307,58 @@ class LayerNorm(Op):
         return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
 
 
-def as_rows(data: Any, axis: int) -> Any:
-    """An array as contiguous (rows, length), the length along `axis`."""
-    if axis == data.ndim - 1:
-        return data.reshape(-1, data.shape[-1])
-    moved = np.moveaxis(data, axis, -1)
-    return np.ascontiguousarray(moved).reshape(-1, data.shape[axis])
+class Rows:
+    """Arrays of one shape as contiguous (rows, length), the length along an axis.
 
+    Off the last axis, each is copied to its own part of the workspace.
+    """
 
-def back_from_rows(rows: Any, axis: int, out: Any) -> None:
-    """Undo `as_rows` into `out`, unless rows already are its memory."""
-    if axis != out.ndim - 1:
-        moved = np.moveaxis(out, axis, -1)
-        np.copyto(moved, rows.reshape(moved.shape))
+    def __init__(self, axis: int, like: Any, workspace: Any = None) -> None:
+        self.axis, self.length = axis, like.shape[axis]
+        self.last = axis == like.ndim - 1
+        self.free = None if self.last else workspace.view(like.dtype)
+
+    @staticmethod
+    def bytes(data: Spec, axis: int, arrays: int) -> int:
+        """The workspace for so many arrays."""
+        if axis % data.ndim == data.ndim - 1:
+            return 0
+        return arrays * data.size * computing(data.dtype).itemsize
+
+    def place(self, array: Any) -> Any:
+        """Where the rows of an array are: itself, or a part of the workspace."""
+        if self.free is None:
+            return array.reshape(-1, self.length)
+        taken, self.free = self.free[: array.size], self.free[array.size :]
+        return taken.reshape(-1, self.length)
+
+    def read(self, array: Any) -> Any:
+        """The rows of an array, filled."""
+        rows = self.place(array)
+        if not self.last:
+            moved = np.moveaxis(array, self.axis, -1)
+            np.copyto(rows.reshape(moved.shape), moved)
+        return rows
+
+    def write(self, rows: Any, array: Any) -> None:
+        """Put rows into an array, unless they already are its memory."""
+        if not self.last:
+            moved = np.moveaxis(array, self.axis, -1)
+            np.copyto(moved, rows.reshape(moved.shape))
 
 
 @register("_backward_LayerNorm")
 class LayerNormGradient(Op):
     """The gradients of data, gamma and beta through a layer normalization.
 
-    dout, data: `shape`; gamma (length,); mean, invstd: that shape without the axis
+    dout, data: `shape`; gamma (length,); mean, std: that shape, 1 along the axis
     """
 
     shape: Shape
     eps: float
     axis: int
 
-    inputs = ("dout", "data", "gamma", "mean", "invstd")
+    inputs = ("dout", "data", "gamma", "mean", "std")
     visible = 3
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
@@ -341,24 +372,27 @@ class LayerNormGradient(Op):
         of_parameters = find("norm.layer_norm_parameters")
 
         def run(
-            dout: Any, data: Any, gamma: Any, mean: Any, invstd: Any,
-            ddata: Any, dgamma: Any, dbeta: Any,
+            dout: Any, data: Any, gamma: Any, mean: Any, std: Any,
+            ddata: Any, dgamma: Any, dbeta: Any, *scratch: Any,
         ) -> None:  # fmt: skip
             if not data.size:
                 dgamma[...] = dbeta[...] = 0
                 return
-            heads, rows = as_rows(dout, axis), as_rows(data, axis)
-            last = axis == data.ndim - 1
-            result = ddata.reshape(rows.shape) if last else np.empty_like(rows)
-            stats = mean.reshape(-1), invstd.reshape(-1)
+            room = Rows(axis, data, *scratch)
+            heads, rows = room.read(dout), room.read(data)
+            result, stats = room.place(ddata), (mean.reshape(-1), std.reshape(-1))
             of_data(heads, rows, gamma, *stats, result)
-            back_from_rows(result, axis, ddata)
+            room.write(result, ddata)
             of_parameters(heads, rows, *stats, dgamma, dbeta)
 
         return in_single(run, 5) if specs[0].dtype.itemsize == 2 else run
 
+    def workspace(self, *specs: Spec) -> int:
+        """Room for three arrays as rows."""
+        return Rows.bytes(specs[1], self.axis, 3)
+
     def composed(
-        self, dout: Value, data: Value, gamma: Value, mean: Value, invstd: Value
+        self, dout: Value, data: Value, gamma: Value, mean: Value, std: Value
     ) -> tuple[Value, ...]:
         """The same, made of operators; the statistics are taken again."""
         others, aligned, line = _axes(self.shape, self.axis)
@@ -376,107 +410,3 @@ class LayerNormGradient(Op):
     def cost(self, *specs: Spec) -> Cost:
         """A few operations for every element."""
         return Cost(STEPS * specs[0].size, 4 * specs[0].nbytes)
-
-
-@register("L2Normalization")
-class L2Normalization(Op):
-    """Divide vectors by their length, sqrt(sum of squares + eps).
-
-    data (N, C, ...); out: the same shape. A vector is one sample (mode 'instance'), the
-    channels at one place ('channel') or the places of one channel ('spatial').
-    """
-
-    eps: float = 1e-10
-    mode: str = "instance"
-
-    saves = ("data", "out1")
-    deduce = deduction.first_is_out
-
-    def vectors(self, data: Spec) -> Shape:
-        """Data as (groups, length, inner)."""
-        if self.mode not in ("instance", "channel", "spatial"):
-            raise OperatorError(
-                f"L2Normalization: mode={self.mode!r}: choose instance, channel or "
-                "spatial."
-            )
-        if data.ndim < (2 if self.mode == "instance" else 3):
-            raise ShapeError(
-                f"L2Normalization: data {data.shape} has too few axes for mode "
-                f"{self.mode!r}."
-            )
-        samples, channels, *places = data.shape
-        if self.mode == "channel":
-            return samples, channels, prod(places)
-        if self.mode == "spatial":
-            return samples * channels, prod(places), 1
-        return samples, prod(data.shape[1:]), 1
-
-    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
-        """The same shape, and the lengths."""
-        (data,) = specs
-        same_reals(self.name, ("data",), data)
-        groups, _, inner = self.vectors(data)
-        return data, data.with_shape((groups, inner))
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.kernels.cpu.norm`."""
-        shape, eps = self.vectors(specs[0]), self.eps
-        normalize = find("norm.l2_normalize")
-
-        def run(data: Any, out: Any, norm: Any) -> None:
-            normalize(data.reshape(shape), eps, out.reshape(shape), norm)
-
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
-
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """One operator, from the data and the lengths."""
-        shape = at.ins[0].shape
-        op = L2NormalizationGradient.of(
-            shape=shape, vectors=self.vectors(at.ins[0]), eps=self.eps
-        )
-        return (bind(op, dout, *saved),)
-
-    def cost(self, *specs: Spec) -> Cost:
-        """A square, a sum and a division for every element."""
-        return Cost(3 * specs[0].size, 3 * specs[0].nbytes)
-
-
-@register("_backward_L2Normalization")
-class L2NormalizationGradient(Op):
-    """The gradient of L2Normalization, from its data and the lengths.
-
-    dout, data: `shape`, seen as `vectors` (groups, length, inner)
-    norm (groups, inner); out: the shape of data
-    """
-
-    shape: Shape
-    vectors: Shape
-    eps: float
-
-    inputs = ("dout", "data", "norm")
-
-    def infer(self, *specs: Spec) -> Spec:
-        """The same shape."""
-        return specs[0]
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.kernels.cpu.norm`."""
-        shape, gradient = self.vectors, find("norm.l2_gradient")
-
-        def run(dout: Any, data: Any, norm: Any, out: Any) -> None:
-            gradient(dout.reshape(shape), data.reshape(shape), norm, out.reshape(shape))
-
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
-
-    def composed(self, dout: Value, data: Value, norm: Value) -> Value:
-        """The same, made of operators; the lengths are taken again."""
-        shape = self.shape
-        dout, data = (reshaped(v, shape, self.vectors) for v in (dout, data))
-        total = lookup("sum").of(axis=1, keepdims=True)
-        scale = bind(lookup("rsqrt").of(), bind(total, data * data) + self.eps)
-        y = data * scale
-        return reshaped((dout - y * bind(total, dout * y)) * scale, self.vectors, shape)
-
-    def cost(self, *specs: Spec) -> Cost:
-        """A product, a sum and a division for every element."""
-        return Cost(4 * specs[0].size, 3 * specs[0].nbytes)

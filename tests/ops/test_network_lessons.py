@@ -132,6 +132,21 @@ LESSONS: list[tuple[str, dict[str, Any], list[Spec], type[Exception], str]] = [
         ShapeError,
         "gamma is (4,), but data (2, 3, 4) asks for (3,)",
     ),
+    (
+        "GroupNorm",
+        {"num_groups": 3},
+        [spec(2, 4, 5), spec(3), spec(3)],
+        ShapeError,
+        "3 groups do not divide the 4 channels",
+    ),
+    (
+        "InstanceNorm",
+        {},
+        [spec(2, 4), spec(4), spec(4)],
+        ShapeError,
+        "at least three axes",
+    ),
+    ("LRN", {"nsize": 2}, [spec(2, 4, 3, 3)], OperatorError, "must be odd"),
     ("softmax", {}, [spec(3, dtype="int32")], DTypeError, ".astype('float32')"),
     (
         "SoftmaxOutput",

@@ -16,7 +16,7 @@ from minimx.ops.spec import Spec
 from tests.ops.interpreter import Value, gradients, run, specs_of
 from tests.ops.oracles import softmax
 from tests.ops.sample import Sample, numbers
-from tests.ops.samples import nn, norm, optim
+from tests.ops.samples import nn, norm, norm_groups, optim
 
 F32 = np.dtype("float32")
 
@@ -34,7 +34,7 @@ def of(name: str, **settings: Any) -> Op:
 
 def composable() -> list[Sample]:
     found = []
-    for row in [*nn.ROWS, *norm.ROWS]:
+    for row in [*nn.ROWS, *norm.ROWS, *norm_groups.ROWS]:
         sheet = lookup(row.op)
         fused = row.op.startswith("_backward_") and sheet.composed is not None
         if fused and not issubclass(sheet, Backward):

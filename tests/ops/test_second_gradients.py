@@ -17,7 +17,13 @@ CALLS: list[tuple[str, dict[str, Any], list[tuple[int, ...]]]] = [
     ("softmax", {}, [(3, 4)]),
     ("log_softmax", {"axis": 0}, [(3, 4)]),
     ("LayerNorm", {}, [(3, 4), (4,), (4,)]),
+    ("LayerNorm", {"axis": 0}, [(3, 4), (3,), (3,)]),
+    ("GroupNorm", {"num_groups": 2}, [(2, 4, 2), (2,), (2,)]),
+    ("InstanceNorm", {}, [(2, 3, 3), (3,), (3,)]),
+    ("LRN", {"nsize": 3, "alpha": 1.0}, [(2, 4, 2, 1)]),
     ("L2Normalization", {}, [(3, 4)]),
+    ("L2Normalization", {"mode": "channel"}, [(2, 3, 2)]),
+    ("L2Normalization", {"mode": "spatial"}, [(2, 3, 2)]),
     ("BatchNorm", {"fix_gamma": False}, [(3, 2, 2), (2,), (2,)]),
     (
         "BatchNorm",

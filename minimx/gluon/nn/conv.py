@@ -1,4 +1,4 @@
-"""Convolution and pooling layers: one base each, and short leaves.
+"""Convolution layers and transposed ones: a base, and short leaves.
 
 Data is (N, C, *image): samples, channels, and one to three axes of space.
 """
@@ -17,7 +17,7 @@ Sizes = int | Sequence[int]
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
-def _sizes(name: str, setting: str, value: Sizes, ndim: int) -> Shape:
+def sizes(name: str, setting: str, value: Sizes, ndim: int) -> Shape:
     """One number per axis of space; a single number counts for all."""
     sizes = (value,) * ndim if isinstance(value, int) else tuple(value)
     if len(sizes) != ndim:
@@ -27,8 +27,9 @@ def _sizes(name: str, setting: str, value: Sizes, ndim: int) -> Shape:
     return sizes
 
 
-def _check_layout(name: str, layout: str, ndim: int) -> None:
-    if layout != LAYOUTS[ndim]:
+def check_layout(name: str, layout: str | None, ndim: int) -> None:
+    """Refuse layouts other than that with channels as the second axis."""
+    if layout not in (None, LAYOUTS[ndim]):
         raise ArgumentError(
             f"{name}: layout={layout!r} is not available; data must come as "
             f"{LAYOUTS[ndim]}. Transpose it first."
@@ -36,38 +37,43 @@ def _check_layout(name: str, layout: str, ndim: int) -> None:
 
 
 class _Conv(HybridBlock):
-    """Slide windows over an image; weight (channels, in_channels / groups, *kernel)."""
+    """Slide windows over an image; weight (channels, in_channels / groups, *kernel).
+
+    kernel_size, strides, padding, dilation: a number, or one for each axis of space.
+    in_channels: 0 to learn it from the first batch.
+    """
 
     _op_name = "Convolution"
+    _axes = 2
 
     def __init__(
         self,
         channels: int,
-        kernel_size: Shape,
-        strides: Sizes,
-        padding: Sizes,
-        dilation: Sizes,
-        groups: int,
-        layout: str,
-        in_channels: int = 0,
+        kernel_size: Sizes,
+        strides: Sizes = 1,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        layout: str | None = None,
         activation: str | None = None,
         use_bias: bool = True,
         weight_initializer: Any = None,
         bias_initializer: Any = "zeros",
+        in_channels: int = 0,
         prefix: str | None = None,
         params: Any = None,
         **settings: Any,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        name, ndim = type(self).__name__, len(kernel_size)
-        _check_layout(name, layout, ndim)
+        name, axes = type(self).__name__, self._axes
+        check_layout(name, layout, axes)
         self._channels = channels
         self._in_channels = in_channels
         self._kwargs: dict[str, Any] = {
-            "kernel": kernel_size,
-            "stride": _sizes(name, "strides", strides, ndim),
-            "dilate": _sizes(name, "dilation", dilation, ndim),
-            "pad": _sizes(name, "padding", padding, ndim),
+            "kernel": sizes(name, "kernel_size", kernel_size, axes),
+            "stride": sizes(name, "strides", strides, axes),
+            "dilate": sizes(name, "dilation", dilation, axes),
+            "pad": sizes(name, "padding", padding, axes),
             "num_filter": channels,
             "num_group": groups,
             "no_bias": not use_bias,
@@ -144,37 +150,7 @@ class Conv1D(_Conv):
     weight (channels, in_channels / groups, k). in_channels: 0 to learn it.
     """
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes = 1,
-        padding: Sizes = 0,
-        dilation: Sizes = 1,
-        groups: int = 1,
-        layout: str = "NCW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            _sizes("Conv1D", "kernel_size", kernel_size, 1),
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
+    _axes = 1
 
 
 class Conv2D(_Conv):
@@ -184,15 +160,37 @@ class Conv2D(_Conv):
     weight (channels, in_channels / groups, kh, kw). in_channels: 0 to learn it.
     """
 
+    _axes = 2
+
+
+class Conv3D(_Conv):
+    """Convolution over volumes, such as films or scans.
+
+    x (N, in_channels, D, H, W), out (N, channels, D', H', W'),
+    weight (channels, in_channels / groups, kd, kh, kw). in_channels: 0 to learn it.
+    """
+
+    _axes = 3
+
+
+class _ConvTranspose(_Conv):
+    """Spread numbers over windows; weight (in_channels, channels / groups, *kernel).
+
+    output_padding: added to the length of each axis, below its stride.
+    """
+
+    _op_name = "Deconvolution"
+
     def __init__(
         self,
         channels: int,
         kernel_size: Sizes,
-        strides: Sizes = (1, 1),
-        padding: Sizes = (0, 0),
-        dilation: Sizes = (1, 1),
+        strides: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        dilation: Sizes = 1,
         groups: int = 1,
-        layout: str = "NCHW",
+        layout: str | None = None,
         activation: str | None = None,
         use_bias: bool = True,
         weight_initializer: Any = None,
@@ -200,206 +198,47 @@ class Conv2D(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            channels,
-            _sizes("Conv2D", "kernel_size", kernel_size, 2),
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
-
-
-class _Pooling(HybridBlock):
-    """Slide a window over each channel, and keep one number at every stop."""
-
-    def __init__(
-        self,
-        ndim: int,
-        pool_size: Sizes,
-        strides: Sizes | None,
-        padding: Sizes,
-        layout: str,
-        ceil_mode: bool,
-        pool_type: str,
-        *,
-        global_pool: bool = False,
-        count_include_pad: bool | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
         name = type(self).__name__
-        _check_layout(name, layout, ndim)
-        kernel = _sizes(name, "pool_size", pool_size, ndim)
-        self._layout = layout
-        self._kwargs: dict[str, Any] = {
-            "kernel": kernel,
-            "stride": kernel
-            if strides is None
-            else _sizes(name, "strides", strides, ndim),
-            "pad": _sizes(name, "padding", padding, ndim),
-            "global_pool": global_pool,
-            "pool_type": pool_type,
-            "pooling_convention": "full" if ceil_mode else "valid",
-        }
-        if count_include_pad is not None:
-            self._kwargs["count_include_pad"] = count_include_pad
+        super().__init__(
+            channels, kernel_size, strides, padding, dilation, groups, layout,
+            activation, use_bias, weight_initializer, bias_initializer, in_channels,
+            adj=sizes(name, "output_padding", output_padding, self._axes), **kwargs,
+        )  # fmt: skip
 
-    def _alias(self) -> str:
-        return "pool"
+    def _weight_shape(self, in_channels: int) -> Shape:
+        _, filters, *kernel = super()._weight_shape(0)
+        filters = self._channels // self._kwargs["num_group"]
+        return (in_channels, filters, *kernel)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, C, *stops)."""
-        return F.Pooling(x, **self._kwargs)
-
-    def __repr__(self) -> str:
-        kwargs = self._kwargs
-        return (
-            f"{type(self).__name__}(size={kwargs['kernel']}, "
-            f"stride={kwargs['stride']}, padding={kwargs['pad']}, "
-            f"ceil_mode={kwargs['pooling_convention'] == 'full'}, "
-            f"global_pool={kwargs['global_pool']}, pool_type={kwargs['pool_type']}, "
-            f"layout={self._layout})"
-        )
+    def _mapping(self) -> str:
+        return f"{self.weight.shape[0] or None} -> {self._channels}"
 
 
-class MaxPool1D(_Pooling):
-    """The largest number in each window.
+class Conv1DTranspose(_ConvTranspose):
+    """The way back through a `Conv1D`: x (N, in_channels, W), out (N, channels, W').
 
-    strides: None for windows that touch. ceil_mode: a last window may stick out.
+    W' = strides * (W - 1) + dilation * (k - 1) + 1 - 2 * padding + output_padding
+    weight (in_channels, channels / groups, k). in_channels: 0 to learn it.
     """
 
-    def __init__(
-        self,
-        pool_size: Sizes = 2,
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            1, pool_size, strides, padding, layout, ceil_mode, "max", **kwargs
-        )
+    _axes = 1
 
 
-class MaxPool2D(_Pooling):
-    """The largest number in each window.
+class Conv2DTranspose(_ConvTranspose):
+    """The way back through a `Conv2D`: out (N, channels, H', W'), larger than x.
 
-    strides: None for windows that touch. ceil_mode: a last window may stick out.
+    H' = strides * (H - 1) + dilation * (kh - 1) + 1 - 2 * padding + output_padding
+    weight (in_channels, channels / groups, kh, kw). in_channels: 0 to learn it.
     """
 
-    def __init__(
-        self,
-        pool_size: Sizes = (2, 2),
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        layout: str = "NCHW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            2, pool_size, strides, padding, layout, ceil_mode, "max", **kwargs
-        )
+    _axes = 2
 
 
-class AvgPool1D(_Pooling):
-    """The mean of each window.
+class Conv3DTranspose(_ConvTranspose):
+    """The way back through a `Conv3D`: out (N, channels, D', H', W'), larger than x.
 
-    count_include_pad: let the zeros around the data count.
+    D' = strides * (D - 1) + dilation * (kd - 1) + 1 - 2 * padding + output_padding
+    weight (in_channels, channels / groups, kd, kh, kw). in_channels: 0 to learn it.
     """
 
-    def __init__(
-        self,
-        pool_size: Sizes = 2,
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        layout: str = "NCW",
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            1,
-            pool_size,
-            strides,
-            padding,
-            layout,
-            ceil_mode,
-            "avg",
-            count_include_pad=count_include_pad,
-            **kwargs,
-        )
-
-
-class AvgPool2D(_Pooling):
-    """The mean of each window.
-
-    count_include_pad: let the zeros around the data count.
-    """
-
-    def __init__(
-        self,
-        pool_size: Sizes = (2, 2),
-        strides: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCHW",
-        count_include_pad: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            2,
-            pool_size,
-            strides,
-            padding,
-            layout,
-            ceil_mode,
-            "avg",
-            count_include_pad=count_include_pad,
-            **kwargs,
-        )
-
-
-class _GlobalPooling(_Pooling):
-    """One number for each channel."""
-
-    def __init__(self, ndim: int, layout: str, pool_type: str, **kwargs: Any) -> None:
-        super().__init__(
-            ndim, 1, None, 0, layout, True, pool_type, global_pool=True, **kwargs
-        )
-
-
-class GlobalMaxPool1D(_GlobalPooling):
-    """The largest number of each channel: (N, C, 1)."""
-
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__(1, layout, "max", **kwargs)
-
-
-class GlobalMaxPool2D(_GlobalPooling):
-    """The largest number of each channel: (N, C, 1, 1)."""
-
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(2, layout, "max", **kwargs)
-
-
-class GlobalAvgPool1D(_GlobalPooling):
-    """The mean of each channel: (N, C, 1)."""
-
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__(1, layout, "avg", **kwargs)
-
-
-class GlobalAvgPool2D(_GlobalPooling):
-    """The mean of each channel: (N, C, 1, 1)."""
-
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__(2, layout, "avg", **kwargs)
+    _axes = 3

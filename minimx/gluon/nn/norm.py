@@ -37,7 +37,7 @@ class BatchNorm(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         self._axis = axis
-        self._kwargs = {
+        self._kwargs: dict[str, Any] = {
             "axis": axis,
             "eps": epsilon,
             "momentum": momentum,
@@ -78,6 +78,56 @@ class BatchNorm(HybridBlock):
         settings = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
         channels = self.gamma.shape[0] or None
         return f"{type(self).__name__}({settings}, in_channels={channels})"
+
+
+class BatchNormReLU(BatchNorm):
+    """`BatchNorm`, and 0 where that is negative, in one operator."""
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        """Same shape as x."""
+        return F.contrib.BatchNormWithReLU(
+            x, gamma, beta, running_mean, running_var, **self._kwargs
+        )
+
+
+class SyncBatchNorm(BatchNorm):
+    """`BatchNorm` whose statistics several devices share.
+
+    num_devices: how many do; here each call normalizes what its device holds.
+    """
+
+    def __init__(
+        self,
+        in_channels: int = 0,
+        num_devices: int | None = None,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            1, momentum, epsilon, center, scale, use_global_stats, beta_initializer,
+            gamma_initializer, running_mean_initializer, running_variance_initializer,
+            in_channels, **kwargs,
+        )  # fmt: skip
+        del self._kwargs["axis"]
+        self._kwargs |= {"ndev": num_devices or 1, "key": self.prefix}
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        """Same shape as x."""
+        return F.contrib.SyncBatchNorm(
+            x, gamma, beta, running_mean, running_var, **self._kwargs
+        )
 
 
 class LayerNorm(HybridBlock):
@@ -126,3 +176,108 @@ class LayerNorm(HybridBlock):
             f"center={self._center}, scale={self._scale}, "
             f"in_channels={self.gamma.shape[0]})"
         )
+
+
+class _Affine(HybridBlock):
+    """A learnt scale and shift, each one number for every group; settings in repr."""
+
+    def __init__(
+        self,
+        settings: dict[str, Any],
+        length: int,
+        beta_initializer: Any,
+        gamma_initializer: Any,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._settings = settings
+        with self.name_scope():
+            self.gamma = self.params.get(
+                "gamma",
+                grad_req="write" if settings["scale"] else "null",
+                shape=(length,),
+                init=gamma_initializer,
+                allow_deferred_init=True,
+            )
+            self.beta = self.params.get(
+                "beta",
+                grad_req="write" if settings["center"] else "null",
+                shape=(length,),
+                init=beta_initializer,
+                allow_deferred_init=True,
+            )
+
+    def _words(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self._settings.items())
+
+
+class GroupNorm(_Affine):
+    """Normalise each group of channels of each sample, then scale and shift it.
+
+    num_groups divides the channels; gamma and beta hold one number for each group.
+    center, scale: whether beta and gamma are learnt.
+    """
+
+    def __init__(
+        self,
+        num_groups: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        settings = {"eps": epsilon, "num_groups": num_groups}
+        settings |= {"center": center, "scale": scale}
+        super().__init__(
+            settings, num_groups, beta_initializer, gamma_initializer,
+            prefix=prefix, params=params,
+        )  # fmt: skip
+        self._num_groups, self._epsilon = num_groups, epsilon
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        """Same shape as data."""
+        return F.GroupNorm(
+            data, gamma, beta, num_groups=self._num_groups, eps=self._epsilon
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._words()})"
+
+
+class InstanceNorm(_Affine):
+    """Normalise each channel of each sample, then shift it, and scale it if asked to.
+
+    axis: the axis of channels. center, scale: whether beta and gamma are learnt.
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        settings = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        super().__init__(
+            settings, in_channels, beta_initializer, gamma_initializer, **kwargs
+        )
+        self._axis, self._epsilon = axis, epsilon
+
+    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
+        """Same shape as x."""
+        if self._axis == 1:
+            return F.InstanceNorm(x, gamma, beta, eps=self._epsilon)
+        turned = F.swapaxes(x, 1, self._axis)
+        out = F.InstanceNorm(turned, gamma, beta, eps=self._epsilon)
+        return F.swapaxes(out, 1, self._axis)
+
+    def __repr__(self) -> str:
+        channels = self.gamma.shape[0]
+        return f"{type(self).__name__}({self._words()}, in_channels={channels})"

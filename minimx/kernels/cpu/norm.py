@@ -2,7 +2,8 @@
 
 Batch normalization groups by channel: data is (outer, channels, inner), and a group is
 one channel over everything else. Layer normalization groups by row: data is (rows,
-length). Sums are taken in double precision, in an order that depends on shapes only.
+length). So does group normalization, with one gamma and beta for all of a row. Sums
+are taken in double precision, in an order that depends on shapes only.
 
     invstd = 1 / sqrt(variance + eps),   x_hat = (x - mean) * invstd
     dx = gamma * invstd * (dy - mean(dy) - x_hat * mean(dy * x_hat))
@@ -135,14 +136,14 @@ def _row_moments(row: Any) -> tuple[float, float]:
 
 @threads.jit(parallel=True)
 def layer_norm(
-    data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any, invstd: Any
+    data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any, std: Any
 ) -> None:
     """Every row of data (rows, length) to mean 0, variance 1, then gamma and beta."""
     real = out.dtype.type
     for r in prange(data.shape[0]):
         center, variance = _row_moments(data[r])
-        mean[r], invstd[r] = center, 1 / np.sqrt(variance + eps)
-        m, s = real(mean[r]), real(invstd[r])
+        mean[r], std[r] = center, np.sqrt(variance + eps)
+        m, s = real(center), real(1 / np.sqrt(variance + eps))
         for i in range(data.shape[1]):
             out[r, i] = (data[r, i] - m) * s * gamma[i] + beta[i]
 
@@ -162,12 +163,12 @@ def _row_sums(
 
 @threads.jit(parallel=True)
 def layer_norm_gradient(
-    dout: Any, data: Any, gamma: Any, mean: Any, invstd: Any, ddata: Any
+    dout: Any, data: Any, gamma: Any, mean: Any, std: Any, ddata: Any
 ) -> None:
     """The gradient of the data."""
     length, real = data.shape[1], ddata.dtype.type
     for r in prange(data.shape[0]):
-        m, s = mean[r], invstd[r]
+        m, s = mean[r], real(1 / std[r])
         total, along = _row_sums(dout[r], data[r], gamma, m, s)
         center, slope = real(total / length), real(along / length)
         for i in range(length):
@@ -177,7 +178,7 @@ def layer_norm_gradient(
 
 @threads.jit(parallel=True)
 def layer_norm_parameters(
-    dout: Any, data: Any, mean: Any, invstd: Any, dgamma: Any, dbeta: Any
+    dout: Any, data: Any, mean: Any, std: Any, dgamma: Any, dbeta: Any
 ) -> None:
     """The gradients of gamma and beta: sums over rows, a block of columns at a time."""
     rows, length = data.shape
@@ -186,7 +187,7 @@ def layer_norm_parameters(
         along = np.zeros(SIDE, np.float64)
         total = np.zeros(SIDE, np.float64)
         for r in range(rows):
-            m, s = mean[r], invstd[r]
+            m, s = mean[r], 1 / std[r]
             for i in range(last - first):
                 dy = np.float64(dout[r, first + i])
                 total[i] += dy
@@ -194,6 +195,89 @@ def layer_norm_parameters(
         for i in range(last - first):
             dgamma[first + i] = along[i]
             dbeta[first + i] = total[i]
+
+
+# -- groups ----------------------------------------------------------------------------
+
+
+@threads.jit(parallel=True)
+def group_norm(
+    data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any, std: Any
+) -> None:
+    """As `layer_norm`, but gamma and beta hold one number for each row of a sample.
+
+    data (samples * groups, length), gamma and beta (groups,)
+    """
+    real = out.dtype.type
+    for r in prange(data.shape[0]):
+        center, variance = _row_moments(data[r])
+        mean[r], std[r] = center, np.sqrt(variance + eps)
+        g = r % gamma.size
+        scale, m, shift = real(gamma[g] / std[r]), real(center), beta[g]
+        for i in range(data.shape[1]):
+            out[r, i] = (data[r, i] - m) * scale + shift
+
+
+@threads.jit(fastmath={"reassoc"})
+def _plain_sums(dout: Any, data: Any, mean: Any, std: Any) -> tuple[float, float]:
+    """The sums of dy, and of that times x_hat, over a row."""
+    total, along = 0.0, 0.0
+    for i in range(dout.size):
+        dy = np.float64(dout[i])
+        total += dy
+        along += dy * (data[i] - mean)
+    return total, along / std
+
+
+@threads.jit(parallel=True)
+def _group_rows(
+    dout: Any, data: Any, gamma: Any, mean: Any, std: Any, ddata: Any, sums: Any
+) -> None:
+    length, real = data.shape[1], ddata.dtype.type
+    for r in prange(data.shape[0]):
+        m, s = mean[r], std[r]
+        total, along = _plain_sums(dout[r], data[r], m, s)
+        sums[r, 0], sums[r, 1] = along, total
+        scale = real(gamma[r % gamma.size] / s)
+        center, slope = real(total / length), real(along / length / s)
+        for i in range(length):
+            ddata[r, i] = scale * (dout[r, i] - center - (data[r, i] - m) * slope)
+
+
+def group_norm_gradient(
+    dout: Any, data: Any, gamma: Any, mean: Any, std: Any,
+    ddata: Any, dgamma: Any, dbeta: Any,
+) -> None:  # fmt: skip
+    """The three gradients."""
+    sums = np.empty((data.shape[0], 2))
+    _group_rows(dout, data, gamma, mean, std, ddata, sums)
+    dgamma[...], dbeta[...] = sums.reshape(-1, gamma.size, 2).sum(0).T
+
+
+# -- neighbouring channels -------------------------------------------------------------
+
+
+@threads.jit(parallel=True)
+def neighbours(
+    data: Any, half: int, scale: float, knorm: float, beta: float, out: Any
+) -> None:
+    """Out = data / (knorm + scale * sum of squares of channels c - half … c + half).
+
+    data (samples, channels, inner); the divisor is taken to the power beta.
+    """
+    samples, channels, inner = data.shape
+    real = out.dtype.type
+    for plane in prange(samples * channels):
+        n, c = plane // channels, plane % channels
+        line, place = data[n, c], out[n, c]
+        place[:] = 0
+        for k in range(max(c - half, 0), min(c + half + 1, channels)):
+            other = data[n, k]
+            for i in range(inner):
+                place[i] += other[i] * other[i]
+        for i in range(inner):
+            energy = real(knorm) + real(scale) * place[i]
+            place[i] = line[i] * energy ** real(-beta)
 
 
 # -- L2 normalization ------------------------------------------------------------------

@@ -113,10 +113,11 @@ def _layer_norms() -> list[Sample]:
 
     def across(x: Any, g: Any, b: Any) -> Any:
         x_hat = normalized(x, (1,), 1e-5)
-        std = 1 / np.sqrt(x.var(1) + 1e-5)
-        return x_hat * g[:, None] + b[:, None], x.mean(1), std
+        std = np.sqrt(x.var(1, keepdims=True) + 1e-5)
+        return x_hat * g[:, None] + b[:, None], x.mean(1, keepdims=True), std
 
-    stats = CUBE.mean(2), 1 / np.sqrt(CUBE.var(2) + 1e-5)
+    mean, variance = CUBE.mean(2, keepdims=True), CUBE.var(2, keepdims=True)
+    stats = mean, np.sqrt(variance + 1e-5)
     settings = {"shape": CUBE.shape, "eps": 1e-5, "axis": 2}
     return [
         Sample("LayerNorm", (CUBE, gamma, beta), {}, layer, tolerance=32),

@@ -1,0 +1,62 @@
+"""Data sheets of batch normalization under further names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minimx.ops.norm import BatchNorm
+from minimx.ops.registry import Kernel, Site, Value, register
+from minimx.ops.spec import Spec
+
+
+@register("_contrib_SyncBatchNorm")
+class SyncBatchNorm(BatchNorm):
+    """Batch normalization over the batch of one device; as BatchNorm with axis=1.
+
+    data (N, C, ...); gamma, beta, moving_mean, moving_var (C,); out: as data
+    ndev, key: in MXNet, how many devices share their statistics, and under which name.
+    A call sees one device, so they change nothing here; join what the devices hold if
+    statistics over all of them are wanted.
+    """
+
+    ndev: int = 1
+    key: str = ""
+
+
+@register("_contrib_BatchNormWithReLU")
+class BatchNormWithReLU(BatchNorm):
+    """BatchNorm, and 0 where it is negative.
+
+    data (N, C, ...), channels along `axis`; gamma, beta, moving_mean, moving_var (C,)
+    out: the shape of data; min_calib_range and max_calib_range belong to quantization
+    """
+
+    min_calib_range: float | None = None
+    max_calib_range: float | None = None
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """Also the output, which tells where it is positive."""
+        return (*super().saves, "out")
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """That of BatchNorm, cut off at 0."""
+        normalize = super().kernel(*specs)
+
+        def run(*arrays: Any) -> None:
+            normalize(*arrays)
+            out = arrays[5]
+            np.maximum(out, 0, out=out)
+
+        return run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """That of BatchNorm, where something came out."""
+        *saved_, out = saved
+        first = dout[0] if self.output_mean_var else dout
+        first = first * (out > 0)
+        head = (first, *dout[1:]) if self.output_mean_var else first
+        return super().grad(at, head, *saved_)
