@@ -74,13 +74,17 @@ py_slice = slice
 def __getattr__(name: str) -> Any:
     found = PAIRS.get(name) or functions.FUNCTIONS.get(name)
     if found is None:
-        raise missing("mx.nd", name, __all__)
+        raise missing("mx.nd", name, __dir__())
     globals()[name] = found
     return found
 
 
+functions.keepers.append(globals())
+
+
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    public = (name for name in functions.FUNCTIONS if not name.startswith("_"))
+    return sorted({*__all__, *public})
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:

@@ -20,7 +20,7 @@ from minimx.device import as_device, current_device
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
-from minimx.ops import help
+from minimx.ops import help, users
 from minimx.ops.registry import ALIASES, REGISTRY, Op
 
 # Words that MXNet's functions accept besides inputs and settings; they name or place
@@ -201,6 +201,7 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
     function.__doc__ = help.text(sheet, call.fields)
     function.__module__ = "minimx.nd"
     function.__signature__ = _signature(sheet, call.fields)  # type: ignore[attr-defined]
+    function.sheet = sheet  # type: ignore[attr-defined]
     return function
 
 
@@ -208,6 +209,25 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: make(sheet, name) for name, sheet in REGISTRY.items()
 }
 FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in ALIASES.items()}
+#: The modules that keep functions once they were asked for.
+keepers: list[dict[str, Any]] = [FUNCTIONS]
+
+
+def _heed(sheet: type[Op], comes: bool) -> None:
+    """A user's sheet comes or goes, and its functions with it."""
+    if comes:
+        function = make(sheet, sheet.name)
+        FUNCTIONS[sheet.name] = function
+        aliases = [alias for alias, name in ALIASES.items() if name == sheet.name]
+        FUNCTIONS.update(dict.fromkeys(aliases, function))
+        return
+    for place in keepers:
+        kept = [n for n, f in place.items() if getattr(f, "sheet", None) is sheet]
+        for name in kept:
+            del place[name]
+
+
+users.listeners.append(_heed)
 
 
 def _method(name: str) -> Callable[..., Any]:

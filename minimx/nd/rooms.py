@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from minimx.absent import missing
-from minimx.nd.functions import FUNCTIONS
+from minimx.nd.functions import FUNCTIONS, keepers
 
 
 def open_room(
@@ -45,4 +45,5 @@ def open_room(
         setattr(room, name, found)
         return found
 
+    keepers.append(vars(room))
     vars(room).update(__getattr__=__getattr__, __dir__=names)

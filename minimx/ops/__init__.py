@@ -46,11 +46,20 @@ from minimx.ops import (
     sorting,
     statistics,
     triangles,
+    users,
     views,
     warm,
 )
+from minimx.ops.registry import Op, Site, bind, lookup
+from minimx.ops.spec import Cost, Spec
+from minimx.ops.users import register, unregister
 
 __all__ = [
+    "Cost",
+    "Op",
+    "Site",
+    "Spec",
+    "bind",
     "conv",
     "creation",
     "ctc",
@@ -59,6 +68,7 @@ __all__ = [
     "indexing",
     "join",
     "linalg",
+    "lookup",
     "matmul",
     "mixed",
     "nn",
@@ -83,6 +93,7 @@ __all__ = [
     "precision",
     "random",
     "reduce",
+    "register",
     "registry",
     "rnn",
     "scalar",
@@ -92,6 +103,8 @@ __all__ = [
     "sorting",
     "statistics",
     "triangles",
+    "unregister",
+    "users",
     "views",
     "warm",
 ]

@@ -228,7 +228,9 @@ class Op:
                 raise OperatorError(
                     f"{cls.name} has no setting {name!r}; it has: {known}.{hint}"
                 )
-            converted[name] = _to_type(cls.name, name, value, str(fields[name].type))
+            kind: Any = fields[name].type  # a class where annotations are not text
+            wanted = kind.__name__ if isinstance(kind, type) else str(kind)
+            converted[name] = _to_type(cls.name, name, value, wanted)
         missing = [
             name
             for name, field in fields.items()

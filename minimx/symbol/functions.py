@@ -19,8 +19,8 @@ from minimx.dtypes import resolve
 from minimx.errors import OperatorError
 from minimx.graph import words
 from minimx.graph.ir import Entry, Node
-from minimx.nd.functions import METHODS, Call, _signature
-from minimx.ops import help
+from minimx.nd.functions import METHODS, Call, _signature, keepers
+from minimx.ops import help, users
 from minimx.ops.registry import ALIASES, REGISTRY, Op
 from minimx.symbol.symbol import Symbol, placed, single
 
@@ -47,6 +47,7 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
     function.__doc__ = help.text(sheet, call.fields)
     function.__module__ = "minimx.symbol"
     function.__signature__ = _signature(sheet, call.fields)  # type: ignore[attr-defined]
+    function.sheet = sheet  # type: ignore[attr-defined]
     return function
 
 
@@ -140,6 +141,7 @@ class Written(Mapping[str, Callable[..., Any]]):
 
 
 FUNCTIONS = Written()
+keepers.append(FUNCTIONS._made)
 
 
 def _method(name: str) -> Callable[..., Any]:
