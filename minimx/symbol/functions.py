@@ -20,7 +20,7 @@ from minimx.errors import OperatorError
 from minimx.graph import words
 from minimx.graph.ir import Entry, Node
 from minimx.nd.functions import METHODS, Call, _signature, keepers
-from minimx.ops import help, users
+from minimx.ops import help
 from minimx.ops.registry import ALIASES, REGISTRY, Op
 from minimx.symbol.symbol import Symbol, placed, single
 
