@@ -29,10 +29,9 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    BilinearSampler CachedOp Correlation Crop GridGenerator 
-    IdentityAttachKLSparseReg ROIPooling SpatialTransformer UpSampling
-    cast_storage col2im histogram im2col imdecode onehot_encode sample_negative_binomial
-    sample_generalized_negative_binomial
+    BilinearSampler CachedOp Correlation Crop GridGenerator IdentityAttachKLSparseReg
+    SpatialTransformer UpSampling cast_storage col2im histogram im2col imdecode
+    onehot_encode sample_negative_binomial sample_generalized_negative_binomial
 """
 _TRANSFORMS = """
     CenterCrop CropResize RandomApply RandomBrightness RandomColorJitter RandomContrast

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minimx import kernels
 from minimx.knobs import knobs
 from minimx.ops import (
+    boxes,
     conv,
     creation,
     ctc,
@@ -15,6 +16,7 @@ from minimx.ops import (
     linalg,
     matmul,
     mixed,
+    multibox,
     nn,
     norm,
     norm_batch,
@@ -39,6 +41,7 @@ from minimx.ops import (
     reduce,
     registry,
     rnn,
+    roi,
     scalar,
     sequence,
     shape,
@@ -55,11 +58,7 @@ from minimx.ops.spec import Cost, Spec
 from minimx.ops.users import register, unregister
 
 __all__ = [
-    "Cost",
-    "Op",
-    "Site",
-    "Spec",
-    "bind",
+    "boxes",
     "conv",
     "creation",
     "ctc",
@@ -68,9 +67,9 @@ __all__ = [
     "indexing",
     "join",
     "linalg",
-    "lookup",
     "matmul",
     "mixed",
+    "multibox",
     "nn",
     "norm",
     "norm_batch",
@@ -93,9 +92,9 @@ __all__ = [
     "precision",
     "random",
     "reduce",
-    "register",
     "registry",
     "rnn",
+    "roi",
     "scalar",
     "sequence",
     "shape",
@@ -103,7 +102,6 @@ __all__ = [
     "sorting",
     "statistics",
     "triangles",
-    "unregister",
     "users",
     "views",
     "warm",
