@@ -8,6 +8,7 @@ from minimx.nd.contrib_updates import (  # noqa: F401 (offered here)
     multi_mp_adamw_update,
     multi_mp_lamb_update,
 )
+from minimx.nd.control import cond, foreach, while_loop  # noqa: F401
 from minimx.nd.rooms import open_room
 
 open_room(__name__, "mx.nd.contrib", "_contrib_")

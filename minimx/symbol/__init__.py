@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from minimx.absent import missing
+from minimx.nd.functions import keepers
 from minimx.symbol import (
     _internal,
     contrib,
@@ -64,7 +65,7 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-functions.keepers.append(globals())
+keepers.append(globals())
 
 
 def __dir__() -> list[str]:
