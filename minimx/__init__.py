@@ -29,6 +29,7 @@ from minimx import (
     name,
     nd,
     np,
+    npx,
     operator,
     ops,
     optimizer,
@@ -45,6 +46,7 @@ from minimx import context as device
 from minimx import initializer as init
 from minimx import nd as ndarray
 from minimx import np as numpy
+from minimx import npx as numpy_extension
 from minimx import symbol as sym
 from minimx.attribute import AttrScope
 from minimx.base import MXNetError
@@ -120,8 +122,10 @@ __all__ = [
     "np",
     "np_array",
     "np_shape",
+    "npx",
     "num_gpus",
     "numpy",
+    "numpy_extension",
     "operator",
     "ops",
     "optimizer",

@@ -10,13 +10,11 @@ from collections.abc import Iterable
 
 from minimx.errors import did_you_mean
 
-_NUMPY = "arrays in the flavour of NumPy"
 _SYMBOLS = "symbols: graphs written down before they run"
 _MODULES = "training of symbols, from before Gluon"
 _IMAGES = "reading, cutting and colouring of images"
 
 _ROOMS = {
-    **dict.fromkeys(["npx", "numpy_extension"], _NUMPY),
     "onnx": "graphs in the form of ONNX",
     **dict.fromkeys(["mod", "module", "model", "rnn", "mon", "monitor"], _MODULES),
     **dict.fromkeys(["image", "img"], _IMAGES),

@@ -1,25 +1,30 @@
-"""`mx.util`: which of the two array flavours a program speaks.
-
-    npx.set_np()               NumPy's, from now on, in the whole process
-    with mx.util.np_shape():   arrays without axes exist, in this block
-    @mx.util.use_np            in this function, or in all methods of this class
-
-Two switches (`flavour.py`): `np_shape` lets arrays without axes and without elements
-exist, `np_array` makes layers, losses and loaders give `mx.np` arrays. The second needs
-the first.
-"""
+"""`mx.util`: the switches of `npx`, and what MXNet keeps beside them."""
 
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from minimx import flavour
+from minimx.device import gpu
+from minimx.drivers import num_gpus
 from minimx.errors import ArgumentError
-from minimx.flavour import is_np_array, is_np_shape
+from minimx.knobs import knobs
+from minimx.npx.switches import (
+    is_np_array,
+    is_np_default_dtype,
+    is_np_shape,
+    np_array,
+    np_shape,
+    reset_np,
+    set_np,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_shape,
+)
+from minimx.storage import device_memory_info
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -44,116 +49,6 @@ __all__ = [
     "wrap_np_binary_func",
     "wrap_np_unary_func",
 ]
-
-
-# -- for the process -------------------------------------------------------------------
-
-
-def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
-    """Speak NumPy's flavour from now on.
-
-    shape, array: the two switches. dtype: MXNet 2 can make float64 the default type;
-    here it is always float32.
-    """
-    if array and not shape:
-        raise ValueError(
-            "set_np: array=True needs shape=True: functions of mx.np give arrays "
-            "without axes."
-        )
-    if dtype:
-        raise ArgumentError(
-            "set_np: dtype=True would make float64 the default element type; here it "
-            "is float32. Give dtype='float64' where you want it."
-        )
-    flavour.set_everywhere(shape, array)
-
-
-def reset_np() -> None:
-    """Speak `mx.nd`'s flavour again."""
-    flavour.set_everywhere(np_shape=False, np_array=False)
-
-
-def set_np_shape(active: bool) -> bool:
-    """Let arrays without axes exist, or not; returns what held before."""
-    before = flavour.set_everywhere(bool(active), flavour.is_np_array())
-    return before.np_shape
-
-
-def is_np_default_dtype() -> bool:
-    """Whether the default element type is float64, as MXNet 2 can be told: never."""
-    return False
-
-
-# -- for a block -----------------------------------------------------------------------
-
-
-class _Scope(flavour.Scope):
-    """A `with` scope that is a decorator as well."""
-
-    def __call__(self, function: Decorated) -> Decorated:
-        """The function, running inside such a scope."""
-        return _inside(function, self.np_shape, self.np_array)  # type: ignore[no-any-return]
-
-
-def np_shape(active: bool = True) -> _Scope:
-    """A `with` scope in which arrays without axes exist, or do not."""
-    return _Scope(np_shape=active)
-
-
-def np_array(active: bool = True) -> _Scope:
-    """A `with` scope in which layers and loaders give `mx.np` arrays, or do not."""
-    return _Scope(np_array=active)
-
-
-# -- for a function or a class ---------------------------------------------------------
-
-
-def _inside(function: Any, shape: bool | None, array: bool | None) -> Any:
-    if not callable(function):
-        raise TypeError(
-            f"use_np decorates functions and classes, not a {type(function).__name__}."
-        )
-
-    @functools.wraps(function)
-    def inside(*args: Any, **kwargs: Any) -> Any:
-        with flavour.Scope(shape, array):
-            return function(*args, **kwargs)
-
-    return inside
-
-
-def _decorated(thing: Any, shape: bool | None, array: bool | None) -> Any:
-    """A function inside a scope; a class with all of its own methods inside one."""
-    if not inspect.isclass(thing):
-        return _inside(thing, shape, array)
-    for name, member in list(vars(thing).items()):
-        if inspect.isfunction(member):
-            setattr(thing, name, _inside(member, shape, array))
-        elif isinstance(member, property):
-            fget, fset, fdel = (
-                None if f is None else _inside(f, shape, array)
-                for f in (member.fget, member.fset, member.fdel)
-            )
-            setattr(thing, name, property(fget, fset, fdel, member.__doc__))
-    return thing
-
-
-def use_np_shape(func: Decorated) -> Decorated:
-    """Decorate a function or class: arrays without axes exist inside."""
-    return _decorated(func, True, None)  # type: ignore[no-any-return]
-
-
-def use_np_array(func: Decorated) -> Decorated:
-    """Decorate a function or class: layers and loaders give `mx.np` arrays inside."""
-    return _decorated(func, None, True)  # type: ignore[no-any-return]
-
-
-def use_np(func: Decorated) -> Decorated:
-    """Decorate a function or class: it speaks NumPy's flavour inside."""
-    return _decorated(func, True, True)  # type: ignore[no-any-return]
-
-
-# -- for writers of functions ----------------------------------------------------------
 
 _LEGAL: dict[str, tuple[Any, ...]] = {
     "where": (True,),
@@ -213,8 +108,6 @@ def getenv(name: str) -> str | None:
 
 def setenv(name: str, value: str | None) -> None:
     """Set an environment variable; None removes it. Knobs are turned as well."""
-    from minimx.knobs import knobs
-
     if name in knobs and value is None:
         knobs.reset(name)
     elif name in knobs:
@@ -227,16 +120,12 @@ def setenv(name: str, value: str | None) -> None:
 
 def get_gpu_count() -> int:
     """How many GPUs there are, simulated ones included."""
-    from minimx.drivers import num_gpus
-
     return num_gpus()
 
 
 def get_gpu_memory(gpu_dev_id: int = 0) -> tuple[int, int]:
     """The (free, total) bytes of a GPU."""
-    from minimx.context import gpu_memory_info
-
-    return gpu_memory_info(gpu_dev_id)
+    return device_memory_info(gpu(gpu_dev_id))
 
 
 def get_cuda_compute_capability(ctx: Any) -> int:

@@ -20,7 +20,7 @@ from minimx.absent import LATER, missing
 from minimx.device import Context, current_context
 from minimx.errors import ArgumentError, DeferredInitializationError
 from minimx.events import attribute, attribution
-from minimx.gluon.deferred import Completing, Placeholder
+from minimx.gluon.deferred import Completing, placeholder
 from minimx.gluon.naming import BlockScope, name_block
 from minimx.gluon.parameter.dictionary import (
     ParameterDict,
@@ -467,7 +467,7 @@ class HybridBlock(Block):
             if parameter._deferred is not None and shape_is_known(parameter.shape):
                 parameter._finish_deferred()
             waits = parameter._deferred is not None
-            found[name] = Placeholder(parameter) if waits else parameter.data(ctx)
+            found[name] = placeholder(parameter) if waits else parameter.data(ctx)
         return found
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:

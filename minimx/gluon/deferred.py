@@ -14,11 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 import minimx.nd as nd
+import minimx.npx as npx
 from minimx.dtypes import resolve
 from minimx.errors import DeferredInitializationError
+from minimx.flavour import is_np_array
 from minimx.gluon.parameter import Parameter
 from minimx.nd import functions
 from minimx.nd.array import NDArray
+from minimx.np.multiarray import ndarray
 from minimx.ops.registry import Op, lookup
 from minimx.ops.spec import Spec
 from minimx.shapes import Shape
@@ -56,26 +59,44 @@ class Placeholder(NDArray):
         self._grad, self._fresh_grad = array._grad, array._fresh_grad
 
 
+class NumpyPlaceholder(Placeholder, ndarray):
+    """The same where arrays are those of `mx.np`."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any) -> Any:
+        """A placeholder for a parameter; what operators make of it is a plain array."""
+        return NDArray.__new__(cls) if len(args) == 1 else ndarray(*args)
+
+
+def placeholder(parameter: Parameter) -> Placeholder:
+    """A placeholder in the flavour that the program speaks."""
+    return NumpyPlaceholder(parameter) if is_np_array() else Placeholder(parameter)
+
+
 class Completing:
     """The operators of `mx.nd`, which complete placeholders on their way.
 
-    room: the beginning of the operators' names, for rooms such as `mx.nd.contrib`.
+    room: where they are looked up; `nd.contrib` and `npx` are rooms of their own.
     """
 
-    def __init__(self, room: str = "") -> None:
+    def __init__(self, room: Any = nd) -> None:
         self._room = room
 
     def __getattr__(self, name: str) -> Any:
-        if name == "contrib":
-            return Completing("_contrib_")
-        full = self._room + name
-        if full in functions.FUNCTIONS:
-            return self._completing(full)
-        return getattr(nd.contrib if self._room else nd, name)
+        if name in ("contrib", "npx") and self._room is nd:
+            return Completing(nd.contrib if name == "contrib" else npx)
+        found = getattr(self._room, name)
+        if self._room is npx:
+            sheet = npx.operators.operator_of(name)
+        else:
+            sheet = "_contrib_" + name if self._room is nd.contrib else name
+        if sheet is None or sheet not in functions.FUNCTIONS:
+            return found
+        return self._completing(sheet, found)
 
     @staticmethod
-    def _completing(name: str) -> Callable[..., Any]:
-        function = functions.FUNCTIONS[name]
+    def _completing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         sorter = functions.Call(lookup(name))
 
         def complete_then_call(*args: Any, **kwargs: Any) -> Any:

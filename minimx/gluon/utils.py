@@ -13,6 +13,7 @@ from typing import Any
 import minimx.nd as nd
 from minimx.device import Context
 from minimx.errors import ArgumentError, DataError, ShapeError
+from minimx.gluon.flavours import flavoured
 from minimx.knobs import knobs
 from minimx.nd.array import NDArray
 
@@ -54,7 +55,7 @@ def split_and_load(
 ) -> list[NDArray]:
     """Cut a batch into one piece for each device, and put each on its device."""
     if not isinstance(data, NDArray):
-        data = nd.array(data, ctx=ctx_list[0])
+        data = flavoured(nd.array(data, ctx=ctx_list[0]))
     if len(ctx_list) == 1:
         return [data.as_in_context(ctx_list[0])]
     pieces = split_data(data, len(ctx_list), batch_axis, even_split)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minimx import flavour
 from minimx.device import Device, DeviceLike, as_device, current_device
 from minimx.errors import DTypeError, OperatorError
 from minimx.nd.array import NDArray, checked_dtype, new
@@ -63,9 +64,8 @@ def array(
             f"nd.array: the {type(source_array).__name__} given is no array of "
             f"numbers: {reason}. Give numbers, nested in lists of equal lengths."
         ) from None
-    return from_numpy_copy(
-        np.ascontiguousarray(numbers).reshape(numbers.shape or (1,)), where, NDArray
-    )
+    shape = numbers.shape if flavour.is_np_shape() else numbers.shape or (1,)
+    return from_numpy_copy(np.ascontiguousarray(numbers).reshape(shape), where, NDArray)
 
 
 def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:

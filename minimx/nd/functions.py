@@ -175,9 +175,16 @@ _REMEDY = {
 }
 
 
-def make(sheet: type[Op], public: str) -> Callable[..., Any]:
-    """The `mx.nd` function of an operator."""
+def make(
+    sheet: type[Op], public: str, array_class: type[NDArray] = NDArray
+) -> Callable[..., Any]:
+    """The `mx.nd` function of an operator.
+
+    array_class: what it makes from nothing; other classes have arrays without axes.
+    """
     call = Call(sheet)
+    if array_class is not NDArray and "np_shape" in call.internal:
+        call.internal["np_shape"] = lambda: True
     takes_arrays = sheet.variadic or bool(call.inputs)
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -195,7 +202,7 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
         if takes_arrays:
             raise OperatorError(f"{op.name} needs at least one array.")
         where = out.context if out is not None else device or current_device()
-        return invoke(op, (), out, as_device(where), NDArray)
+        return invoke(op, (), out, as_device(where), array_class)
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = help.text(sheet, call.fields)

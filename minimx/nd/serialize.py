@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from minimx import flavour
 from minimx.device import cpu
 from minimx.dtypes import DType, code_of, resolve
 from minimx.errors import ArgumentError, DataError, DTypeError
@@ -104,8 +105,9 @@ def dumps(data: Any) -> bytes:
 
 def _pack_array(item: NDArray) -> bytes:
     numbers = np.ascontiguousarray(item.asnumpy())
-    shape = numbers.shape
-    head = struct.pack(f"<Iii{len(shape)}q", V2, 0, len(shape), *shape)
+    shape = item.shape
+    magic = V3 if flavour.is_np_shape() or not numbers.size or not shape else V2
+    head = struct.pack(f"<Iii{len(shape)}q", magic, 0, len(shape), *shape)
     where = struct.pack("<iii", 1, 0, code_of(numbers.dtype))
     return head + where + numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
 
@@ -204,8 +206,8 @@ def _read_array(reader: _Reader) -> NDArray:
     # A byte other than 0 and 1 is no bool to NumPy; compare instead of trusting it.
     stored = np.dtype(np.uint8) if dtype.kind == "b" else dtype.newbyteorder("<")
     numbers = np.frombuffer(raw, stored).astype(dtype)
-    # `nd` has no arrays without axes: a single number is an array of one.
-    return make_array(numbers.reshape(shape or (1,)), ctx=cpu(), dtype=dtype)
+    # Where there are no arrays without axes, a single number is an array of one.
+    return make_array(numbers.reshape(shape), ctx=cpu(), dtype=dtype)
 
 
 def _read_shape(reader: _Reader, kind: str, ndim: int | None = None) -> Shape | None:

@@ -3,7 +3,7 @@
     from minimx import np, npx
     npx.set_np()
 
-Reading order: `array.py` (the class), `promotion.py` and `arithmetic.py` (which types
+Reading order: `multiarray.py` (the class), `promotion.py`, `arithmetic.py` (which types
 meet how), `creation.py`, `ufuncs.py`, `reductions.py`, `products.py`, `shaping.py`,
 `dispatch.py` (NumPy's own functions on our arrays).
 """
@@ -17,7 +17,7 @@ import minimx.nd as _nd
 from minimx.absent import missing
 from minimx.np import constants, creation, products, reductions, shaping, ufuncs
 from minimx.np import methods as _methods  # noqa: F401  (gives the class its methods)
-from minimx.np.array import ndarray
+from minimx.np.multiarray import ndarray
 
 #: The modules whose `__all__` is offered here; a later one may not repeat a name.
 ROOMS = (constants, creation, shaping, reductions, products)

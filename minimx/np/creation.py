@@ -17,7 +17,7 @@ from minimx.nd.array import NDArray, checked_dtype, new
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import from_numpy_copy
 from minimx.np.arithmetic import store
-from minimx.np.array import as_ndarray, flavoured, ndarray
+from minimx.np.multiarray import as_ndarray, flavoured, ndarray
 from minimx.np.promotion import is_number
 from minimx.ops.registry import lookup
 from minimx.ops.spec import Spec

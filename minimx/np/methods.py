@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from minimx.np.array import ndarray
+from minimx.np.multiarray import ndarray
 
 # fmt: off
 METHODS = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from minimx.errors import ShapeError
 from minimx.np.arithmetic import store
-from minimx.np.array import as_ndarray
+from minimx.np.multiarray import as_ndarray
 from minimx.np.promotion import cast, common, is_number
 from minimx.np.reductions import sum as np_sum
 from minimx.ops.registry import lookup

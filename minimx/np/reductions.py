@@ -13,7 +13,7 @@ import numpy as onp
 from minimx.dtypes import INT64, resolve
 from minimx.errors import ArgumentError, ShapeError
 from minimx.np.arithmetic import store
-from minimx.np.array import as_ndarray
+from minimx.np.multiarray import as_ndarray
 from minimx.np.promotion import BOOL, cast, real
 from minimx.ops.registry import lookup
 

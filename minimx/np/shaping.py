@@ -9,8 +9,8 @@ import numpy as onp
 from minimx.errors import ShapeError
 from minimx.nd.array import NDArray
 from minimx.np.arithmetic import full_like
-from minimx.np.array import as_ndarray
 from minimx.np.creation import array
+from minimx.np.multiarray import as_ndarray
 from minimx.np.promotion import BOOL, cast, common, is_number
 from minimx.ops.registry import lookup
 from minimx.shapes import normalize_axis

@@ -15,7 +15,7 @@ from minimx.dtypes import FLOAT32, INT64
 from minimx.errors import ArgumentError
 from minimx.nd.array import NDArray
 from minimx.np.arithmetic import BINARY, full_like, into
-from minimx.np.array import as_ndarray, flavoured
+from minimx.np.multiarray import as_ndarray, flavoured
 from minimx.np.promotion import BOOL, cast, is_number
 from minimx.ops.registry import lookup
 

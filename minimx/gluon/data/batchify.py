@@ -9,6 +9,7 @@ import numpy as np
 
 import minimx.nd as nd
 from minimx.errors import ArgumentError, ShapeError
+from minimx.gluon.flavours import flavoured
 from minimx.nd.array import NDArray
 
 
@@ -30,7 +31,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
             f"samples of different shapes cannot be stacked: {shapes[:4]}. Make them "
             "equal in a transform, or give a batchify_fn such as batchify.Pad."
         ) from None
-    return nd.array(stacked, dtype=stacked.dtype)
+    return flavoured(nd.array(stacked, dtype=stacked.dtype))
 
 
 #: MXNet's name for what worker processes use; here workers share our memory.
@@ -70,7 +71,7 @@ class Pad:
         padded = np.full((len(samples), *longest), self._val, dtype)
         for row, sample in zip(padded, samples, strict=True):
             row[tuple(slice(length) for length in sample.shape)] = sample
-        return nd.array(padded, dtype=dtype)
+        return flavoured(nd.array(padded, dtype=dtype))  # type: ignore[no-any-return]
 
 
 class Group:

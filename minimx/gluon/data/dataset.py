@@ -15,6 +15,7 @@ from minimx import engine
 from minimx.device import current_context
 from minimx.dtypes import SUPPORTED
 from minimx.errors import ArgumentError
+from minimx.gluon.flavours import flavoured
 from minimx.nd.array import NDArray, new
 from minimx.ops.spec import Spec
 
@@ -222,9 +223,9 @@ def _take(source: Any, rows: Any) -> NDArray:
     if where.device_type == "gpu":
         from minimx.nd.transfer import from_numpy_copy
 
-        return from_numpy_copy(source[rows], where, NDArray)
+        return flavoured(from_numpy_copy(source[rows], where, NDArray))  # type: ignore[no-any-return]
     out = new(spec, where, "DataLoader")
     # Nobody else can know the new array yet, so it is filled without the engine; "wrap"
     # lets NumPy write there directly, and negative numbers count from the end.
     np.take(source, rows, axis=0, out=out.view(), mode="wrap")
-    return out
+    return flavoured(out)  # type: ignore[no-any-return]

@@ -12,9 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from minimx import flavour
 from minimx.device import Context, cpu_pinned, current_context
 from minimx.errors import ArgumentError, DataError
 from minimx.events import attributed
+from minimx.flavour import Flavour
 from minimx.gluon.data.batchify import Stack, default_batchify_fn
 from minimx.gluon.data.sampler import (
     BatchSampler,
@@ -85,16 +87,18 @@ class DataLoader:
         return len(self._batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
-        device = current_context()
+        device, spoken = current_context(), flavour.current()
         if self._pin_memory:
             device = cpu_pinned(self._pin_device_id)
         if self._num_workers:
-            return self._from_workers(device)
-        return (self._make(indices, device) for indices in self._batch_sampler)
+            return self._from_workers(device, spoken)
+        orders = self._batch_sampler
+        return (self._make(indices, device, spoken) for indices in orders)
 
-    def _make(self, indices: Sequence[int], device: Context) -> Any:
-        """One batch, on behalf of the data and on its device."""
-        with attributed(layer="", phase="data", category="data"), device:
+    def _make(self, indices: Sequence[int], device: Context, spoken: Flavour) -> Any:
+        """One batch, on behalf of the data, on its device and in its flavour."""
+        manner = flavour.Scope(spoken.np_shape, spoken.np_array)
+        with attributed(layer="", phase="data", category="data"), device, manner:
             if self._whole_batches:
                 batch = self._dataset.batch(indices)
                 if batch is not None:
@@ -102,7 +106,7 @@ class DataLoader:
             batch = self._batchify_fn([self._dataset[i] for i in indices])
             return _on(batch, device) if self._pin_memory else batch
 
-    def _from_workers(self, device: Context) -> Iterator[Any]:
+    def _from_workers(self, device: Context, spoken: Flavour) -> Iterator[Any]:
         from concurrent.futures import ThreadPoolExecutor, wait
 
         ahead: deque[Future[Any]] = deque()
@@ -115,7 +119,7 @@ class DataLoader:
                     indices = next(orders, None)
                     if indices is None:
                         break
-                    ahead.append(workers.submit(self._make, indices, device))
+                    ahead.append(workers.submit(self._make, indices, device, spoken))
                 if not ahead:
                     break
                 stuck = not wait([ahead[0]], self._timeout).done

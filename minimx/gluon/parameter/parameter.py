@@ -27,6 +27,7 @@ from minimx.errors import (
     ShapeError,
     did_you_mean,
 )
+from minimx.gluon.flavours import flavoured
 from minimx.nd.array import NDArray
 from minimx.shapes import Shape
 
@@ -220,7 +221,7 @@ class Parameter:
             )
         self._deferred = None
         with autograd.pause(), self._on_behalf("parameter"):
-            data = nd.empty(self.shape, ctx=cpu(), dtype=self.dtype)
+            data = flavoured(nd.empty(self.shape, ctx=cpu(), dtype=self.dtype))
             fill = initializer.create(deferred.default_init)
             own = initializer.create(deferred.init)
             fill(initializer.InitDesc(self.name, {"__init__": own}), data)
@@ -233,6 +234,7 @@ class Parameter:
 
     def _place(self, data: NDArray, contexts: list[Context], copy: bool = True) -> None:
         """Put a copy of `data` on each device (`data` itself, where it may be)."""
+        data = flavoured(data)
         with autograd.pause(), self._on_behalf("parameter"):
             self._data = {
                 ctx: data if not copy and ctx is data.context else data.copyto(ctx)
@@ -248,7 +250,7 @@ class Parameter:
             return
         with autograd.pause(), self._on_behalf("gradient"):
             self._grad = {
-                ctx: nd.zeros(self.shape, ctx=ctx, dtype=self.dtype)
+                ctx: flavoured(nd.zeros(self.shape, ctx=ctx, dtype=self.dtype))
                 for ctx in self._data
             }
         self._mark()
@@ -438,7 +440,7 @@ class Constant(Parameter):
     def __init__(self, name: str, value: Any) -> None:
         if not isinstance(value, NDArray):
             value = nd.array(value)
-        self.value = value
+        self.value = value = flavoured(value)
         super().__init__(
             name,
             grad_req="null",

@@ -37,7 +37,7 @@ def make_states(
     states = []
     for number, info in enumerate(infos, start=first):
         described = {**info, **kwargs}
-        if str(getattr(func, "__module__", "")).startswith("minimx.nd"):
+        if str(getattr(func, "__module__", "")).startswith(("minimx.nd", "minimx.np")):
             described.pop("__layout__", None)  # arrays have neither names nor layouts
             state = func(**described)
             states.append(state.as_np_ndarray() if flavour.is_np_array() else state)

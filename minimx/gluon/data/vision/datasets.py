@@ -18,6 +18,7 @@ import numpy as np
 import minimx.nd as nd
 from minimx.errors import DataError
 from minimx.gluon.data.dataset import Dataset, gather
+from minimx.gluon.flavours import flavoured
 from minimx.gluon.utils import check_sha1, download, repository_url
 from minimx.knobs import knobs
 
@@ -49,7 +50,7 @@ class _ImageSet(Dataset):
         self._train = train
         self._transform = transform
         images, labels = self._read()
-        self._data = nd.array(images, dtype=np.uint8)
+        self._data = flavoured(nd.array(images, dtype=np.uint8))
         self._label = labels.astype(np.int32)
 
     def _read(self) -> tuple[Any, Any]:

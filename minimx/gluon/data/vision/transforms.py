@@ -17,6 +17,7 @@ from minimx.absent import missing
 from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, ShapeError
 from minimx.gluon.block import Block, HybridBlock
+from minimx.gluon.flavours import flavoured
 from minimx.gluon.nn.basic import HybridSequential, Sequential
 from minimx.nd.array import NDArray
 
@@ -160,7 +161,8 @@ class Resize(Block):
         found = _resize_axis(found, -2, width, new_width, self._interpolation)
         if image.dtype.kind in "iu":
             found = np.rint(found)
-        return nd.array(found.astype(image.dtype), ctx=x.context, dtype=image.dtype)
+        made = nd.array(found.astype(image.dtype), ctx=x.context, dtype=image.dtype)
+        return flavoured(made)  # type: ignore[no-any-return]
 
     def _target(self, width: int, height: int) -> tuple[int, int]:
         if not isinstance(self._size, int):
@@ -203,7 +205,8 @@ def _per_channel(name: str, value: Any) -> Any:
 def _column(values: Any, x: NDArray) -> NDArray:
     """Numbers by channel, in a shape that broadcasts to x."""
     shape = (1,) * (x.ndim - 3) + (len(values), 1, 1)
-    return nd.array(values.reshape(shape), ctx=x.context, dtype=x.dtype)
+    made = nd.array(values.reshape(shape), ctx=x.context, dtype=x.dtype)
+    return flavoured(made)  # type: ignore[no-any-return]
 
 
 def _resize_axis(image: Any, axis: int, old: int, new: int, interpolation: int) -> Any:

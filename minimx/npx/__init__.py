@@ -1,0 +1,107 @@
+"""`mx.npx`: what deep learning needs beyond NumPy, on arrays of `mx.np`.
+
+    from minimx import np, npx
+    npx.set_np()
+    npx.relu(np.array([-1, 2]))
+
+Operators of the registry are found by their names in small letters (`operators.py`);
+`layers.py` has functions made of several, `files.py` saves and loads.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import minimx.nd as _nd
+from minimx.absent import missing
+from minimx.device import (
+    Context,
+    Device,
+    cpu,
+    cpu_pinned,
+    current_context,
+    current_device,
+    gpu,
+)
+from minimx.drivers import num_gpus
+from minimx.engine import wait_all as waitall
+from minimx.flavour import is_np_array, is_np_shape
+from minimx.nd.creation import from_dlpack as _from_dlpack
+from minimx.nd.creation import from_numpy as _from_numpy
+from minimx.np.multiarray import flavoured as _flavoured
+from minimx.np.multiarray import ndarray as _ndarray
+from minimx.npx import image, operators, random
+from minimx.npx.files import load, save, savez
+from minimx.npx.layers import (
+    constraint_check,
+    index_add,
+    index_update,
+    log_softmax,
+    masked_log_softmax,
+    masked_softmax,
+    nonzero,
+    reshape,
+    softmax,
+)
+from minimx.npx.random import seed
+from minimx.npx.switches import (
+    is_np_default_dtype,
+    np_array,
+    np_shape,
+    reset_np,
+    set_np,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_shape,
+)
+
+__all__ = [
+    "Context", "Device", "constraint_check", "cpu", "cpu_pinned", "current_context",
+    "current_device", "from_dlpack", "from_numpy", "gpu", "image", "index_add",
+    "index_update", "is_np_array", "is_np_default_dtype", "is_np_shape", "load",
+    "log_softmax", "masked_log_softmax", "masked_softmax", "nonzero", "np_array",
+    "np_shape", "num_gpus", "random", "reset_np", "reshape", "save", "savez", "seed",
+    "set_np", "set_np_shape", "softmax", "to_dlpack_for_read", "to_dlpack_for_write",
+    "use_np", "use_np_array", "use_np_shape", "waitall",
+]  # fmt: skip
+
+# `F.npx` in a hybrid_forward, and the module's other name in MXNet.
+_nd.npx = sys.modules["minimx.numpy_extension"] = sys.modules[__name__]
+
+#: Of the operators of `nd.contrib`, those that call functions of the user.
+_CONTROL = ("foreach", "while_loop", "cond")
+
+
+def __getattr__(name: str) -> Any:
+    found = getattr(_nd.contrib, name, None) if name in _CONTROL else None
+    found = found or operators.function(name)
+    if found is None:
+        raise missing("mx.npx", name, __dir__())
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *operators.names(), *_CONTROL})
+
+
+def from_numpy(ndarray: Any, zero_copy: bool = True) -> _ndarray:
+    """An array on the CPU over the memory of a C-contiguous NumPy array."""
+    return _flavoured(_from_numpy(ndarray, zero_copy))
+
+
+def from_dlpack(dlpack: Any) -> _ndarray:
+    """An array over the memory of another framework's CPU tensor."""
+    return _flavoured(_from_dlpack(dlpack))
+
+
+def to_dlpack_for_read(data: _ndarray) -> Any:
+    """A DLPack capsule of an array's memory, once pending writes are done."""
+    return data.to_dlpack_for_read()
+
+
+def to_dlpack_for_write(data: _ndarray) -> Any:
+    """A DLPack capsule of an array's memory, once pending reads and writes are done."""
+    return data.to_dlpack_for_write()

@@ -1,0 +1,61 @@
+"""Files of `mx.np` arrays: MXNet's `.params` format, and NumPy's `.npy` and `.npz`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as onp
+
+from minimx import flavour
+from minimx.errors import ArgumentError, DataError
+from minimx.nd import serialize
+from minimx.nd.array import NDArray
+from minimx.np.creation import array
+from minimx.np.multiarray import flavoured
+
+__all__ = ["load", "save", "savez"]
+
+Path = str | os.PathLike[str]
+
+
+def save(file: Path, arr: Any) -> None:
+    """Write an array, a list of arrays, or a dict of arrays by name."""
+    with flavour.Scope(np_shape=True):
+        serialize.save(file, arr)
+
+
+def savez(file: Path, *args: Any, **kwargs: Any) -> None:
+    """Write arrays to a `.npz` file; those without a name are called arr_0, arr_1."""
+    named = {f"arr_{k}": value for k, value in enumerate(args)}
+    twice = named.keys() & kwargs.keys()
+    if twice:
+        raise ArgumentError(f"npx.savez: {sorted(twice)} would be written twice.")
+    named |= kwargs
+    for name, value in named.items():
+        if not isinstance(value, NDArray):
+            raise ArgumentError(
+                f"npx.savez writes arrays; {name} is a {type(value).__name__}."
+            )
+    onp.savez(file, **{name: value.asnumpy() for name, value in named.items()})
+
+
+def load(file: Path) -> Any:
+    """The arrays of a file: a dict if it stores names, else a list or one array."""
+    try:
+        with open(file, "rb") as opened:
+            head = opened.read(6)
+    except OSError as reason:
+        raise DataError(
+            f"npx.load: cannot read {str(file)!r}: {reason.strerror or reason}."
+        ) from reason
+    if head.startswith(b"PK") or head == b"\x93NUMPY":
+        found: Any = onp.load(file, allow_pickle=False)
+        if isinstance(found, onp.ndarray):
+            return array(found, dtype=found.dtype)
+        return {name: array(found[name], dtype=found[name].dtype) for name in found}
+    with flavour.Scope(np_shape=True):
+        arrays = serialize.load(file)
+    if isinstance(arrays, dict):
+        return {name: flavoured(value) for name, value in arrays.items()}
+    return [flavoured(value) for value in arrays]

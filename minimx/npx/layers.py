@@ -1,0 +1,166 @@
+"""Functions of `npx` that are made of several operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import minimx.np as np
+from minimx.errors import ArgumentError
+from minimx.np.multiarray import as_ndarray, ndarray
+from minimx.np.promotion import BOOL, cast
+from minimx.npx.operators import function
+from minimx.ops.registry import lookup
+
+__all__ = [
+    "constraint_check",
+    "index_add",
+    "index_update",
+    "log_softmax",
+    "masked_log_softmax",
+    "masked_softmax",
+    "nonzero",
+    "reshape",
+    "softmax",
+]
+
+
+def _family(
+    name: str, data: Any, length: Any, axis: int, settings: dict[str, Any]
+) -> ndarray:
+    """A softmax over the first `length` elements of each row, or over all."""
+    call: Any = function(name)
+    data = as_ndarray(data, name, "data")
+    if length is None:
+        settings.pop("use_length", None)
+        return call(data, axis=axis, **settings)  # type: ignore[no-any-return]
+    settings["use_length"] = True
+    return call(data, length, axis=axis, **settings)  # type: ignore[no-any-return]
+
+
+def softmax(
+    data: Any,
+    length: Any = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    use_length: bool = False,
+    dtype: Any = None,
+    out: Any = None,
+) -> ndarray:
+    """Positive numbers that add up to 1 along an axis, from any numbers.
+
+    length: how many elements of each row count; the others get 0.
+    """
+    if isinstance(length, int):  # MXNet 2's second argument is the axis
+        length, axis = None, length
+    settings = {"temperature": temperature, "dtype": dtype, "out": out}
+    return _family("softmax", data, length, axis, settings)
+
+
+def log_softmax(
+    data: Any,
+    length: Any = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    use_length: bool = False,
+    dtype: Any = None,
+    out: Any = None,
+) -> ndarray:
+    """The logarithm of `softmax`, exact where that is close to 0."""
+    if isinstance(length, int):
+        length, axis = None, length
+    settings = {"temperature": temperature, "dtype": dtype, "out": out}
+    return _family("log_softmax", data, length, axis, settings)
+
+
+def masked_softmax(
+    data: Any,
+    mask: Any,
+    axis: int = -1,
+    temperature: float = 1.0,
+    normalize: bool | None = True,
+) -> Any:
+    """A softmax over the elements that a mask lets through; the others get 0.
+
+    mask: bool, of a shape that stretches to that of data.
+    """
+    data = as_ndarray(data, "masked_softmax", "data")
+    mask = cast(as_ndarray(mask, "masked_softmax", "mask"), BOOL)
+    hidden = np.where(mask, data, -1e4 if data.dtype == "float16" else -1e18)
+    out = softmax(hidden, axis=axis, temperature=temperature)
+    return np.where(mask, out, 0)
+
+
+def masked_log_softmax(
+    data: Any,
+    mask: Any,
+    axis: int = -1,
+    temperature: float = 1.0,
+    normalize: bool | None = True,
+) -> Any:
+    """The logarithm of `masked_softmax`; minus infinity where the mask hides."""
+    data = as_ndarray(data, "masked_log_softmax", "data")
+    mask = cast(as_ndarray(mask, "masked_log_softmax", "mask"), BOOL)
+    hidden = np.where(mask, data, -1e4 if data.dtype == "float16" else -1e18)
+    out = log_softmax(hidden, axis=axis, temperature=temperature)
+    return np.where(mask, out, -np.inf)
+
+
+def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> Any:
+    """The elements in another shape, with codes.
+
+    -1 is whatever is left, -2 keeps an axis, -3 drops one of length 1, -4 keeps all
+    further axes, -5 joins two, -6 splits one into the two lengths that follow.
+    """
+    if order != "C":
+        raise ArgumentError(f"npx.reshape: order={order!r}: only 'C' is available.")
+    a = as_ndarray(a, "reshape")
+    codes = (newshape,) if isinstance(newshape, int) else tuple(newshape)
+    op = lookup("_npx_reshape").of(newshape=codes, reverse=bool(reverse))
+    return a._bind(op, (a,))
+
+
+def nonzero(a: Any) -> Any:
+    """The places of the elements that are not 0: (how many, axes), int64."""
+    a = as_ndarray(a, "nonzero")
+    return np.array(_argwhere(a.asnumpy()), dtype="int64", ctx=a.context)
+
+
+def _argwhere(numbers: Any) -> Any:
+    import numpy
+
+    return numpy.argwhere(numbers)
+
+
+def constraint_check(data: Any, msg: str = "Constraint violated!") -> Any:
+    """True as an array without axes if all elements are; else ValueError(msg)."""
+    found = np.all(as_ndarray(data, "constraint_check", "data"))
+    if not found:
+        raise ValueError(msg)
+    return found
+
+
+def _places(a: Any, ind: Any, val: Any, who: str) -> tuple[Any, Any, Any]:
+    """The indices as columns, and the values for each of them."""
+    a, ind = as_ndarray(a, who), as_ndarray(ind, who, "ind")
+    val = val if isinstance(val, ndarray) else np.array(val, ctx=a.context)
+    shape = (*ind.shape[1:], *a.shape[ind.shape[0] :])
+    return a, ind, np.broadcast_to(cast(val, a.spec.dtype), shape)
+
+
+def index_add(a: Any, ind: Any, val: Any) -> Any:
+    """The array with values added at places; a place named twice gets both.
+
+    a (d0, ..., dn), ind (k, m): column j is a place in the first k axes; val: a shape
+    that stretches to (m, dk, ..., dn)
+    """
+    a, ind, val = _places(a, ind, val, "index_add")
+    op = lookup("_backward_gather_nd").of(shape=a.shape)
+    return a + a._bind(op, (val, ind))
+
+
+def index_update(a: Any, ind: Any, val: Any) -> Any:
+    """The array with values in place of others; arguments as for `index_add`."""
+    a, ind, val = _places(a, ind, val, "index_update")
+    put = lookup("scatter_nd").of(shape=a.shape)
+    covered = a._bind(put, (np.ones_like(val), ind))
+    return np.where(covered != 0, a._bind(put, (val, ind)), a)

@@ -1,0 +1,77 @@
+"""`npx.random`: what MXNet has beyond NumPy's random numbers, and the seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minimx.device import as_device, current_device
+from minimx.nd.array import NDArray
+from minimx.nd.launch import invoke
+from minimx.nd.seeding import seed
+from minimx.np.arithmetic import store
+from minimx.np.multiarray import ndarray
+from minimx.ops.registry import lookup
+
+__all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
+
+
+def _drawn(name: str, settings: dict[str, Any], where: Any, out: Any) -> Any:
+    """Numbers whose parameters are plain numbers, or arrays."""
+    arrays = [value for value in settings.values() if isinstance(value, NDArray)]
+    plain = {k: None if isinstance(v, NDArray) else v for k, v in settings.items()}
+    device = arrays[0].context if arrays else as_device(where or current_device())
+    op = lookup(name).of(**plain)
+    return store(invoke(op, arrays, None, device, ndarray), out)
+
+
+def bernoulli(
+    prob: Any = None,
+    logit: Any = None,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    device: Any = None,
+) -> Any:
+    """1 with a probability, else 0.
+
+    prob or logit: the probability, or what its logistic function is; numbers or arrays.
+    """
+    if (prob is None) == (logit is None):
+        raise ValueError("bernoulli: give one of prob and logit, not both or neither.")
+    settings = {
+        "prob": prob,
+        "logit": logit,
+        "size": size,
+        "dtype": "float32" if dtype is None else dtype,
+        "is_logit": logit is not None,
+    }
+    return _drawn("_npi_bernoulli", settings, ctx or device, out)
+
+
+def uniform_n(
+    low: Any = 0.0,
+    high: Any = 1.0,
+    batch_shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    device: Any = None,
+) -> Any:
+    """Numbers between two bounds: `batch_shape` of them for each pair of bounds."""
+    settings = {"low": low, "high": high, "size": batch_shape}
+    settings["dtype"] = "float32" if dtype is None else dtype
+    return _drawn("_npi_uniform_n", settings, ctx or device, None)
+
+
+def normal_n(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    batch_shape: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    device: Any = None,
+) -> Any:
+    """Normally distributed numbers: `batch_shape` of them for each loc and scale."""
+    settings = {"loc": loc, "scale": scale, "size": batch_shape}
+    settings["dtype"] = "float32" if dtype is None else dtype
+    return _drawn("_npi_normal_n", settings, ctx or device, None)
