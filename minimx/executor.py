@@ -15,10 +15,14 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from minimx import autograd
 from minimx.device import Device
 from minimx.errors import ArgumentError, ShapeError, did_you_mean
 from minimx.graph import words
+from minimx.graph.footprint import peak_bytes
+from minimx.graph.infer import infer
 from minimx.graph.ir import Entry, Graph
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
@@ -50,7 +54,7 @@ class Executor:
         self._monitor: Callable[[str, NDArray], None] | None = None
         self._monitor_all = False
         self._heads: list[NDArray] | None = None
-        self.outputs_known: list[NDArray] = []
+        self._outputs: list[NDArray] = []
 
     # -- arrays -----------------------------------------------------------------------
 
@@ -74,11 +78,10 @@ class Executor:
 
     @property
     def outputs(self) -> list[NDArray]:
-        """What the last forward() gave."""
+        """What the last forward() gave; the next one changes these arrays."""
         if self._heads is None:
             self.forward()
-        assert self._heads is not None
-        return [head._alias() for head in self._heads]
+        return self._outputs
 
     @property
     def output_dict(self) -> dict[str, NDArray]:
@@ -95,20 +98,23 @@ class Executor:
             if name not in arguments:
                 hint = did_you_mean(name, arguments)
                 raise ArgumentError(f"forward: there is no argument {name!r}.{hint}")
-            if not isinstance(value, NDArray):
-                raise TypeError(f"forward: {name} must be an NDArray")
             target = arguments[name]
-            if value.shape != target.shape:
+            if np.shape(value) != target.shape:
                 raise ShapeError(
                     f"forward: {name} is bound to shape {target.shape}, not "
-                    f"{value.shape}. Use reshape() for an executor of other shapes."
+                    f"{np.shape(value)}. Use reshape() for an executor of other shapes."
                 )
             target[:] = value
         self._heads = self._run(bool(is_train))
-        return self.outputs
+        self._show(self._heads)
+        return self._outputs
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
-        """Fill the gradients, from those of the outputs (ones where none are given)."""
+        """Fill the gradients, from those of the outputs (ones where none are given).
+
+        out_grads: an array, or one for each output, in order or by name; of a longer
+        list the rest is left alone.
+        """
         if self._heads is None:
             self.forward(is_train=True)
         assert self._heads is not None
@@ -118,7 +124,7 @@ class Executor:
         elif isinstance(out_grads, NDArray):
             out_grads = [out_grads]
         given: list[Any] = list(out_grads or [None] * len(self._heads))
-        if len(given) != len(self._heads):
+        if len(given) < len(self._heads):
             raise ArgumentError(
                 f"backward: {len(given)} gradients for {len(self._heads)} outputs. "
                 "Give one for each, or none."
@@ -127,8 +133,8 @@ class Executor:
             if grad is not None:
                 grad._fresh_grad = False
         pairs = [
-            (head, None if grad is None else grad.as_in_context(self._ctx))
-            for head, grad in zip(self._heads, given, strict=True)
+            (head, _fitted(grad, head))
+            for head, grad in zip(self._heads, given, strict=False)
             if head._entry is not None
         ]
         if pairs:
@@ -137,6 +143,14 @@ class Executor:
         for grad, req in zip(self.grad_arrays, self._reqs, strict=True):
             if grad is not None and req == "write" and not grad._fresh_grad:
                 grad[:] = 0  # nothing that it leads to has a gradient
+
+    def _show(self, heads: list[NDArray]) -> None:
+        """Let the arrays that users hold as outputs be what was computed last."""
+        if [type(x) for x in heads] != [type(x) for x in self._outputs]:
+            self._outputs = [head._alias() for head in heads]
+            return
+        for shown, head in zip(self._outputs, heads, strict=True):
+            shown._become(head)
 
     def _run(self, training: bool) -> list[NDArray]:
         """Call the operators in order, on the tape; returns the outputs."""
@@ -237,8 +251,6 @@ class Executor:
         memory. partial_shaping: shapes may change that were not named.
         allow_up_sizing: arrays may become larger; they are new then.
         """
-        from minimx.graph.infer import infer
-
         known = {name: array.spec.dtype for name, array in self.arg_dict.items()}
         shapes = {name: tuple(shape) for name, shape in kwargs.items()}
         found = infer(self._graph, shapes, known)
@@ -287,7 +299,22 @@ class Executor:
 
     def debug_str(self) -> str:
         """The graph in words, and how much memory its inner arrays take."""
-        return words.listing(self._graph)
+        peak = peak_bytes(self._graph, self.arg_dict, self.aux_dict, self._wanted())
+        return f"{words.listing(self._graph)}Total {peak >> 20} MB allocated\n"
+
+    def _wanted(self) -> set[str]:
+        """The names of the arguments that get a gradient."""
+        names = [node.name for node in self._graph.arguments]
+        pairs = zip(names, self._reqs, strict=True)
+        return {name for name, req in pairs if req != "null"}
+
+
+def _fitted(grad: NDArray | None, head: NDArray) -> NDArray | None:
+    """A given gradient on the device and in the element type of its output."""
+    if grad is None:
+        return None
+    grad = grad.as_in_context(head.context)
+    return grad if grad.dtype == head.dtype else grad.astype(head.dtype)
 
 
 def decided(op: Op, training: bool) -> Op:

@@ -6,9 +6,10 @@ because an input's shape is open; the operator itself is right without them.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from minimx.shapes import Deduced, Open, Opens, merge
+from minimx.shapes import Deduced, Open, Opens, is_whole, merge
 
 
 def first_is_out(op: Any, ins: Opens, outs: Opens) -> Deduced:
@@ -106,3 +107,15 @@ def joined(op: Any, ins: Opens, outs: Opens) -> Deduced:
         return (*around[:axis], n, *around[axis + 1 :])
 
     return [with_length(n) for n in lengths], [with_length(whole)]
+
+
+def size_kept(op: Any, ins: Opens, outs: Opens) -> Deduced:
+    """As many elements come out as go in: the last open axis follows."""
+    data, out = ins[0], outs[0]
+    if data is None or not is_whole(out) or data.count(None) != 1:
+        return ins, outs
+    size = prod(out)  # type: ignore[arg-type]
+    known = prod(n for n in data if n is not None)
+    if known and size % known == 0:
+        data = tuple(size // known if n is None else n for n in data)
+    return [data, *ins[1:]], outs

@@ -269,6 +269,8 @@ class Op:
 
 def _to_type(op: str, name: str, value: Any, wanted: str) -> Any:
     """Convert a setting as MXNet does: numbers and tuples may come as text."""
+    if isinstance(value, str) and wanted.startswith("bool"):
+        value = value.capitalize()  # files of MXNet have `true` as well as `True`
     if isinstance(value, str) and "str" not in wanted and "DType" not in wanted:
         try:
             value = ast.literal_eval(value)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx.errors import ShapeError
+from minimx.ops import deduction
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape, normalize_axes, normalize_axis
@@ -22,6 +23,7 @@ class View(Op):
     """The same memory in another shape: no work, and no gradient to compute."""
 
     is_view = True
+    deduce = deduction.size_kept
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, for the rare case that the caller names the place of the output."""
@@ -62,15 +64,25 @@ class Reshape(View):
     0 keeps an axis, -1 is whatever is left, -2 keeps all further axes, -3 joins two
     axes, -4 splits one into the two lengths that follow (one may be -1). `reverse`
     matches from the right. data: any shape; out: as `shape` says.
+
+    target_shape is the old way: one 0 is whatever is left; keep_highest keeps the first
+    axis.
     """
 
     shape: Shape = ()
     reverse: bool = False
+    target_shape: Shape = ()
+    keep_highest: bool = False
 
     def infer(self, *specs: Spec) -> Spec:
         """Read the codes."""
         (data,) = specs
-        found = read_codes(data.shape, self.shape, self.reverse)
+        if self.target_shape and not self.shape:
+            head = data.shape[:1] if self.keep_highest else ()
+            rest = [n or -1 for n in self.target_shape[len(head) :]]
+            found = read_codes(data.shape, (*head, *rest))
+        else:
+            found = read_codes(data.shape, self.shape, self.reverse)
         if prod(found) != data.size:
             raise _wrong_size(self.name, data.shape, self.shape, found)
         return data.with_shape(found)

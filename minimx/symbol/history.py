@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
-from minimx import autograd, name
+from minimx import autograd
 from minimx.autograd import Leaf
 from minimx.errors import GradientError
 from minimx.graph.ir import Entry, Node
@@ -23,7 +25,7 @@ def get_symbol(x: Any) -> Symbol:
             "get_symbol: the array was not computed inside `with autograd.record():` "
             "from an array with attach_grad()."
         )
-    names = name.NameManager()
+    count, places = itertools.count(), itertools.count()
     made: dict[Any, Node] = {}
     waiting: list[Any] = [x._entry[0]]
     while waiting:
@@ -31,11 +33,11 @@ def get_symbol(x: Any) -> Symbol:
         if source in made:
             waiting.pop()
         elif isinstance(source, Leaf):
-            made[source] = Node(None, (), names.get(None, "var"))
+            made[source] = Node(None, (), f"var{next(count)}")
         elif open_ones := _inputs_to_make(source, made):
             waiting += open_ones
         else:
-            made[source] = _written(source, made, names)
+            made[source] = _written(source, made, count, next(places))
     node, slot = x._entry
     return Symbol([Entry(made[node], slot)])
 
@@ -50,14 +52,16 @@ def _inputs_to_make(source: Any, made: dict[Any, Node]) -> list[Any]:
     return [node for node in reversed(found) if node not in made]
 
 
-def _written(source: Any, made: dict[Any, Node], names: name.NameManager) -> Node:
+def _written(
+    source: Any, made: dict[Any, Node], count: Iterator[int], place: int
+) -> Node:
     inputs = [
-        Entry(Node(None, (), names.get(None, "var")))
+        Entry(Node(None, (), f"null{next(count)}"))
         if entry is None
         else Entry(made[entry[0]], entry[1])
         for entry in source.inputs
     ]
-    return Node(source.op, inputs, names.get(None, source.op.name.lower()))
+    return Node(source.op, inputs, f"node_{place}")
 
 
 def install() -> None:

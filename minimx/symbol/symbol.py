@@ -131,6 +131,14 @@ class Symbol(Arithmetic, Asking, Binding):
         inputs = [entry for node in nodes for entry in node.inputs]
         return type(self)(inputs) if inputs else None
 
+    def _gen_atomic_symbol(self) -> Symbol:
+        """The last operator alone, on a variable for each of its inputs."""
+        node = self.outputs[0].node
+        names = [e.node.name if e.slot == 0 else e.name for e in node.inputs]
+        inputs = [Entry(Node(None, (), word)) for word in names]
+        alone = Node(node.op, inputs, node.name, node.attrs)
+        return type(self)([Entry(alone, k) for k in range(node.visible)])
+
     # -- remarks ----------------------------------------------------------------------
 
     def attr(self, key: str) -> str | None:
