@@ -5,7 +5,8 @@
 
 Reading order: `multiarray.py` (the class), `promotion.py`, `arithmetic.py` (which types
 meet how), `creation.py`, `ufuncs.py`, `reductions.py`, `products.py`, `shaping.py`,
-`dispatch.py` (NumPy's own functions on our arrays).
+`moving.py`, `joining.py`, `sums.py`, `searching.py`, `linalg.py`, `random.py`,
+`dispatch.py` (NumPy's own functions on our arrays), `fallback.py` (what is left to it).
 """
 
 from __future__ import annotations
@@ -15,14 +16,32 @@ from typing import Any
 
 import minimx.nd as _nd
 from minimx.absent import missing
-from minimx.np import constants, creation, products, reductions, shaping, ufuncs
+from minimx.np import (
+    constants,
+    creation,
+    fallback,
+    joining,
+    linalg,
+    moving,
+    products,
+    random,
+    reductions,
+    searching,
+    shaping,
+    sums,
+    ufuncs,
+)
 from minimx.np import methods as _methods  # noqa: F401  (gives the class its methods)
 from minimx.np.multiarray import ndarray
 
 #: The modules whose `__all__` is offered here; a later one may not repeat a name.
-ROOMS = (constants, creation, shaping, reductions, products)
+ROOMS = (
+    constants, creation, shaping, moving, joining, reductions, products, sums, searching
+)  # fmt: skip
 
-_names: dict[str, Any] = {"ndarray": ndarray, **ufuncs.FUNCTIONS}
+_names: dict[str, Any] = {"linalg": linalg, "random": random, "fallback": fallback}
+_names |= {name: getattr(fallback, name) for name in fallback.__all__}
+_names |= {"ndarray": ndarray, **ufuncs.FUNCTIONS}
 for _room in ROOMS:
     _names |= {name: getattr(_room, name) for name in _room.__all__}
 globals().update(_names)

@@ -12,7 +12,6 @@ from minimx.errors import ShapeError
 from minimx.np.arithmetic import store
 from minimx.np.multiarray import as_ndarray
 from minimx.np.promotion import cast, common, is_number
-from minimx.np.reductions import sum as np_sum
 from minimx.ops.registry import lookup
 
 
@@ -188,22 +187,6 @@ def _from_last(a: Any, axis: int) -> Any:
     return a.transpose(order)
 
 
-def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None
-) -> Any:
-    """The sum along a diagonal of two axes."""
-    a = as_ndarray(a, "trace")
-    axis1, axis2 = axis1 % a.ndim, axis2 % a.ndim
-    rest = [k for k in range(a.ndim) if k not in (axis1, axis2)]
-    a = a.transpose([*rest, axis1, axis2])
-    rows, columns = a.shape[-2:]
-    first, second = max(0, -offset), max(0, offset)
-    length = max(0, min(rows - first, columns - second))
-    places = range(first, first + length), range(second, second + length)
-    diagonal = a[(..., list(places[0]), list(places[1]))]
-    return store(np_sum(diagonal, axis=-1), out)
-
-
 __all__ = [
     "cross",
     "dot",
@@ -211,6 +194,5 @@ __all__ = [
     "kron",
     "matmul",
     "outer",
-    "trace",
     "vdot",
 ]

@@ -55,7 +55,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 def squeeze(x: Any, axis: Any = None) -> Any:
     """Drop axes of length 1: those named, or all."""
     x = as_ndarray(x, "squeeze", "x")
-    if axis == ():
+    if axis == () or (x.ndim == 0 and axis in (0, -1)):
         return x
     return x._bind(lookup("squeeze").of(axis=axis, np_shape=True), (x,))
 
