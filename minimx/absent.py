@@ -28,7 +28,7 @@ _ROOMS = {
 }
 _OPERATORS = """
     BilinearSampler CachedOp Correlation Crop GridGenerator IdentityAttachKLSparseReg
-    SpatialTransformer UpSampling cast_storage col2im histogram im2col imdecode
+    SpatialTransformer cast_storage col2im histogram im2col imdecode
     onehot_encode sample_negative_binomial sample_generalized_negative_binomial
 """
 _TRANSFORMS = """

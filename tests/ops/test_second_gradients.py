@@ -9,6 +9,7 @@ import pytest
 
 import minimx as mx
 from minimx import autograd
+from minimx.nd import functions
 from tests.ops.sample import numbers
 from tests.ops.samples import norm
 
@@ -21,6 +22,14 @@ CALLS: list[tuple[str, dict[str, Any], list[tuple[int, ...]]]] = [
     ("GroupNorm", {"num_groups": 2}, [(2, 4, 2), (2,), (2,)]),
     ("InstanceNorm", {}, [(2, 3, 3), (3,), (3,)]),
     ("LRN", {"nsize": 3, "alpha": 1.0}, [(2, 4, 2, 1)]),
+    ("UpSampling", {"scale": 2}, [(1, 2, 2, 2), (1, 1, 4, 4)]),
+    (
+        "UpSampling",
+        {"scale": 2, "sample_type": "bilinear", "num_filter": 2},
+        [(1, 2, 2, 2), (2, 1, 4, 4)],
+    ),
+    ("_contrib_BilinearResize2D", {"height": 3, "width": 2}, [(1, 2, 2, 3)]),
+    ("_contrib_AdaptiveAvgPooling2D", {"output_size": 2}, [(1, 2, 3, 3)]),
     ("L2Normalization", {}, [(3, 4)]),
     ("L2Normalization", {"mode": "channel"}, [(2, 3, 2)]),
     ("L2Normalization", {"mode": "spatial"}, [(2, 3, 2)]),
@@ -75,7 +84,7 @@ def test_the_second_gradient_is_the_slope_of_the_first(
     """In one random direction for all inputs together."""
     inputs = [numbers(*s, seed=k) for k, s in enumerate(shapes)]
     ways = [numbers(*s, seed=k + 9) for k, s in enumerate(shapes)]
-    function = getattr(mx.nd, name)
+    function = functions.FUNCTIONS[name]
     states = [mx.nd.array(s, dtype="float64") for s in norm.MOVING]
     states = states if name == "BatchNorm" else []
 
