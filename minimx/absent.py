@@ -28,8 +28,8 @@ _ROOMS = {
 }
 _OPERATORS = """
     BilinearSampler CachedOp Correlation Crop GridGenerator IdentityAttachKLSparseReg
-    SpatialTransformer cast_storage col2im histogram im2col imdecode
-    onehot_encode sample_negative_binomial sample_generalized_negative_binomial
+    SpatialTransformer col2im im2col imdecode
+    sample_negative_binomial sample_generalized_negative_binomial
 """
 _TRANSFORMS = """
     CenterCrop CropResize RandomApply RandomBrightness RandomColorJitter RandomContrast
@@ -41,7 +41,6 @@ LATER: dict[str, dict[str, str]] = {
     "mx": _ROOMS,
     "mx.nd": {
         **dict.fromkeys(_OPERATORS.split(), "an operator"),
-        "sparse": "arrays that store only what is not zero",
     },
     "mx.gluon": {
         "SymbolBlock": _SYMBOLS,

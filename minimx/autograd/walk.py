@@ -272,7 +272,7 @@ def _deliver(leaf: Leaf, gradient: Value) -> None:
     """Store a gradient as the variable's `grad_req` says."""
     target = leaf.grad
     if leaf.req == "add":
-        total = bind(lookup("broadcast_add").of(), target._neutral(), gradient)
+        total = bind(lookup("elemwise_add").of(), target._neutral(), gradient)
         target._assign(total)
     else:
         target._assign(gradient)

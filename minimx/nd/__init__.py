@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from minimx.absent import missing
 from minimx.engine import wait_all as waitall
-from minimx.nd import _internal, contrib, functions, image, linalg, random
+from minimx.nd import _internal, contrib, functions, image, linalg, random, sparse
 from minimx.nd.array import NDArray
 from minimx.nd.creation import (
     arange,
@@ -52,6 +52,7 @@ __all__ = [
     "onehot_encode",
     "random",
     "save",
+    "sparse",
     "split_v2",
     "to_dlpack_for_read",
     "to_dlpack_for_write",

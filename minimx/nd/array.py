@@ -249,6 +249,10 @@ class NDArray(Arithmetic, Methods):
             return self
         return invoke(lookup("cast").of(dtype=wanted.name), [self])  # type: ignore[no-any-return]
 
+    def tostype(self, stype: str) -> NDArray:
+        """A copy stored as `default`, `row_sparse` or `csr`, see `mx.nd.sparse`."""
+        return invoke(lookup("cast_storage").of(stype=stype), [self])  # type: ignore[no-any-return]
+
     def detach(self) -> NDArray:
         """The same memory, cut off from the tape."""
         twin: NDArray = self._alias()
@@ -260,9 +264,13 @@ class NDArray(Arithmetic, Methods):
         """Give the array a gradient buffer of zeros, which `backward` fills.
 
         grad_req: 'write' (overwrite), 'add' (accumulate) or 'null' (leave it alone).
+        stype: how the gradient is stored, see `mx.nd.sparse`.
         """
         if stype not in (None, "default"):
-            raise OperatorError(f"attach_grad: stype={stype!r} is not available here.")
+            from minimx.nd.sparse.array import attach_grad
+
+            attach_grad(self, grad_req, str(stype))
+            return
         zeros = lookup("_zeros").of(shape=self.shape, dtype=self.spec.dtype.name)
         with autograd.pause(), attributed(category="gradient"):
             buffer = invoke(zeros, (), None, self.context, type(self))

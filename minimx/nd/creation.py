@@ -52,6 +52,10 @@ def array(
     (2, 2)
     """
     where = _device(ctx, device)
+    if hasattr(source_array, "tocsr"):  # a sparse matrix of SciPy's
+        from minimx.nd import sparse
+
+        return sparse.array(source_array, where, dtype)  # type: ignore[no-any-return]
     if isinstance(source_array, NDArray):
         made = source_array.astype(source_array.spec.dtype if dtype is None else dtype)
         return made.as_in_context(where) if made.context is not where else made
@@ -108,21 +112,35 @@ class _Capsule:
 
 
 def empty(
-    shape: ShapeLike, ctx: DeviceLike | None = None, dtype: Any = None
+    shape: ShapeLike,
+    ctx: DeviceLike | None = None,
+    dtype: Any = None,
+    stype: str | None = None,
 ) -> NDArray:
-    """An array whose contents are whatever was in memory."""
+    """An array whose contents are whatever was in memory; a sparse one has none."""
+    if stype not in (None, "default"):
+        return _sparse_zeros(stype, shape, ctx, dtype)  # type: ignore[no-any-return]
     return new(Spec.of(_shape(shape), checked_dtype(dtype)), _device(ctx), "empty")
+
+
+def _sparse_zeros(stype: Any, shape: ShapeLike, ctx: Any, dtype: Any) -> Any:
+    from minimx.nd import sparse
+
+    return sparse.zeros(stype, shape, ctx, dtype)
 
 
 def zeros(
     shape: ShapeLike,
     ctx: DeviceLike | None = None,
     dtype: Any = None,
+    stype: str | None = None,
     out: Any = None,
     *,
     device: DeviceLike | None = None,
 ) -> Any:
-    """An array of zeros."""
+    """An array of zeros; of a sparse one (`stype`), nothing is stored."""
+    if stype not in (None, "default"):
+        return _sparse_zeros(stype, shape, ctx or device, dtype)
     name = checked_dtype(dtype).name
     return _create("_zeros", ctx or device, out, shape=_shape(shape), dtype=name)
 

@@ -5,7 +5,11 @@
     array (V2):  u32 0xF993FAC9 | i32 storage type | shape | i32 device type, i32 id |
                  i32 dtype code | the numbers, row by row
     shape:       i32 ndim | i64 * ndim
+    sparse (V2): u32 magic | i32 storage type | shape of the values | shape |
+                 i32 device type, i32 id | i32 dtype code |
+                 (i32 dtype code | shape) * lists of places | the values | the lists
 
+A row_sparse array has one list, the row numbers; csr two, indptr and the columns.
 Everything is little endian. `save` writes V2; `load` also reads the older V0 and V1 and
 the newer V3. A file is checked while it is read: no claim in it is believed before the
 bytes that back it have been seen, so a damaged or hostile file gives a DataError and
@@ -28,12 +32,15 @@ from minimx.dtypes import DType, code_of, resolve
 from minimx.errors import ArgumentError, DataError, DTypeError
 from minimx.nd.array import NDArray
 from minimx.nd.creation import array as make_array
+from minimx.nd.sparse.array import BaseSparseNDArray, from_parts, outside
+from minimx.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, SparseSpec, spec_of
 from minimx.shapes import Shape
 
 FILE_MAGIC = 0x112
 V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 MAX_NDIM = 32
-_STORAGE_TYPES = {1: "row_sparse", 2: "csr"}
+_STORAGE_TYPES = {1: ROW_SPARSE, 2: CSR}
+_STORAGE_CODES = {stype: code for code, stype in _STORAGE_TYPES.items()}
 _UNSUPPORTED_CODES = {
     8: "int16",
     9: "uint16",
@@ -103,7 +110,37 @@ def dumps(data: Any) -> bytes:
     return b"".join(parts)
 
 
+def _pack_shape(shape: Shape) -> bytes:
+    return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
+
+
+def _little(numbers: Any) -> bytes:
+    """The numbers, row by row, in little endian."""
+    content: bytes = numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
+    return content
+
+
+def _pack_sparse(item: BaseSparseNDArray) -> bytes:
+    """A sparse array: what it stores, and between two heads, of which types it is."""
+    stored = item._stored()
+    places = [stored.indices]
+    if item.stype == CSR:
+        places.insert(0, stored.indptr)
+    parts = [
+        struct.pack("<Ii", V2, _STORAGE_CODES[item.stype]),
+        _pack_shape(stored.data.shape),
+        _pack_shape(item.shape),
+        struct.pack("<iii", 1, 0, code_of(stored.data.dtype)),
+    ]
+    for place in places:
+        parts += [struct.pack("<i", code_of(place.dtype)), _pack_shape(place.shape)]
+    parts += [_little(numbers) for numbers in (stored.data, *places)]
+    return b"".join(parts)
+
+
 def _pack_array(item: NDArray) -> bytes:
+    if isinstance(item, BaseSparseNDArray):
+        return _pack_sparse(item)
     numbers = np.ascontiguousarray(item.asnumpy())
     shape = item.shape
     magic = V3 if flavour.is_np_shape() or not numbers.size or not shape else V2
@@ -186,10 +223,8 @@ def _read_array(reader: _Reader) -> NDArray:
     if magic in (V2, V3):
         (storage,) = reader.take("<i")
         if storage in _STORAGE_TYPES:
-            reader.fail(
-                f"it holds a {_STORAGE_TYPES[storage]} array, and only dense ones can "
-                "be read so far"
-            )
+            found: NDArray = _read_sparse(reader, _STORAGE_TYPES[storage])
+            return found
         if storage != 0:
             reader.fail(f"{storage} is not a storage type")
         shape = _read_shape(reader, "q")
@@ -201,13 +236,49 @@ def _read_array(reader: _Reader) -> NDArray:
         return reader.fail("it holds an array without a shape")  # type: ignore[no-any-return]
     _, _, code = reader.take("<iii")
     dtype = _dtype_of(reader, code)
+    numbers = _read_numbers(reader, shape, dtype)
+    # Where there are no arrays without axes, a single number is an array of one.
+    return make_array(numbers, ctx=cpu(), dtype=dtype)
+
+
+def _read_numbers(reader: _Reader, shape: Shape, dtype: DType) -> Any:
+    """So many numbers, row by row."""
     nbytes = prod(shape) * dtype.itemsize
     raw = reader.raw(nbytes, f"an array of shape {shape}, {dtype.name},")
     # A byte other than 0 and 1 is no bool to NumPy; compare instead of trusting it.
     stored = np.dtype(np.uint8) if dtype.kind == "b" else dtype.newbyteorder("<")
-    numbers = np.frombuffer(raw, stored).astype(dtype)
-    # Where there are no arrays without axes, a single number is an array of one.
-    return make_array(numbers.reshape(shape), ctx=cpu(), dtype=dtype)
+    return np.frombuffer(raw, stored).astype(dtype).reshape(shape)
+
+
+def _read_sparse(reader: _Reader, stype: str) -> Any:
+    """What follows the storage type of a sparse array."""
+    stored, shape = _read_shape(reader, "q"), _read_shape(reader, "q")
+    axes = 1 if stype == CSR else len(shape or ())
+    fits = stored is not None and bool(shape) and len(stored) == axes
+    if not fits or (stype == CSR and len(shape or ()) != 2):
+        return reader.fail(f"{stored} and {shape} are no shapes of a {stype} array")
+    _, _, code = reader.take("<iii")
+    dtype = _dtype_of(reader, code)
+    heads = []
+    for _ in range(2 if stype == CSR else 1):
+        (code,) = reader.take("<i")
+        heads.append((_dtype_of(reader, code), _read_shape(reader, "q")))
+    for place, length in heads:
+        if place.kind not in "iu" or length is None or len(length) != 1:
+            reader.fail(f"places of {place.name}, {length}, are no list of integers")
+    assert stored is not None
+    assert shape is not None
+    data = _read_numbers(reader, stored, dtype)
+    lists = [_read_numbers(reader, n or (), t).astype(np.int64) for t, n in heads]
+    spec = spec_of(shape, dtype, stype)
+    assert isinstance(spec, SparseSpec)
+    parts: Any = (data, lists[0]) if stype == ROW_SPARSE else (data, lists[1], lists[0])
+    if stype == ROW_SPARSE and stored[1:] != shape[1:]:
+        reader.fail(f"rows of {stored[1:]} are no rows of an array {shape}")
+    problem = outside(spec, (Rows if stype == ROW_SPARSE else Entries)(*parts))
+    if problem:
+        reader.fail(problem)
+    return from_parts(spec, parts, cpu())
 
 
 def _read_shape(reader: _Reader, kind: str, ndim: int | None = None) -> Shape | None:

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 def copy(source: NDArray, target: NDArray) -> None:
     """Copy the numbers of one array into another, casting if the dtypes differ."""
+    if source.spec.takes_over is not None or target.spec.takes_over is not None:
+        from minimx.nd.sparse import route
+
+        route.copy(source, target)
+        return
     if source.shape != target.shape:
         raise ShapeError(
             f"copyto: the source has shape {source.shape}, the target {target.shape}. "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from minimx import kernels
 from minimx.knobs import knobs
 from minimx.ops import (
+    adagrad,
     boxes,
     conv,
     creation,
@@ -50,6 +51,7 @@ from minimx.ops import (
     softmax,
     sorting,
     statistics,
+    storage,
     triangles,
     users,
     views,
@@ -64,6 +66,7 @@ __all__ = [
     "Op",
     "Site",
     "Spec",
+    "adagrad",
     "bind",
     "boxes",
     "conv",
@@ -112,6 +115,7 @@ __all__ = [
     "softmax",
     "sorting",
     "statistics",
+    "storage",
     "triangles",
     "unregister",
     "users",

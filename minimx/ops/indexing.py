@@ -13,7 +13,7 @@ import numpy as np
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
-from minimx.ops.registry import Kernel, Site, Value, bind, register
+from minimx.ops.registry import Kernel, Site, Value, bind, lookup, register
 from minimx.ops.shape import Move
 from minimx.ops.spec import Spec
 from minimx.ops.views import reshaped
@@ -128,7 +128,8 @@ class Embedding(Move):
         """Rows looked up several times add up."""
         if not at.wants[1]:
             return (None, None)
-        return (None, bind(BackwardTake.of(shape=at.ins[1].shape), dout, *saved))
+        back = "_backward_sparse_embedding" if self.sparse_grad else "_backward_take"
+        return (None, bind(lookup(back).of(shape=at.ins[1].shape), dout, *saved))
 
 
 # -- one element for each index --------------------------------------------------------

@@ -66,6 +66,10 @@ class Plan:
             or op.mutates
             or op.is_view
         )
+        for spec in self.outs:
+            if spec.takes_over is not None:
+                self.takes_over = spec.takes_over
+                self.plain = False
 
 
 class Site:

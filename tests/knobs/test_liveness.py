@@ -11,9 +11,9 @@ import pathlib
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -25,46 +25,17 @@ from minimx.gluon import utils as gluon_utils
 from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
+from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
-F = TypeVar("F", bound=Callable[..., object])
-
-PROVEN: set[str] = set()
+__all__ = ["defaults"]
 
 KINDS = {"GPU": gpu(0), "CPU": cpu(0), "CPU_PINNED": cpu_pinned(0)}
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def proves(*names: str) -> Callable[[F], F]:
-    """Note that a test shows these knobs to be alive."""
-
-    def note(test: F) -> F:
-        PROVEN.update(names)
-        return test
-
-    return note
-
-
 def of_every_kind(name: str) -> list[str]:
     return [name.replace("*", kind) for kind in KINDS]
-
-
-@pytest.fixture(autouse=True)
-def defaults() -> Iterator[None]:
-    """Every test begins and ends with all knobs at their defaults."""
-    knobs.reset()
-    yield
-    knobs.reset()
-    engine.wait_all()
-
-
-def turned(observe: Callable[[], Any], **changes: object) -> tuple[Any, Any]:
-    """What is seen before and while knobs are turned; afterwards it is as before."""
-    before = observe()
-    with knobs(**changes):
-        during = observe()
-    assert observe() == before
-    return before, during
 
 
 # The engine
@@ -372,6 +343,28 @@ def test_the_aggregation_size_is_how_many_weights_one_update_changes() -> None:
 
     assert turned(observe, MXNET_OPTIMIZER_AGGREGATION_SIZE=1) == (3, 12)
     assert turned(observe, MXNET_OPTIMIZER_AGGREGATION_SIZE=6) == (3, 2)
+
+
+# Sparse arrays
+
+
+@proves("MXNET_STORAGE_FALLBACK_LOG_VERBOSE")
+def test_dense_computations_of_sparse_arrays_are_told_or_not() -> None:
+    def observe() -> int:
+        told: list[int] = []
+
+        def call() -> None:  # a thread of its own: every one is told once
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                nd.exp(nd.sparse.zeros("csr", (2, 2)))
+            told.append(len(seen))
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join()
+        return told[0]
+
+    assert turned(observe, MXNET_STORAGE_FALLBACK_LOG_VERBOSE=False) == (1, 0)
 
 
 # Files and addresses

@@ -30,12 +30,35 @@ UNNAMED = bytes.fromhex(
     "c9fa93f9 00000000 01000000 0100000000000000 01000000 00000000 04000000"
     "07000000 0000000000000000"
 )
-SPARSE = bytes.fromhex(
+# {"r": row_sparse float32 (3, 2), row 1 = [5, 6]}, {"c": csr (2, 2), (0, 1) = 9}
+ROWS = bytes.fromhex(
     "1201000000000000 0000000000000000 0100000000000000"
     "c9fa93f9 01000000 02000000 0100000000000000 0200000000000000"
     "02000000 0300000000000000 0200000000000000 01000000 00000000 00000000"
     "06000000 01000000 0100000000000000 0000a040 0000c040 0100000000000000"
     "0100000000000000 0100000000000000 72"
+)
+CSR = bytes.fromhex(
+    "1201000000000000 0000000000000000 0100000000000000"
+    "c9fa93f9 02000000 01000000 0100000000000000"
+    "02000000 0200000000000000 0200000000000000 01000000 00000000 00000000"
+    "06000000 01000000 0300000000000000 06000000 01000000 0100000000000000"
+    "00001041 0000000000000000 0100000000000000 0100000000000000 0100000000000000"
+    "0100000000000000 0100000000000000 63"
+)
+# Sparse arrays of which nothing is stored: csr (2, 3) and row_sparse (4, 3).
+EMPTY_CSR = bytes.fromhex(
+    "1201000000000000 0000000000000000 0100000000000000"
+    "c9fa93f9 02000000 01000000 0000000000000000"
+    "02000000 0200000000000000 0300000000000000 01000000 00000000 00000000"
+    "06000000 01000000 0300000000000000 06000000 01000000 0000000000000000"
+    "0000000000000000 0000000000000000 0000000000000000 0000000000000000"
+)
+EMPTY_ROWS = bytes.fromhex(
+    "1201000000000000 0000000000000000 0100000000000000"
+    "c9fa93f9 01000000 02000000 0000000000000000 0300000000000000"
+    "02000000 0400000000000000 0300000000000000 01000000 00000000 00000000"
+    "06000000 01000000 0000000000000000 0000000000000000"
 )
 
 
@@ -46,6 +69,25 @@ def test_named_arrays_are_written_as_mxnet_does() -> None:
 def test_unnamed_arrays_are_written_as_mxnet_does() -> None:
     assert serialize.dumps([nd.array([7], dtype="int32")]) == UNNAMED
     assert serialize.dumps(nd.array([7], dtype="int32")) == UNNAMED
+
+
+@pytest.mark.parametrize(
+    ("content", "stype", "numbers"),
+    [
+        (ROWS, "row_sparse", [[0, 0], [5, 6], [0, 0]]),
+        (CSR, "csr", [[0, 9], [0, 0]]),
+        (EMPTY_CSR, "csr", [[0, 0, 0]] * 2),
+        (EMPTY_ROWS, "row_sparse", [[0, 0, 0]] * 4),
+    ],
+)
+def test_sparse_arrays_are_read_and_written_as_mxnet_does(
+    content: bytes, stype: str, numbers: Any
+) -> None:
+    found = serialize.loads(content)
+    array = next(iter(found.values())) if isinstance(found, dict) else found[0]
+    assert array.stype == stype
+    assert array.asnumpy().tolist() == numbers
+    assert serialize.dumps(found) == content
 
 
 def test_named_arrays_are_read() -> None:
@@ -116,12 +158,13 @@ def test_a_file_that_ends_early_is_refused(length: int) -> None:
         serialize.loads(NAMED[:length], "'x.params'")
 
 
-@given(st.integers(0, len(NAMED) - 1), st.integers(0, 255))
-def test_a_changed_byte_never_crashes(place: int, value: int) -> None:
-    content = bytearray(NAMED)
-    content[place] = value
+@given(st.sampled_from([NAMED, ROWS, CSR]), st.integers(0), st.integers(0, 255))
+def test_a_changed_byte_never_crashes(file: bytes, place: int, value: int) -> None:
+    content = bytearray(file)
+    content[place % len(file)] = value
     try:
-        serialize.loads(bytes(content))
+        for array in serialize.loads(bytes(content)).values():  # type: ignore[union-attr]
+            assert len(array.shape) > 0
     except DataError as error:
         assert len(str(error)) < 400
 
@@ -132,7 +175,12 @@ def test_a_changed_byte_never_crashes(place: int, value: int) -> None:
         (b"\x89PNG" + NAMED, "is not a file of arrays"),
         (NAMED + b"x", "1 bytes follow its end"),
         (NAMED.replace(b"arg:w", b"\xff\xfe\xfd\xfc\xfb"), "not UTF-8"),
-        (SPARSE, "row_sparse"),
+        (ROWS[:108] + b"\x07" + ROWS[109:], "no row 7"),
+        (ROWS[:92] + b"\x09" + ROWS[93:], "left|places"),
+        (ROWS[:84] + b"\0" + ROWS[85:], "no list of integers"),
+        (CSR[:120] + b"\x05" + CSR[121:], "never fall"),
+        (CSR[:136] + b"\x05" + CSR[137:], "no column 5"),
+        (CSR[:32] + b"\x02" + CSR[33:], "no shapes of a csr array"),
         (
             NAMED.replace(b"\xc9\xfa\x93\xf9\0\0\0\0", b"\xc9\xfa\x93\xf9\x07\0\0\0"),
             "7",

@@ -131,12 +131,12 @@ KNOBS = (
         ),
         type="bool",
         default=True,
-        planned_in="sparse arrays",
+        status="live",
         meaning=(
             "Say when an operator turns a sparse array into a dense one because it has "
-            "no sparse kernel. Once per thread and message."
+            "no sparse kernel. Once per thread, operator and storage types."
         ),
-        observable="A log line for an operator without a sparse kernel.",
+        observable="A warning at the call of an operator without a sparse kernel.",
     ),
     declare(
         name="MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING",

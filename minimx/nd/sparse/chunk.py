@@ -1,0 +1,127 @@
+"""The memory of a sparse array: one block whose size the numbers decide.
+
+The engine sees one variable, as for a dense array. What is stored is known when the
+operation that writes it has run; until then nobody asks. A kernel writes to a `Room`,
+which takes a new block; only when the kernel is through does it replace the old one, so
+that an operation may write what it reads.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minimx.dtypes import INT64, DType
+from minimx.events import Owner
+from minimx.nd.chunk import Chunk
+from minimx.ops.stypes import ROW_SPARSE, Entries, Rows, SparseSpec
+from minimx.storage import pool_for
+
+if TYPE_CHECKING:
+    from minimx.device import Device
+    from minimx.shapes import Shape
+    from minimx.storage.pool import Block
+
+_ALIGNMENT = 64
+
+
+class SparseChunk(Chunk):
+    """What a sparse array stores on a device; nothing, until something is written."""
+
+    __slots__ = ("_parts", "problem", "spec")
+
+    def __init__(self, device: Device, spec: SparseSpec, owner: Owner) -> None:
+        super().__init__(device, 0, owner)
+        self.spec = spec
+        self._parts: Rows | Entries | None = None
+        #: Why nobody may compute with what a caller put in; empty if there is nothing.
+        self.problem = ""
+
+    @property
+    def parts(self) -> Rows | Entries:
+        """What is stored, as NumPy arrays; for code that runs inside the engine."""
+        found = self._parts
+        if found is None:
+            found = self._parts = _nothing(self.spec)
+        return found
+
+    def replace(self, block: Block, parts: Rows | Entries) -> None:
+        """Store something else."""
+        old = self.block
+        self.block, self._parts, self.nbytes = block, parts, block.requested
+        self.problem = ""
+        if old is not None:
+            old.free()
+
+
+def _nothing(spec: SparseSpec) -> Rows | Entries:
+    if spec.stype == ROW_SPARSE:
+        data = np.empty((0, *spec.shape[1:]), spec.dtype)
+        return Rows(data, np.empty(0, np.int64))
+    indptr = np.zeros(spec.shape[0] + 1, np.int64)
+    return Entries(np.empty(0, spec.dtype), np.empty(0, np.int64), indptr)
+
+
+class Room:
+    """Where a kernel puts what a sparse array is to store."""
+
+    __slots__ = ("_block", "_made", "chunk")
+
+    def __init__(self, chunk: SparseChunk) -> None:
+        self.chunk = chunk
+        self._block: Block | None = None
+        self._made: Rows | Entries | None = None
+
+    @property
+    def parts(self) -> Rows | Entries:
+        """What the array stores before the kernel is through."""
+        return self.chunk.parts
+
+    def rows(self, count: int) -> Rows:
+        """Room for so many rows, to be filled."""
+        spec = self.chunk.spec
+        data, indices = self._take(
+            ((count, *spec.shape[1:]), spec.dtype), ((count,), INT64)
+        )
+        self._made = Rows(data, indices)
+        return self._made
+
+    def entries(self, count: int) -> Entries:
+        """Room for so many elements, to be filled."""
+        spec = self.chunk.spec
+        data, indices, indptr = self._take(
+            ((count,), spec.dtype), ((count,), INT64), ((spec.shape[0] + 1,), INT64)
+        )
+        self._made = Entries(data, indices, indptr)
+        return self._made
+
+    def _take(self, *wanted: tuple[Shape, DType]) -> list[Any]:
+        """Arrays of these shapes and types, side by side in one block."""
+        self.drop()
+        sizes = [prod(shape) * dtype.itemsize for shape, dtype in wanted]
+        starts = [0]
+        for size in sizes:
+            starts.append(starts[-1] + -(-size // _ALIGNMENT) * _ALIGNMENT)
+        chunk = self.chunk
+        self._block = pool_for(chunk.device).alloc(starts[-1], chunk.owner)
+        memory = self._block.data
+        return [
+            np.ndarray(shape, dtype, memory, start)
+            for (shape, dtype), start in zip(wanted, starts[:-1], strict=True)
+        ]
+
+    def keep(self) -> None:
+        """The kernel is through: the array stores what was filled in, if anything."""
+        if self._block is not None:
+            assert self._made is not None
+            self.chunk.replace(self._block, self._made)
+            self._block = self._made = None
+
+    def drop(self) -> None:
+        """Give back what is not to be kept."""
+        if self._block is not None:
+            self._made = None
+            self._block.free()
+            self._block = None
