@@ -32,8 +32,7 @@ _OPERATORS = """
     sample_negative_binomial sample_generalized_negative_binomial
 """
 _TRANSFORMS = """
-    CenterCrop CropResize RandomApply RandomBrightness RandomColorJitter RandomContrast
-    RandomHue RandomLighting RandomResizedCrop RandomRotation RandomSaturation Rotate
+    RandomRotation Rotate
 """
 
 #: By place: the names that MXNet has there, each with a few words on what it is.

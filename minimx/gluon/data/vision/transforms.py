@@ -17,9 +17,42 @@ from minimx.absent import missing
 from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, ShapeError
 from minimx.gluon.block import Block, HybridBlock
+from minimx.gluon.data.vision.augment import (
+    CenterCrop,
+    CropResize,
+    RandomApply,
+    RandomBrightness,
+    RandomColorJitter,
+    RandomContrast,
+    RandomHue,
+    RandomLighting,
+    RandomResizedCrop,
+    RandomSaturation,
+)
 from minimx.gluon.flavours import flavoured
 from minimx.gluon.nn.basic import HybridSequential, Sequential
 from minimx.nd.array import NDArray
+
+__all__ = [
+    "Cast",
+    "CenterCrop",
+    "Compose",
+    "CropResize",
+    "HybridCompose",
+    "Normalize",
+    "RandomApply",
+    "RandomBrightness",
+    "RandomColorJitter",
+    "RandomContrast",
+    "RandomFlipLeftRight",
+    "RandomFlipTopBottom",
+    "RandomHue",
+    "RandomLighting",
+    "RandomResizedCrop",
+    "RandomSaturation",
+    "Resize",
+    "ToTensor",
+]
 
 
 class Compose(Sequential):
