@@ -22,7 +22,7 @@ from minimx.device import Device
 from minimx.errors import ArgumentError, ShapeError, did_you_mean
 from minimx.graph import words
 from minimx.graph.footprint import peak_bytes
-from minimx.graph.infer import infer
+from minimx.graph.infer import infer, settled
 from minimx.graph.ir import Entry, Graph
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
@@ -45,6 +45,9 @@ class Executor:
     ) -> None:
         self._graph = graph
         self._ctx = ctx
+        named = [*zip(graph.arguments, args, strict=True)]
+        named += zip(graph.states, states, strict=True)
+        self._runs = settled(graph, {node.name: array.spec for node, array in named})
         self.arg_arrays = list(args)
         self.grad_arrays = list(grads)
         self.aux_arrays = list(states)
@@ -154,12 +157,13 @@ class Executor:
 
     def _run(self, training: bool) -> list[NDArray]:
         """Call the operators in order, on the tape; returns the outputs."""
+        graph = self._runs
         values = self._bound()
         uses = self._uses()
         recording = any(req != "null" for req in self._reqs)
         scope = autograd.record(training) if recording else autograd.pause(training)
         with scope:
-            for node in self._graph:
+            for node in graph:
                 if node.op is None:
                     continue
                 inputs = [values[entry] for entry in node.inputs]
@@ -174,13 +178,13 @@ class Executor:
                     uses[entry] -= 1
                     if not uses[entry]:
                         del values[entry]
-        return [values[entry] for entry in self._graph.outputs]
+        return [values[entry] for entry in graph.outputs]
 
     def _bound(self) -> dict[Entry, NDArray]:
         """The variables' values: arguments with a place on the tape, and states."""
         values: dict[Entry, NDArray] = {}
         bound = zip(
-            self._graph.arguments, self.arg_arrays, self.grad_arrays, self._reqs,
+            self._runs.arguments, self.arg_arrays, self.grad_arrays, self._reqs,
             strict=True,
         )  # fmt: skip
         for node, array, grad, req in bound:
@@ -189,7 +193,7 @@ class Executor:
             if grad is not None and req != "null":
                 autograd.mark_variables([value], [grad], req)
             values[Entry(node)] = value
-        for node, array in zip(self._graph.states, self.aux_arrays, strict=True):
+        for node, array in zip(self._runs.states, self.aux_arrays, strict=True):
             values[Entry(node)] = array
         if self._monitor is not None and self._monitor_all:
             for entry, value in values.items():
@@ -199,10 +203,10 @@ class Executor:
     def _uses(self) -> dict[Entry, int]:
         """How often each entry is read; outputs once more, so that they stay."""
         uses: dict[Entry, int] = {}
-        for node in self._graph:
+        for node in self._runs:
             for entry in node.inputs:
                 uses[entry] = uses.get(entry, 0) + 1
-        for entry in self._graph.outputs:
+        for entry in self._runs.outputs:
             uses[entry] = uses.get(entry, 0) + 1
         return uses
 

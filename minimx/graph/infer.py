@@ -16,7 +16,7 @@ from typing import Any
 
 from minimx.dtypes import FLOAT32, DType, resolve
 from minimx.errors import DTypeError, MXNetError, ShapeError
-from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.ir import Entry, Graph, Node, rewritten
 from minimx.ops.registry import Op
 from minimx.ops.spec import Spec
 from minimx.shapes import Open, Shape, is_whole, merge
@@ -148,6 +148,9 @@ def _ask(found: Inference, node: Node) -> bool:
     try:
         if all(found.spec(out) for out in outs) and all(specs):
             return False
+        if op.open:
+            news |= _types(found, op, node.inputs, outs)
+            return _deduced(found, op, node, outs) or news
         if not all(specs):
             news |= _types(found, op, node.inputs, outs)
             news |= _parameters(found, op, node)
@@ -260,3 +263,22 @@ def _types(found: Inference, op: Op, ins: tuple[Entry, ...], outs: list[Entry]) 
     for entry, dtype in zip((*ins, *outs), (*known, *results), strict=True):
         news |= found.learn_dtype(entry, dtype)
     return news
+
+
+def settled(graph: Graph, specs: Mapping[str, Spec]) -> Graph:
+    """The graph with operators that waited for a shape, such as `zeros((0, 3))`, fixed.
+
+    specs: those of the variables, by name.
+    """
+    if not any(node.op is not None and node.op.open for node in graph):
+        return graph
+    shapes = {name: spec.shape for name, spec in specs.items()}
+    found = infer(graph, shapes, {name: spec.dtype for name, spec in specs.items()})
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
+        spec = found.spec(Entry(node))
+        if node.op is None or not node.op.open or spec is None:
+            return None
+        return [Entry(Node(node.op.settled(spec), inputs, node.name, node.attrs))]
+
+    return rewritten(graph, change)

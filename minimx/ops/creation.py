@@ -12,7 +12,7 @@ from minimx.dtypes import INT64, resolve
 from minimx.errors import OperatorError
 from minimx.ops.registry import Kernel, Op, Site, Value, register
 from minimx.ops.spec import Cost, Spec
-from minimx.shapes import Shape
+from minimx.shapes import Deduced, Opens, Shape, merge
 
 
 class Creation(Op):
@@ -31,16 +31,37 @@ class Creation(Op):
         return Cost(0, out.nbytes)
 
 
-@register("_zeros")
-class Zeros(Creation):
-    """Zeros. out: `shape`."""
+class Constant(Creation):
+    """One value everywhere; in graphs an axis of length 0 waits to be inferred."""
 
-    shape: Shape = ()
-    dtype: str = "float32"
+    shape: Shape
+    dtype: str
+
+    @property
+    def open(self) -> bool:  # type: ignore[override]
+        """Whether the shape is not all said."""
+        return 0 in self.shape or not self.shape
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """The axes that are said."""
+        said = tuple(n or None for n in self.shape) or None
+        return ins, [merge(self.name, said, outs[0])]
+
+    def settled(self, out: Spec) -> Op:
+        """The same with the whole shape."""
+        return type(self).of(**{**self.settings, "shape": out.shape})
 
     def infer(self, *specs: Spec) -> Spec:
         """As the settings say."""
         return Spec.of(self.shape, resolve(self.dtype))
+
+
+@register("_zeros")
+class Zeros(Constant):
+    """Zeros. out: `shape`."""
+
+    shape: Shape = ()
+    dtype: str = "float32"
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A fill."""
@@ -48,15 +69,11 @@ class Zeros(Creation):
 
 
 @register("_ones")
-class Ones(Creation):
+class Ones(Constant):
     """Ones. out: `shape`."""
 
     shape: Shape = ()
     dtype: str = "float32"
-
-    def infer(self, *specs: Spec) -> Spec:
-        """As the settings say."""
-        return Spec.of(self.shape, resolve(self.dtype))
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A fill."""
@@ -64,16 +81,12 @@ class Ones(Creation):
 
 
 @register("_full")
-class Full(Creation):
+class Full(Constant):
     """One value everywhere. out: `shape`."""
 
     shape: Shape = ()
     dtype: str = "float32"
     value: float = 0.0
-
-    def infer(self, *specs: Spec) -> Spec:
-        """As the settings say."""
-        return Spec.of(self.shape, resolve(self.dtype))
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A fill."""
@@ -85,7 +98,8 @@ class Full(Creation):
 class Arange(Creation):
     """start, start + step, ... before stop, each `repeat` times. out: one axis.
 
-    Without stop, it counts from 0 up to start.
+    Without stop, it counts from 0 up to start; with infer_range, in graphs, as far as
+    the shape that is asked for.
     """
 
     start: float
@@ -94,6 +108,20 @@ class Arange(Creation):
     repeat: int = 1
     infer_range: bool = False
     dtype: str = "float32"
+
+    @property
+    def open(self) -> bool:  # type: ignore[override]
+        """Whether the number of elements is not said."""
+        return self.infer_range and self.stop is None
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """One axis."""
+        return ins, [merge(self.name, (None,), outs[0])]
+
+    def settled(self, out: Spec) -> Op:
+        """The same with a stop that gives so many."""
+        stop = self.start + out.size / self.repeat * self.step
+        return type(self).of(**{**self.settings, "stop": stop, "infer_range": False})
 
     def bounds(self) -> tuple[float, int]:
         """The first number, and how many there are without repetitions."""
@@ -109,11 +137,14 @@ class Arange(Creation):
         return Spec.of((self.bounds()[1] * self.repeat,), resolve(self.dtype))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """Counted in float64, then converted."""
+        """Counted in float64, then converted; integers step by integers."""
         start, count = self.bounds()
+        step = self.step
+        if resolve(self.dtype).kind in "iu":
+            start, step = int(start), int(step)
 
         def launch(out: Any) -> None:
-            numbers = start + np.arange(count) * self.step
+            numbers = start + np.arange(count) * step
             out[...] = np.repeat(numbers, self.repeat)
 
         return launch

@@ -104,6 +104,8 @@ class Op:
     state_inputs: Any = ()
     #: What the outputs are called in graphs; "output" or "output0", … without it.
     output_names: ClassVar[tuple[str, ...]] = ()
+    #: In a graph, its shape waits for what its neighbours say; see `settled`.
+    open: ClassVar[bool] = False
     #: {output: input}: the answer may be written over the memory of the question.
     inplace: ClassVar[dict[str, str]] = {}
     #: The kernel takes a random generator as its last argument.
@@ -147,6 +149,10 @@ class Op:
         rule here.
         """
         return ins, outs
+
+    def settled(self, out: Spec) -> Op:
+        """The operator once its neighbours said what comes out, where it was `open`."""
+        return self
 
     def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
         """The same for element types, before shapes are known: by default all alike.

@@ -70,11 +70,17 @@ class Asking:
         return of(self.graph.arguments), outputs, of(self.graph.states)
 
     def _infer(self, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> Inference:
-        """Shapes and types together, from what a user gives."""
+        """Shapes and types together; names that the graph has not are passed over.
+
+        So callers may give the shapes of all their data, used or not, as in MXNet.
+        """
+        known = {node.name for node in self.graph.variables}
+        shapes = {name: s for name, s in shapes.items() if name in known}
+        dtypes = {name: t for name, t in dtypes.items() if name in known}
         return infer(
             self.graph,
-            _shapes(self.graph, (), dict(shapes)),
-            _dtypes(self.graph, (), dict(dtypes)),
+            _shapes(self.graph, (), shapes),
+            _dtypes(self.graph, (), dtypes),
             FLOAT32,
         )
 

@@ -57,10 +57,14 @@ def arange(
     name: str | None = None,
     dtype: Any = None,
 ) -> Symbol:
-    """Evenly spaced numbers from `start` up to, without, `stop`."""
-    if stop is None:
+    """Evenly spaced numbers from `start` up to, without, `stop`.
+
+    infer_range: without a stop, as many as the graph asks for.
+    """
+    if stop is None and not infer_range:
         start, stop = 0.0, start
     settings = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    settings["infer_range"] = infer_range
     return _made("_arange", name, dtype, **settings)
 
 
