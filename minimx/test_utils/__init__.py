@@ -106,6 +106,7 @@ from minimx.test_utils.tolerance import (
     get_tolerance,
     get_tols,
 )
+from minimx.util import use_np
 
 __all__ = [
     "Context",
@@ -183,6 +184,7 @@ __all__ = [
     "set_default_context",
     "set_default_device",
     "simple_forward",
+    "use_np",
     "var_check",
     "verify_generator",
 ]
