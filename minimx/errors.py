@@ -58,6 +58,10 @@ class ArgumentError(MXNetError, ValueError):
     """A Python function or class was called with an argument that it cannot use."""
 
 
+class Unavailable(ArgumentError, NotImplementedError):
+    """An argument that NumPy or MXNet knows has a value that is not available here."""
+
+
 class NotImplementedForSymbol(MXNetError, TypeError):
     """A symbol was asked for what only an array has, such as its numbers."""
 

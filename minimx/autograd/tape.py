@@ -85,9 +85,10 @@ def record_call(
 ) -> None:
     """Write a call on the tape, if any of its inputs leads to a variable."""
     entries = [value._entry for value in inputs]
-    if entries.count(None) == len(entries) or not op.differentiable:
+    if entries.count(None) == len(entries):
         return
-    saved = [_pick(name, op, inputs, outs) for name in op.saves]
+    saves = op.saves if op.differentiable else ()
+    saved = [_pick(name, op, inputs, outs) for name in saves]
     node = Node(op, entries, tuple(v.spec for v in inputs), plan.outs, saved, op_id)
     for index in range(op.visible):
         outs[index]._entry = (node, index)

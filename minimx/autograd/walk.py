@@ -79,7 +79,10 @@ def grad(
                 f"grad: the heads do not depend on a variable of shape "
                 f"{variable.shape}. Was it used inside record()?"
             )
-        results.append(variable._flavoured(found[leaf]))
+        gradient = found[leaf]
+        if gradient is None:
+            gradient = bind(lookup("zeros_like").of(), variable._neutral())
+        results.append(variable._flavoured(gradient))
     return results
 
 
@@ -115,7 +118,8 @@ class _Pending:
         self.arrived: dict[Node | Leaf, list[list[Value]]] = {}
         self._heap: list[tuple[int, Node]] = []
 
-    def add(self, entry: Entry, gradient: Value) -> None:
+    def add(self, entry: Entry, gradient: Value | None) -> None:
+        """Note a gradient; None is one of zeros, which nobody needs to compute."""
         node, index = entry
         lists = self.arrived.get(node)
         if lists is None:
@@ -123,7 +127,8 @@ class _Pending:
             lists = self.arrived[node] = [[] for _ in range(count)]
             if isinstance(node, Node):
                 heapq.heappush(self._heap, (-node.number, node))
-        lists[index].append(gradient)
+        if gradient is not None:
+            lists[index].append(gradient)
 
     def pop(self) -> tuple[Node, list[Value | None]] | None:
         if not self._heap:
@@ -131,7 +136,7 @@ class _Pending:
         node = heapq.heappop(self._heap)[1]
         return node, [_sum(values) for values in self.arrived.pop(node)]
 
-    def leaves(self) -> dict[Leaf, Value]:
+    def leaves(self) -> dict[Leaf, Value | None]:
         return {
             cast(Leaf, leaf): _sum(lists[0]) for leaf, lists in self.arrived.items()
         }
@@ -170,7 +175,7 @@ def _walk(
     retain: bool,
     train: bool,
     create_graph: bool,
-) -> dict[Leaf, Value]:
+) -> dict[Leaf, Value | None]:
     pending = _Pending()
     with _walking(train, create_graph):
         attribute("", "backward", "gradient")
@@ -182,6 +187,11 @@ def _walk(
             pending.add(head._entry, gradient)
         while (popped := pending.pop()) is not None:
             node, douts = popped
+            if _is_zero(node, douts):
+                for entry in node.inputs or ():
+                    if _leads_on(entry, node):
+                        pending.add(cast(Entry, entry), None)
+                continue
             _step(node, douts, pending, create_graph)
             if not retain:
                 node.consume()
@@ -201,7 +211,7 @@ def _step(
     if attribution.layer is not node.layer:
         attribute(node.layer, "backward", "gradient")
     attribution.forward_op = node.op_id
-    wants = tuple(_leads_on(entry, node) for entry in inputs)
+    wants = tuple(_is_wanted(entry, node) for entry in inputs)
     saved = [_restore(node, value, place, create_graph) for value, place in node.saved]
     if node.op.visible > 1:
         dout: Any = tuple(
@@ -211,10 +221,13 @@ def _step(
         dout = douts[0]
     gradients = node.op.grad(Site(node.ins, node.outs, wants), dout, *saved)
     for entry, gradient, wanted in zip(inputs, gradients, wants, strict=True):
-        if wanted and gradient is not None:
-            if create_graph and gradient._entry is None:
-                gradient = _constant(gradient, node)
-            pending.add(cast(Entry, entry), gradient)
+        if not _leads_on(entry, node):
+            continue
+        if not wanted:
+            gradient = None
+        elif gradient is not None and create_graph and gradient._entry is None:
+            gradient = _constant(gradient, node)
+        pending.add(cast(Entry, entry), gradient)
 
 
 class _Constant(Op):
@@ -250,6 +263,19 @@ def _leads_on(entry: Entry | None, user: Node) -> bool:
     return entry is not None and not 0 < entry[0].consumed < user.number
 
 
+def _is_wanted(entry: Entry | None, user: Node) -> bool:
+    """Whether a gradient must be computed: it would not be lost at its first node."""
+    if not _leads_on(entry, user):
+        return False
+    node = cast(Entry, entry)[0]
+    return isinstance(node, Leaf) or node.op.differentiable
+
+
+def _is_zero(node: Node, douts: list[Value | None]) -> bool:
+    """Whether all that flows on from a call is zero: through `argmax` or `x > 0`."""
+    return not node.op.differentiable or all(dout is None for dout in douts)
+
+
 def _restore(node: Node, value: Value, place: int, create_graph: bool) -> Value:
     """A saved value; while recording, one that still knows where it came from."""
     alias = value._neutral()
@@ -268,9 +294,14 @@ def _zeros(spec: Spec, douts: list[Value | None]) -> Value:
     return example._zeros_like_spec(spec)
 
 
-def _deliver(leaf: Leaf, gradient: Value) -> None:
-    """Store a gradient as the variable's `grad_req` says."""
+def _deliver(leaf: Leaf, gradient: Value | None) -> None:
+    """Store a gradient as the variable's `grad_req` says; None is one of zeros."""
     target = leaf.grad
+    if gradient is None:
+        target._fresh_grad = True
+        if leaf.req == "add":
+            return
+        gradient = bind(lookup("zeros_like").of(), target._neutral())
     if leaf.req == "add":
         total = bind(lookup("elemwise_add").of(), target._neutral(), gradient)
         target._assign(total)

@@ -55,6 +55,7 @@ def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with
         numpy_key = None
         picked = None
     if isinstance(value, NDArray):
+        refuse_on_tape(value)
         if value.stype != "default":
             value = value.tostype("default")
         value = value.as_in_context(array.context)

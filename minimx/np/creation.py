@@ -12,7 +12,7 @@ import numpy as onp
 
 from minimx.device import Device, DeviceLike, as_device, current_device
 from minimx.dtypes import SUPPORTED, DType, resolve
-from minimx.errors import ArgumentError, DTypeError, OperatorError
+from minimx.errors import ArgumentError, DTypeError, OperatorError, Unavailable
 from minimx.nd.array import NDArray, checked_dtype, new
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import from_numpy_copy
@@ -39,7 +39,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _c_order(order: str) -> None:
     if order not in ("C", "K", "A"):
-        raise ArgumentError(
+        raise Unavailable(
             f"order={order!r}: arrays here are stored row by row, order='C'."
         )
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as onp
 
 from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, ShapeError
+from minimx.errors import ArgumentError, ShapeError, Unavailable
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
 from minimx.np.operators import Operators
@@ -101,7 +101,14 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
         return f"{text} @{self.context}"
 
     def __format__(self, spec: str) -> str:
-        return format(self.item() if self.ndim == 0 else str(self), spec)
+        if self.ndim == 0:
+            return format(self.item(), spec)
+        if spec:
+            raise TypeError(
+                f"format {spec!r} is for numbers, not for an array of shape "
+                f"{self.shape}. Format its elements, or set np.set_printoptions."
+            )
+        return str(self)
 
     # -- reading ----------------------------------------------------------------------
 
@@ -171,7 +178,7 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
         if isinstance(order, bool):  # MXNet 1's second argument was copy
             order, copy = "K", order
         if order not in ("K", "C", "A") or casting != "unsafe" or not subok:
-            raise ArgumentError(
+            raise Unavailable(
                 f"astype: order={order!r}, casting={casting!r}, subok={subok}: arrays "
                 "here are C-ordered, conversion is 'unsafe', and there are no "
                 "subclasses. Leave the three away."
@@ -203,9 +210,15 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
             raise ArgumentError(f"reshape: order={order!r}: choose 'C' or 'F'.")
         return self.T.reshape(wanted[::-1]).T
 
+    def copy(self, order: str = "C") -> ndarray:
+        """A copy on the same device, recorded like any operator."""
+        if order not in ("C", "K", "A"):
+            raise Unavailable(f"copy: order={order!r}: arrays here are C-ordered.")
+        return super().copy()  # type: ignore[return-value]
+
     def flatten(self, order: str = "C") -> ndarray:  # type: ignore[override]
         """A copy with one axis."""
-        return self.reshape(-1, order=order).copy()  # type: ignore[return-value]
+        return self.reshape(-1, order=order).copy()
 
     def slice_assign(self, value: Any, begin: Any, end: Any, step: Any) -> None:
         """Overwrite the part that begin, end and step name for each axis."""

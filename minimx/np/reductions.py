@@ -11,7 +11,7 @@ from typing import Any
 import numpy as onp
 
 from minimx.dtypes import INT64, resolve
-from minimx.errors import ArgumentError, ShapeError
+from minimx.errors import ShapeError, Unavailable
 from minimx.np.arithmetic import store
 from minimx.np.multiarray import as_ndarray
 from minimx.np.promotion import BOOL, cast, real
@@ -23,7 +23,7 @@ Axis = int | tuple[int, ...] | None
 def _refuse(who: str, initial: Any, where: Any) -> None:
     if initial is not None or where is not None:
         what = "where" if initial is None else "initial"
-        raise ArgumentError(
+        raise Unavailable(
             f"np.{who}: {what}= is not supported. Choose the elements with a mask "
             "first, or put the number in afterwards."
         )

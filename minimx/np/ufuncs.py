@@ -12,7 +12,7 @@ from typing import Any
 import numpy as onp
 
 from minimx.dtypes import FLOAT32, INT64
-from minimx.errors import ArgumentError
+from minimx.errors import Unavailable
 from minimx.nd.array import NDArray
 from minimx.np.arithmetic import BINARY, full_like, into
 from minimx.np.multiarray import as_ndarray, flavoured
@@ -56,7 +56,7 @@ def _refuse(who: str, kwargs: dict[str, Any]) -> None:
         if name == "subok" and value is True:
             continue
         if name not in allowed or not any(value is item for item in allowed[name]):
-            raise ArgumentError(
+            raise Unavailable(
                 f"np.{who}: {name}={value!r} is not available. Compute everything, and "
                 "choose or convert afterwards: np.where(mask, x, y), x.astype(...)."
             )
