@@ -7,8 +7,9 @@ fc = mx.sym.FullyConnected(data, num_hidden=10)
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from minimx.errors import ArgumentError
 
@@ -32,6 +33,9 @@ def stored_name(name: str) -> str:
 
 class AttrScope:
     """Adds remarks to every symbol made inside; inner scopes come before outer ones."""
+
+    #: How often each name was given to the body of a loop or branch.
+    _subgraph_names: ClassVar[defaultdict[str, int]] = defaultdict(int)
 
     def __init__(self, **kwargs: str) -> None:
         for name, value in kwargs.items():

@@ -11,7 +11,6 @@ write down what backward needs. `_run` is the only place that knows how a graph 
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,9 +23,9 @@ from minimx.graph import words
 from minimx.graph.footprint import peak_bytes
 from minimx.graph.infer import infer, settled
 from minimx.graph.ir import Entry, Graph
+from minimx.graph.run import decided
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
-from minimx.ops.registry import Op
 
 __all__ = ["Executor"]
 
@@ -319,21 +318,3 @@ def _fitted(grad: NDArray | None, head: NDArray) -> NDArray | None:
         return None
     grad = grad.as_in_context(head.context)
     return grad if grad.dtype == head.dtype else grad.astype(head.dtype)
-
-
-def decided(op: Op, training: bool) -> Op:
-    """The operator with the settings that are decided when it runs."""
-    if getattr(op, "training", training) == training:
-        return op
-    known: weakref.WeakKeyDictionary[Op, Op] = _twins[training]
-    twin = known.get(op)
-    if twin is None:
-        settings = {**op.settings, "training": training}
-        twin = known[op] = type(op).of(**settings)
-    return twin
-
-
-_twins: dict[bool, Any] = {
-    True: weakref.WeakKeyDictionary(),
-    False: weakref.WeakKeyDictionary(),
-}

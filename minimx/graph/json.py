@@ -24,23 +24,29 @@ _MOST_NODES = 1_000_000
 
 def dump(graph: Graph) -> str:
     """A graph as text."""
+    rest = _described(graph)
+    attrs: dict[str, Any] = {"mxnet_version": ["int", VERSION]}
+    if flavour.is_np_shape():
+        attrs["is_np_shape"] = ["int", 1]
+    rest["attrs"] = attrs
+    lines = ",\n".join("    " + json.dumps(node) for node in rest.pop("nodes"))
+    tail = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in rest.items())
+    return f'{{\n  "nodes": [\n{lines}\n  ],\n{tail}\n}}'
+
+
+def _described(graph: Graph) -> dict[str, Any]:
+    """A graph as lists and dictionaries."""
     nodes = graph.nodes
     places = {node: place for place, node in enumerate(nodes)}
     rows = [0]
     for node in nodes:
         rows.append(rows[-1] + node.visible)
-    attrs: dict[str, Any] = {"mxnet_version": ["int", VERSION]}
-    if flavour.is_np_shape():
-        attrs["is_np_shape"] = ["int", 1]
-    lines = ",\n".join("    " + json.dumps(_written(n, places)) for n in nodes)
-    rest = {
+    return {
+        "nodes": [_written(node, places) for node in nodes],
         "arg_nodes": [places[node] for node in graph.variables],
         "node_row_ptr": rows,
         "heads": [[places[e.node], e.slot, 0] for e in graph.outputs],
-        "attrs": attrs,
     }
-    tail = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in rest.items())
-    return f'{{\n  "nodes": [\n{lines}\n  ],\n{tail}\n}}'
 
 
 def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
@@ -56,6 +62,8 @@ def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
     if attrs:
         found["attrs"] = dict(sorted(attrs.items()))
     found["inputs"] = [[places[e.node], e.slot, 0] for e in node.inputs]
+    if bodies := getattr(node.op, "bodies", ()):
+        found["subgraphs"] = [_described(body) for body in bodies]
     return found
 
 
@@ -70,13 +78,16 @@ def load(text: str) -> Graph:
         raise DataError(f"this is no graph: it is not JSON ({reason}).") from None
     if not isinstance(found, dict):
         raise DataError("this is no graph: the outermost thing must be an object.")
-    np_shape = _graph_attrs(found).get("is_np_shape", 0)
+    return _graph(found, bool(_graph_attrs(found).get("is_np_shape", 0)))
+
+
+def _graph(found: dict[str, Any], np_shape: bool) -> Graph:
     entries = _list(found, "nodes")
     if len(entries) > _MOST_NODES:
         raise DataError(f"a graph of {len(entries)} nodes is not plausible.")
     nodes: list[Node] = []
     for place, entry in enumerate(entries):
-        nodes.append(_node(place, entry, nodes, bool(np_shape)))
+        nodes.append(_node(place, entry, nodes, np_shape))
     outputs = [_entry("heads", head, nodes) for head in _list(found, "heads")]
     if not outputs:
         raise DataError("this graph has no outputs (`heads`).")
@@ -135,22 +146,31 @@ def _node(place: int, value: Any, nodes: list[Node], np_shape: bool) -> Node:
         if inputs:
             raise DataError(f"{where} ({name}): a variable has no inputs.")
         return Node(None, (), name, attrs)
-    op, remarks = _operator(f"{where} ({name})", kind, attrs, np_shape)
+    inner = [_body(where, body, np_shape) for body in value.get("subgraphs") or ()]
+    op, remarks = _operator(f"{where} ({name})", kind, attrs, np_shape, inner)
     if not op.variadic:
         inputs = _with_missing(op, name, inputs, where)
     return Node(op, inputs, name, remarks)
 
 
+def _body(where: str, value: Any, np_shape: bool) -> Graph:
+    """A graph inside a node."""
+    if not isinstance(value, dict):
+        raise DataError(f"{where}: each of its `subgraphs` must be an object.")
+    return _graph(value, np_shape)
+
+
 def _operator(
-    where: str, kind: str, attrs: dict[str, str], np_shape: bool
+    where: str, kind: str, attrs: dict[str, str], np_shape: bool, inner: list[Graph]
 ) -> tuple[Op, dict[str, str]]:
     """The operator with its settings, and what remains: remarks."""
     try:
         sheet: Any = lookup(kind)
-        if hasattr(sheet, "from_text"):
-            op, remarks = sheet.from_text(attrs)
+        own = getattr(sheet, "from_text", None)
+        if own is not None:
+            op, remarks = own(attrs, *inner)
             return op, remarks
-    except MXNetError as reason:
+    except (MXNetError, ValueError, SyntaxError, TypeError, IndexError) as reason:
         raise DataError(f"{where}: {reason}") from None
     fields = sheet.__dataclass_fields__
     settings: dict[str, Any] = {}

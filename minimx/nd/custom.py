@@ -83,6 +83,11 @@ class Custom(Op):
         return self.arguments + self.states
 
     @property
+    def state_inputs(self) -> tuple[str, ...]:
+        """The auxiliary states."""
+        return self.states
+
+    @property
     def mutates(self) -> tuple[str, ...]:  # type: ignore[override]
         """`forward` may write to every auxiliary state."""
         return self.states

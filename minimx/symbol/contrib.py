@@ -5,6 +5,9 @@ from __future__ import annotations
 from math import log
 
 from minimx.nd.rooms import open_room
+from minimx.symbol.control import cond as cond
+from minimx.symbol.control import foreach as foreach
+from minimx.symbol.control import while_loop as while_loop
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.random import uniform
 from minimx.symbol.symbol import Symbol
