@@ -14,7 +14,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import minimx.ops  # noqa: F401  (fills the registry)
+import minimx.nd.masks
+import minimx.ops  # noqa: F401  (both fill the registry)
 from minimx import autograd, flavour
 from minimx.device import as_device, current_device
 from minimx.errors import OperatorError

@@ -12,21 +12,29 @@ from minimx.device import DeviceLike, as_device, current_device
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
+from minimx.nd.functions import FUNCTIONS
 from minimx.nd.launch import invoke
 from minimx.ops.registry import lookup
 
 __all__ = [
     "exponential",
+    "exponential_like",
     "gamma",
+    "gamma_like",
     "generalized_negative_binomial",
+    "generalized_negative_binomial_like",
     "multinomial",
     "negative_binomial",
+    "negative_binomial_like",
     "normal",
+    "normal_like",
     "poisson",
+    "poisson_like",
     "randint",
     "randn",
     "shuffle",
     "uniform",
+    "uniform_like",
 ]
 
 
@@ -214,3 +222,14 @@ def shuffle(data: NDArray, out: Any = None, **kwargs: Any) -> Any:
     """The rows of an array in random order."""
     kwargs.pop("name", None)
     return invoke(lookup("shuffle").of(**kwargs), [data], out)
+
+
+uniform_like = FUNCTIONS["_random_uniform_like"]
+normal_like = FUNCTIONS["_random_normal_like"]
+gamma_like = FUNCTIONS["_random_gamma_like"]
+exponential_like = FUNCTIONS["_random_exponential_like"]
+poisson_like = FUNCTIONS["_random_poisson_like"]
+negative_binomial_like = FUNCTIONS["_random_negative_binomial_like"]
+generalized_negative_binomial_like = FUNCTIONS[
+    "_random_generalized_negative_binomial_like"
+]

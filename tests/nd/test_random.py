@@ -89,3 +89,37 @@ def test_a_wrong_parameter_is_reported_where_somebody_waits() -> None:
     with pytest.raises(OperatorError, match="scale"):
         dependent.asnumpy()
     nd.waitall()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "mean"),
+    [
+        ("uniform", {"low": 2, "high": 4}, 3),
+        ("normal", {"loc": 5, "scale": 0.5}, 5),
+        ("gamma", {"alpha": 3, "beta": 2}, 6),
+        ("exponential", {"lam": 0.5}, 2),
+        ("poisson", {"lam": 4}, 4),
+        ("negative_binomial", {"k": 3, "p": 0.5}, 3),
+        ("generalized_negative_binomial", {"mu": 4, "alpha": 0.3}, 4),
+    ],
+)
+def test_numbers_are_like_an_array(
+    name: str, settings: dict[str, Any], mean: float
+) -> None:
+    mx.random.seed(11)
+    like = nd.ones((100, 50), dtype="float64")
+    drawn = getattr(nd.random, f"{name}_like")(like, **settings)
+    assert drawn.shape == like.shape
+    assert drawn.dtype == np.float64
+    np.testing.assert_allclose(drawn.asnumpy().mean(), mean, rtol=0.05)
+
+
+def test_counts_of_two_parameters_have_their_means() -> None:
+    mx.random.seed(5)
+    k, p = nd.array([2.0, 5.0]), nd.array([0.5, 0.25])
+    drawn = nd.random.negative_binomial(k, p, shape=(4000,)).asnumpy()
+    np.testing.assert_allclose(drawn.mean(1), [2, 15], rtol=0.1)
+    mu, alpha = nd.array([2.0, 9.0]), nd.array([0.0, 0.5])
+    drawn = nd.random.generalized_negative_binomial(mu, alpha, shape=4000).asnumpy()
+    np.testing.assert_allclose(drawn.mean(1), [2, 9], rtol=0.1)
+    np.testing.assert_allclose(drawn.var(1), [2, 9 + 0.5 * 81], rtol=0.2)

@@ -93,6 +93,34 @@ def generalized_negative_binomial(mu: float, alpha: float) -> Launch:
     return launch
 
 
+def _spread_poisson(mu: Any, alpha: Any, shape: Any, generator: Any) -> Any:
+    """Poisson numbers with gamma distributed means; without a spread, with mean mu."""
+    safe = np.where(alpha > 0, alpha, 1.0)
+    means = generator.gamma(1 / safe, mu * safe, shape)
+    return generator.poisson(np.where(alpha > 0, means, mu))
+
+
+def unique_zipfian(range_max: int) -> Launch:
+    """(out, tries, generator): different numbers in each row, and how many it took."""
+    scale = np.log(range_max + 1)
+
+    def launch(out: Any, tries: Any, generator: Any) -> None:
+        for row, line in enumerate(out):
+            seen: dict[int, None] = {}
+            count = 0
+            while len(seen) < line.size:
+                drawn = np.exp(generator.random(line.size) * scale) - 1
+                for number in np.minimum(drawn.astype(np.int64), range_max - 1):
+                    seen.setdefault(int(number))
+                    count += 1
+                    if len(seen) == line.size:
+                        break
+            line[:] = list(seen)
+            tries[row] = count
+
+    return launch
+
+
 def randint(low: int, high: int) -> Launch:
     """Whole numbers evenly in [low, high)."""
 
@@ -119,7 +147,11 @@ def sample(method: str, per: int) -> Launch:
         columns = [p.reshape(-1, 1).astype(np.float64) for p in parameters]
         if method == "exponential":  # MXNet gives the rate, NumPy wants the mean
             columns = [1 / columns[0]]
-        drawn = getattr(generator, method)(*columns, (columns[0].size, per))
+        shape = (columns[0].size, per)
+        if method == "generalized_negative_binomial":
+            drawn = _spread_poisson(*columns, shape, generator)
+        else:
+            drawn = getattr(generator, method)(*columns, shape)
         np.copyto(out, drawn.reshape(out.shape), casting="unsafe")
 
     return launch
