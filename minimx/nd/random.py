@@ -173,8 +173,8 @@ def poisson(
 
 
 def negative_binomial(
-    k: int = 1,
-    p: float = 1.0,
+    k: Any = 1,
+    p: Any = 1.0,
     shape: Any = None,
     dtype: Any = None,
     ctx: DeviceLike | None = None,
@@ -187,8 +187,8 @@ def negative_binomial(
 
 
 def generalized_negative_binomial(
-    mu: float = 1.0,
-    alpha: float = 1.0,
+    mu: Any = 1.0,
+    alpha: Any = 1.0,
     shape: Any = None,
     dtype: Any = None,
     ctx: DeviceLike | None = None,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minimx as mx
 from minimx import nd
 from minimx.device import cpu
 from minimx.errors import OperatorError, ShapeError
