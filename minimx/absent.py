@@ -29,7 +29,6 @@ _ROOMS = {
 _OPERATORS = """
     BilinearSampler CachedOp Correlation Crop GridGenerator IdentityAttachKLSparseReg
     SpatialTransformer col2im im2col imdecode
-    sample_negative_binomial sample_generalized_negative_binomial
 """
 _TRANSFORMS = """
     RandomRotation Rotate
