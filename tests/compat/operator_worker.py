@@ -92,6 +92,8 @@ class Caller:
         )
         with flavour:
             outs = self._as_list(function(*arrays, **settings))
+            if any(length < 0 for out in outs for length in out.shape):
+                return {"error": "the shape of the result is not known"}
             shown = {"outs": [out.asnumpy() for out in outs]}
             shown["after"] = [array.asnumpy() for array in arrays]
             if any(case["wants"]):
