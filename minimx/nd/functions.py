@@ -120,7 +120,22 @@ class Call:
         given, settings = split(args, kwargs)
         for name, ask in self.internal.items():
             settings[name] = ask()
-        return self.sheet.of(**settings), given
+        op = self.sheet.of(**settings)
+        if isinstance(given, dict):
+            given = self._closed_up(op, given)
+        return op, given
+
+    def _closed_up(self, op: Op, given: dict[str, Any]) -> dict[str, Any]:
+        """Values given by place where settings leave out an input before them.
+
+        The third array of `CTCLoss(data, label, lengths, use_label_lengths=True)` is
+        label_lengths, since there are no data_lengths then.
+        """
+        taken = op.inputs
+        there = [name for name in self.inputs if given.get(name) is not None]
+        if len(there) != len(taken) or all(name in taken for name in there):
+            return given
+        return dict(zip(taken, [given[name] for name in there], strict=True))
 
     def required(self, op: Op, name: str, value: Any) -> Any:
         """A value that is there and of the right type."""
@@ -162,12 +177,20 @@ class Call:
                 f"{self.sheet.name}: {self.inputs[0]} must be {self.noun}, not "
                 f"{type(args[0]).__name__}. {_REMEDY.get(self.noun, '')}"
             )
+        if len(args) - count > len(self.order):
+            raise OperatorError(
+                f"{self.sheet.name} was given {len(args)} arguments by place; it takes "
+                f"at most {count + len(self.order)}: {self._in_words(count)}."
+            )
         for name, value in zip(self.order, args[count:], strict=False):
             kwargs.setdefault(name, value)
         for name in self.inputs:
             if name in kwargs and name not in values:
                 values[name] = kwargs.pop(name)
         return values, kwargs
+
+    def _in_words(self, count: int) -> str:
+        return ", ".join((*self.inputs[:count], *self.order))
 
 
 _REMEDY = {

@@ -149,7 +149,7 @@ _SMOOTH = (
     ("abs", "abs(x)", "dy * sign(x)", "The absolute value"),
 )  # fmt: skip
 _STEPS = (
-    ("sign", "sign(x)", "-1, 0 or 1"),
+    ("sign", "(x > 0) - (x < 0)", "-1, 0 or 1; 0 for what is not a number"),
     ("rint", "where(x - floor(x) > 0.5, ceil(x), floor(x))",
      "The nearest integer; of two, the lower one, unlike NumPy's"),
     ("round", "round(x)", "The nearest integer; of two, the one away from zero"),

@@ -277,6 +277,13 @@ class Op:
         }
 
 
+def _as_tuple(value: Any) -> Any:
+    """Lists as tuples, also those inside."""
+    if isinstance(value, (list, tuple)):
+        return tuple([_as_tuple(item) for item in value])
+    return value
+
+
 def _to_type(op: str, name: str, value: Any, wanted: str) -> Any:
     """Convert a setting as MXNet does: numbers and tuples may come as text."""
     if isinstance(value, str) and wanted.startswith("bool"):
@@ -288,8 +295,8 @@ def _to_type(op: str, name: str, value: Any, wanted: str) -> Any:
             raise OperatorError(
                 f"{op}: {name}={value!r} is not a value of type {wanted}."
             ) from None
-    if isinstance(value, list):
-        value = tuple(value)
+    if isinstance(value, (list, tuple)):
+        value = _as_tuple(value)
     if isinstance(value, np.generic):
         value = value.item()
     if value is None and ("None" in wanted or wanted == "Any"):

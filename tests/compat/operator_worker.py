@@ -59,6 +59,11 @@ def function_of(mx: Any, op: str) -> Callable[..., Any] | None:
     return None
 
 
+def as_tuple(value: Any) -> Any:
+    """JSON has no tuples; operators want no lists."""
+    return tuple(map(as_tuple, value)) if isinstance(value, list) else value
+
+
 def head_gradient(shape: tuple[int, ...], dtype: Any) -> Any:
     """Numbers around 1, the same for the same shape."""
     return np.random.RandomState(7).uniform(0.5, 1.5, shape).astype(dtype)
@@ -80,10 +85,7 @@ class Caller:
         function = function_of(self.mx, case["op"])
         if function is None:
             return {"absent": True}
-        settings = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in case["settings"].items()
-        }
+        settings = {name: as_tuple(v) for name, v in case["settings"].items()}
         arrays = [self.array(case["op"], value) for value in inputs]
         flavour = (
             self.mx.util.np_shape(True)

@@ -119,7 +119,7 @@ def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> 
 
 @threads.jit(parallel=True)
 def layer_norm(
-    data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any, invstd: Any
+    data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any, std: Any
 ) -> None:
     """Every row of data (rows, length) to mean 0, variance 1, then gamma and beta."""
     rows, length = data.shape
@@ -133,9 +133,10 @@ def layer_norm(
         for k in range(length):
             off = half(data[r, k] - mean[r])
             total = half(total + half(off * off))
-        invstd[r] = half(1 / np.sqrt(half(half(total / count) + np.float32(eps))))
+        std[r] = half(np.sqrt(half(half(total / count) + np.float32(eps))))
+        invstd = half(1 / std[r])
         for k in range(length):
-            off = half(half(data[r, k] - mean[r]) * invstd[r])
+            off = half(half(data[r, k] - mean[r]) * invstd)
             out[r, k] = half(half(off * gamma[k]) + beta[k])
 
 
