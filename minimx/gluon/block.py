@@ -30,6 +30,7 @@ from minimx.gluon.parameter.dictionary import (
 )
 from minimx.gluon.parameter.parameter import Contexts, Parameter, shape_is_known
 from minimx.gluon.summary import summarize
+from minimx.gluon.symbolic import is_symbolic, write_down
 from minimx.gluon.utils import HookHandle, indent
 from minimx.nd.array import NDArray
 
@@ -447,6 +448,8 @@ class HybridBlock(Block):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Hand the parameters, on the device of `x`, to `hybrid_forward`."""
+        if not isinstance(x, NDArray) and is_symbolic(x):
+            return write_down(self, x, *args)
         ctx = x.context if isinstance(x, NDArray) else _context_of((x, *args))
         operators: Any = nd
         try:

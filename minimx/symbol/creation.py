@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.dtypes import resolve
-from minimx.ops.registry import lookup
-from minimx.symbol.symbol import Symbol, applied
+from minimx.symbol.functions import FUNCTIONS
+from minimx.symbol.symbol import Symbol
 
 ShapeLike = int | Sequence[int]
 
 
 def _made(name: str, title: str | None, dtype: Any, **settings: Any) -> Symbol:
     kind = resolve("float32" if dtype is None else dtype).name
-    op = lookup(name).of(dtype=kind, **settings)
-    return applied(op, (), name, title)
+    made: Symbol = FUNCTIONS[name](dtype=kind, name=title, **settings)
+    return made
 
 
 def _shape(shape: ShapeLike) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
-from minimx import autograd, events, initializer
+from minimx import autograd, events, initializer, symbol
 from minimx.device import Context, cpu, current_context
 from minimx.dtypes import resolve
 from minimx.errors import (
@@ -95,6 +95,7 @@ class Parameter:
         self._data: dict[Context, NDArray] | None = None
         self._grad: dict[Context, NDArray] | None = None
         self._deferred: _Deferred | None = None
+        self._var: Any = None
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
         self._grad_req = "null"
@@ -304,6 +305,20 @@ class Parameter:
             self.set_data(data)
 
     # -- using it ---------------------------------------------------------------------
+
+    def var(self) -> Any:
+        """The parameter as a variable of a graph; the same one at every call."""
+        if self._var is None:
+            known = {"shape": self.shape} if self.shape is not None else {}
+            self._var = symbol.var(
+                self.name,
+                dtype=self.dtype,
+                lr_mult=self.lr_mult,
+                wd_mult=self.wd_mult,
+                init=self.init,
+                **known,
+            )
+        return self._var
 
     def data(self, ctx: Context | None = None) -> NDArray:
         """The array on a device; by default the only one, or the current device's."""

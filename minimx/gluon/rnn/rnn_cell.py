@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import minimx.nd as nd
-from minimx import flavour
+from minimx import flavour, symbol
 from minimx.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict
@@ -22,6 +22,7 @@ from minimx.gluon.rnn.sequences import (
     last_valid,
     masked,
 )
+from minimx.symbol import Symbol
 
 States = list[Any]
 
@@ -97,6 +98,8 @@ class RecurrentCell(Block):
         if begin_state is not None:
             return begin_state
         first = inputs if is_merged(inputs) else inputs[0]
+        if isinstance(first, Symbol):
+            return self.begin_state(func=symbol.zeros)
         with first.context:
             return self.begin_state(batch_size=batch_size_of(inputs, layout))
 

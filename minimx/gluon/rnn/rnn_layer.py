@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import minimx.nd as nd
+from minimx import symbol
 from minimx.errors import ArgumentError, ShapeError
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.parameter.parameter import Parameter
@@ -24,6 +25,7 @@ from minimx.gluon.rnn.rnn_cell import (
 )
 from minimx.nd.array import NDArray
 from minimx.ops.rnn import MODES
+from minimx.symbol import Symbol
 
 _NAME = re.compile(r"([lr])(\d+)_(i2h|h2h|h2r)_(weight|bias)\Z")
 
@@ -128,7 +130,9 @@ class _RNNLayer(HybridBlock):
     def forward(self, x: Any, states: Any = None, sequence_length: Any = None) -> Any:
         """Start from zeros if no states are given, and then return none."""
         given = states is not None
-        if not given:
+        if not given and isinstance(x, Symbol):
+            states = self.begin_state(func=symbol.zeros)
+        elif not given:
             batch = x.shape[self._layout.find("N")]
             states = self.begin_state(batch, ctx=x.context, dtype=x.dtype)
         elif not isinstance(states, (list, tuple)):

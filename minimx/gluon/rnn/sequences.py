@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import minimx.nd as nd
+from minimx import symbol
 from minimx.errors import ArgumentError
 from minimx.nd.array import NDArray
+from minimx.symbol import Symbol
 
 
 def operators_of(sequence: Any) -> Any:
     """The namespace whose operators a sequence understands."""
-    return nd
+    return symbol if isinstance(sequence, Symbol) else nd
 
 
 def is_merged(sequence: Any) -> bool:
@@ -49,9 +51,9 @@ def as_steps(length: int | None, sequence: Any, layout: str) -> list[Any]:
         if isinstance(sequence, NDArray):
             _check_length(length, sequence.shape[time])
             length = sequence.shape[time]
-        ops = operators_of(sequence)
-        parts = ops.split(sequence, axis=time, num_outputs=length, squeeze_axis=True)
-        return [parts] if length == 1 and isinstance(parts, NDArray) else list(parts)
+        split = operators_of(sequence).split
+        parts = split(sequence, axis=time, num_outputs=length, squeeze_axis=True)
+        return [parts] if isinstance(parts, NDArray) else list(parts)
     _check_length(length, len(sequence))
     return list(sequence)
 
