@@ -27,8 +27,8 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    BilinearSampler CachedOp Correlation Crop GridGenerator IdentityAttachKLSparseReg
-    SpatialTransformer col2im im2col imdecode
+    CachedOp Crop IdentityAttachKLSparseReg
+    imdecode
 """
 _TRANSFORMS = """
     RandomRotation Rotate

@@ -122,22 +122,25 @@ binary(
     grads=("where(a > 0, dz, dz * b)", "where(a > 0, 0, dz * a)"),
 )
 
-LEAKY = ("leaky", "elu", "selu", "gelu", "prelu")
+LEAKY = ("leaky", "elu", "selu", "gelu", "prelu", "rrelu")
 
 
 @register("LeakyReLU")
 class LeakyReLU(Choice):
     """Curves that let something of the negative part through.
 
-    act_type: leaky or elu (with `slope`), selu, gelu, prelu (with a learnt slope)
+    act_type: leaky or elu (with `slope`), selu, gelu, prelu (with a learnt slope),
+    rrelu (leaky, with a slope for each element that in training is drawn between
+    lower_bound and upper_bound, and otherwise lies in the middle)
     data: any shape, out: the same shape; gamma, for prelu: (1,) or (C,), C being the
-    length of data's second axis
+    length of data's second axis; `training` is internal
     """
 
     act_type: str = "leaky"
     slope: float = 0.25
     lower_bound: float = 0.125
     upper_bound: float = 0.334
+    training: bool = False
 
     all_inputs = ("data", "gamma")
 
@@ -150,6 +153,9 @@ class LeakyReLU(Choice):
         """One of the formulas above."""
         if self.act_type not in LEAKY:
             raise _unknown(self.name, self.act_type, LEAKY)
+        if self.act_type == "rrelu":
+            middle = (self.lower_bound + self.upper_bound) / 2
+            return lookup("_leaky").of(slope=middle)
         settings = {"slope": self.slope} if self.act_type in ("leaky", "elu") else {}
         return lookup(f"_{self.act_type}").of(**settings)
 
@@ -157,6 +163,15 @@ class LeakyReLU(Choice):
         super().__post_init__()
         if self.act_type == "prelu":
             object.__setattr__(self, "saves", ("data", "gamma"))
+        if self.draws:
+            object.__setattr__(self, "saves", ("out1",))
+            object.__setattr__(self, "deterministic", False)
+        object.__setattr__(self, "needs_rng", self.draws)
+
+    @property
+    def draws(self) -> bool:
+        """Whether slopes are drawn."""
+        return self.act_type == "rrelu" and self.training
 
     def complete(self, data: Spec) -> dict[str, Shape]:
         """A slope for each channel."""
@@ -176,11 +191,22 @@ class LeakyReLU(Choice):
         return data, gamma.with_shape(shape)
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
-        """The shape of data."""
+        """The shape of data; and the slopes that were drawn."""
+        if self.draws:
+            same_reals(self.name, ("data",), *specs)
+            return specs[0], specs[0]
         return super().infer(*self._aligned(specs))
+
+    def _draw(self, data: Any, out: Any, slopes: Any, rng: Any) -> None:
+        """The kernel of slopes by chance."""
+        slopes[...] = rng.uniform(self.lower_bound, self.upper_bound, data.shape)
+        slopes[data > 0] = 1
+        np.multiply(data, slopes, out=out)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Generated from the formula."""
+        if self.draws:
+            return self._draw
         aligned = self._aligned(specs)
         launch = super().kernel(*aligned)
         if len(specs) < 2:
@@ -193,6 +219,8 @@ class LeakyReLU(Choice):
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """That of the formula, in the shape of gamma."""
+        if self.draws:
+            return (dout * saved[0],)
         if len(at.ins) < 2:
             return super().grad(at, dout, *saved)
         ins = self._aligned(at.ins)

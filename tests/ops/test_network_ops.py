@@ -170,6 +170,23 @@ class TestDropout:
         np.testing.assert_array_equal(run(op, self.X)[0], self.X)
 
 
+class TestSlopesByChance:
+    """A leaky relu whose slopes are drawn in training."""
+
+    X = np.linspace(-1, 1, 1000)
+
+    def test_each_negative_element_has_a_slope_between_the_bounds(self) -> None:
+        op = of("LeakyReLU", act_type="rrelu", lower_bound=0.2, upper_bound=0.4,
+                training=True)  # fmt: skip
+        out, slopes = run(op, self.X)
+        np.testing.assert_array_equal(out[500:], self.X[500:])
+        np.testing.assert_allclose(out, self.X * slopes)
+        assert 0.2 <= slopes[:500].min() < 0.22
+        assert 0.38 < slopes[:500].max() <= 0.4
+        (found,) = gradients(op, [self.X], [self.X], [True], [slopes])
+        np.testing.assert_array_equal(found, self.X * slopes)
+
+
 # -- outputs that know their loss ------------------------------------------------------
 
 

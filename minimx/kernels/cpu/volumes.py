@@ -19,6 +19,7 @@ import numpy as np
 
 from minimx.kernels.convolution import Algorithm, Depth, Geometry
 from minimx.kernels.cpu import conv
+from minimx.kernels.cpu.columns import meeting
 
 
 def _taps(depth: Depth) -> list[tuple[int, slice, slice]]:
@@ -26,11 +27,7 @@ def _taps(depth: Depth) -> list[tuple[int, slice, slice]]:
     taps = []
     for tap in range(depth.kernel):
         shift = tap * depth.dilate - depth.pad
-        first, last = conv.stops.py_func(depth.length, depth.out, shift, depth.stride)
-        begin = first * depth.stride + shift
-        end = begin + (last - first) * depth.stride
-        met = slice(begin, end, depth.stride) if last > first else slice(0, 0)
-        taps.append((tap, slice(first, last), met))
+        taps.append((tap, *meeting(depth.length, depth.out, shift, depth.stride)))
     return taps
 
 
