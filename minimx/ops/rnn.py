@@ -14,7 +14,7 @@ from minimx.ops.checks import expect, same_reals
 from minimx.ops.join import Concat
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
-from minimx.shapes import Shape
+from minimx.shapes import Deduced, Opens, Shape
 
 if TYPE_CHECKING:
     from minimx.kernels.cpu.rnn import Net
@@ -320,3 +320,18 @@ class ParameterConcat(Concat):
     """
 
     dim: int = 1
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """Inputs whose lengths are open share what is left of the whole.
+
+        They are the input weights of a layer, one for each direction.
+        """
+        (whole,) = outs
+        lengths = [None if shape is None else shape[0] for shape in ins]
+        missing = lengths.count(None)
+        if whole is None or whole[0] is None or not missing:
+            return ins, outs
+        left = whole[0] - sum(n for n in lengths if n is not None)
+        if left % missing:
+            return ins, outs
+        return [(left // missing,) if n is None else (n,) for n in lengths], outs
