@@ -20,7 +20,9 @@ from minimx.absent import LATER, missing
 from minimx.device import Context, current_context
 from minimx.errors import ArgumentError, DeferredInitializationError
 from minimx.events import attribute, attribution
+from minimx.flavour import is_np_array
 from minimx.gluon.deferred import Completing, placeholder
+from minimx.gluon.flavours import refuse_mixed
 from minimx.gluon.naming import BlockScope, name_block
 from minimx.gluon.parameter.dictionary import (
     ParameterDict,
@@ -458,9 +460,11 @@ class HybridBlock(Block):
             params = self._with_placeholders(ctx, x, *args)
             operators = Completing()
         if ctx is current_context():
-            return self.hybrid_forward(operators, x, *args, **params)
-        with ctx:  # arrays that hybrid_forward makes from nothing belong there too
-            return self.hybrid_forward(operators, x, *args, **params)
+            out = self.hybrid_forward(operators, x, *args, **params)
+        else:
+            with ctx:  # what hybrid_forward makes from nothing belongs there too
+                out = self.hybrid_forward(operators, x, *args, **params)
+        return refuse_mixed(type(self).__name__, out) if is_np_array() else out
 
     def _with_placeholders(self, ctx: Context, *args: Any) -> dict[str, NDArray]:
         """Arrays for the first forward; placeholders where a shape is still open."""

@@ -68,6 +68,16 @@ class NumpyPlaceholder(Placeholder, ndarray):
         """A placeholder for a parameter; what operators make of it is a plain array."""
         return NDArray.__new__(cls) if len(args) == 1 else ndarray(*args)
 
+    def _settle(self, axis: int, length: int, device: Any) -> None:
+        """Take the length that a product wants, and become the parameter's array."""
+        parameter = self._parameter
+        if parameter._deferred is not None and parameter.shape is not None:
+            shape = list(parameter.shape)
+            shape[axis] = length
+            parameter.shape = shape
+            parameter._finish_deferred()
+            self.become(parameter.data(device))
+
 
 def placeholder(parameter: Parameter) -> Placeholder:
     """A placeholder in the flavour that the program speaks."""

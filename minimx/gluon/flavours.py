@@ -6,6 +6,7 @@ from typing import Any
 
 from minimx.flavour import is_np_array
 from minimx.nd.array import NDArray
+from minimx.np.multiarray import ndarray
 
 
 def flavoured(array: Any) -> Any:
@@ -16,3 +17,17 @@ def flavoured(array: Any) -> Any:
     if isinstance(array, NDArray) and is_np_array():
         return array.as_np_ndarray()
     return array
+
+
+def refuse_mixed(name: str, out: Any) -> Any:
+    """The output of a block, whose arrays must all be of `mx.np`."""
+    several = out if isinstance(out, (list, tuple)) else (out,)
+    for part in several:
+        if isinstance(part, (list, tuple)):
+            refuse_mixed(name, part)
+        elif isinstance(part, NDArray) and not isinstance(part, ndarray):
+            raise TypeError(
+                f"{name} returns an array of mx.nd, but npx.set_np() was called: "
+                "blocks give arrays of mx.np then. Convert it with .as_np_ndarray()."
+            )
+    return out

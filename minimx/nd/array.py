@@ -310,6 +310,9 @@ class NDArray(Arithmetic, Methods):
         """Whether picking one element gives an array without axes."""
         return flavour.is_np_shape()
 
+    def _settle(self, axis: int, length: int, device: Device) -> None:
+        """Take a length that was open; arrays have none, placeholders of layers do."""
+
     # -- for the tape and the interpreters --------------------------------------------
 
     def _bind(self, op: Op, values: Any) -> Any:

@@ -274,12 +274,16 @@ def _advanced(array: NDArray, key: Any) -> tuple[Any, list[NDArray]]:
     Boolean masks pick a number of elements that only their contents tell, so they are
     read at once and become lists of indices.
     """
-    items, _ = _with_arrays(array, key)
+    items, arrays = _with_arrays(array, key)
+    if any(index.spec.dtype == np.bool_ for index in arrays):
+        _check_masks(array.shape, items)
     pattern: list[Any] = []
     indices: list[NDArray] = []
     for item in items:
         if not hasattr(item, "chunk"):
             pattern.append(_hashable(item))
+        elif item.spec.dtype == np.bool_ and not item.shape:
+            pattern.append(_hashable(bool(item.asscalar())))
         elif item.spec.dtype == np.bool_:
             for found in np.nonzero(item.asnumpy()):
                 more, _ = _with_arrays(array, found)
@@ -292,7 +296,15 @@ def _advanced(array: NDArray, key: Any) -> tuple[Any, list[NDArray]]:
     return op.of(key=tuple(pattern), np_shape=array._has_scalars()), indices
 
 
+def _check_masks(shape: tuple[int, ...], items: tuple[Any, ...]) -> None:
+    """Raise IndexError if a mask does not have the shape of the axes it stands for."""
+    ghost = np.broadcast_to(np.empty((), "V0"), shape)
+    ghost[tuple(x.asnumpy() if hasattr(x, "chunk") else x for x in items)]
+
+
 def _hashable(item: Any) -> Any:
     if isinstance(item, slice):
         return (item.start, item.stop, item.step)
+    if isinstance(item, (bool, np.bool_)):
+        return "true" if item else "false"
     return "..." if item is Ellipsis else item

@@ -38,7 +38,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _c_order(order: str) -> None:
-    if order not in ("C", "K", "A"):
+    if order != "C":
         raise Unavailable(
             f"order={order!r}: arrays here are stored row by row, order='C'."
         )

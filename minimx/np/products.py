@@ -10,7 +10,7 @@ from typing import Any
 
 from minimx.errors import ShapeError
 from minimx.np.arithmetic import store
-from minimx.np.multiarray import as_ndarray
+from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import cast, common, is_number
 from minimx.ops.registry import lookup
 
@@ -19,6 +19,12 @@ def _two(who: str, a: Any, b: Any) -> tuple[Any, Any]:
     a, b = as_ndarray(a, who), as_ndarray(b, who, "b")
     dtype = common(a.spec.dtype, b.spec.dtype)
     return cast(a, dtype), cast(b, dtype)
+
+
+def _settle(a: Any, b: Any) -> None:
+    """A weight that waits for a length learns it from the array it is multiplied by."""
+    if isinstance(a, ndarray) and isinstance(b, ndarray):
+        b._settle(-2, a.shape[-1] if a.shape else 1, a.context)
 
 
 def _product(a: Any, b: Any) -> Any:
@@ -41,6 +47,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     """
     if is_number(a) or is_number(b):
         return store(a * b, out)
+    _settle(a, b)
     a, b = _two("dot", a, b)
     if a.ndim == 0 or b.ndim == 0:
         return store(a * b, out)
@@ -66,6 +73,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     """
     if is_number(a) or is_number(b):
         raise ValueError("matmul does not scale; use * with a number.")
+    _settle(a, b)
     a, b = _two("matmul", a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("matmul does not scale; use * with an array without axes.")

@@ -114,10 +114,10 @@ def _inside(function: Any, shape: bool | None, array: bool | None) -> Any:
 
 
 def _decorated(thing: Any, shape: bool | None, array: bool | None) -> Any:
-    """A function inside a scope; a class with all of its own methods inside one."""
+    """A function inside a scope; a class with all methods, inherited ones too."""
     if not inspect.isclass(thing):
         return _inside(thing, shape, array)
-    for name, member in list(vars(thing).items()):
+    for name, member in inspect.getmembers_static(thing):
         if inspect.isfunction(member):
             setattr(thing, name, _inside(member, shape, array))
         elif isinstance(member, property):

@@ -144,6 +144,10 @@ def scatter_nd_sum(data: Any, indices: Any, out: Any) -> None:
 # -- the keys of x[key] ----------------------------------------------------------------
 
 
+#: What patterns spell out: 1 == True, and a pattern must tell them apart.
+_WORDS = {"...": Ellipsis, "true": True, "false": False}
+
+
 def numpy_key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
     """A key in NumPy's words; "array" in the pattern stands for the next indices."""
     rest = iter(indices)
@@ -152,8 +156,8 @@ def numpy_key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, 
         if item == "array":
             found = next(rest)
             key.append(found if found.dtype.kind in "iub" else found.astype(np.int64))
-        elif item == "...":
-            key.append(Ellipsis)
+        elif item in _WORDS:
+            key.append(_WORDS[item])
         else:
             key.append(slice(*item) if isinstance(item, tuple) else item)
     return tuple(key)
