@@ -53,6 +53,8 @@ class Trainer:
                 "blocks another prefix."
             )
         _check_kvstore(kvstore, compression_params, update_on_kvstore)
+        for parameter in self._params:
+            parameter._trainer = self
         settings = dict(optimizer_params or {})
         self._scale = float(settings.get("rescale_grad", 1.0))
         by_index = dict(enumerate(self._params))
@@ -155,7 +157,7 @@ class Trainer:
         for index, parameter in self._learning():
             for ctx, weight, gradient in zip(
                 parameter.list_ctx(),
-                parameter.list_data(),
+                parameter._arrays(),
                 parameter.list_grad(),
                 strict=True,
             ):

@@ -14,8 +14,8 @@ from minimx.nd.array import NDArray
 from minimx.optimizer.base import Index, Optimizer, State, register
 
 
-def _zeros_like(weight: NDArray) -> NDArray:
-    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)  # type: ignore[no-any-return]
+def _zeros_like(weight: NDArray, stype: str = "default") -> NDArray:
+    return nd.zeros(weight.shape, weight.context, weight.dtype, stype)  # type: ignore[no-any-return]
 
 
 @register
@@ -30,13 +30,17 @@ class AdaGrad(Optimizer):
         self.float_stable_eps = eps
 
     def create_state(self, index: Index, weight: NDArray) -> State:
-        """The sum of squared gradients."""
-        return _zeros_like(weight)
+        """The sum of squared gradients, stored as the weight is."""
+        return _zeros_like(weight, weight.stype)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Update one weight."""
+        """Update one weight; with a row_sparse gradient, only its rows."""
         self._update_count(index)
         lr, wd = self._get_lr(index), self._get_wd(index)
+        if grad.stype == "row_sparse":
+            settings = self._common(lr=lr, wd=wd, epsilon=self.float_stable_eps)
+            nd.sparse.adagrad_update(weight, grad, state, out=weight, **settings)
+            return
         grad = self._prepared(grad)
         state[:] = state + grad * grad
         step = grad / (state + self.float_stable_eps).sqrt()
@@ -143,7 +147,8 @@ class Ftrl(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The state z of the leader, and the sum of squared gradients."""
-        return (_zeros_like(weight), _zeros_like(weight))
+        stype = weight.stype
+        return (_zeros_like(weight, stype), _zeros_like(weight, stype))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
@@ -229,8 +234,9 @@ class Adam(Optimizer):
         self.lazy_update = lazy_update
 
     def create_state(self, index: Index, weight: NDArray) -> State:
-        """The averages m and v."""
-        return (_zeros_like(weight), _zeros_like(weight))
+        """The averages m and v; for lazy updates, stored as the weight is."""
+        stype = weight.stype if self.lazy_update else "default"
+        return (_zeros_like(weight, stype), _zeros_like(weight, stype))
 
     def _corrected_lr(self, index: Any) -> float:
         """The learning rate, corrected for averages that started at 0."""
@@ -252,6 +258,7 @@ class Adam(Optimizer):
             beta1=self.beta1,
             beta2=self.beta2,
             epsilon=self.epsilon,
+            lazy_update=self.lazy_update,
             out=weight,
             **self._common(),
         )

@@ -29,7 +29,8 @@ class GroupAdaGrad(Optimizer):
             raise ShapeError(
                 f"GroupAdaGrad: the weight {weight.shape} is not a matrix. Use AdaGrad."
             )
-        return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight.dtype)
+        shape = (weight.shape[0], 1)
+        return nd.zeros(shape, weight.context, weight.dtype, weight.stype)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""

@@ -14,8 +14,8 @@ from minimx.nd.array import NDArray
 from minimx.optimizer.base import Index, Optimizer, State, register
 
 
-def _zeros_like(weight: NDArray) -> NDArray:
-    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)  # type: ignore[no-any-return]
+def _zeros_like(weight: NDArray, stype: str = "default") -> NDArray:
+    return nd.zeros(weight.shape, weight.context, weight.dtype, stype)  # type: ignore[no-any-return]
 
 
 @register
@@ -40,8 +40,9 @@ class SGD(Optimizer):
         return max(1, int(knobs.MXNET_OPTIMIZER_AGGREGATION_SIZE))
 
     def create_state(self, index: Index, weight: NDArray) -> State:
-        """The momentum."""
-        return _zeros_like(weight) if self.momentum else None
+        """The momentum; for lazy updates, stored as the weight is."""
+        stype = weight.stype if self.lazy_update else "default"
+        return _zeros_like(weight, stype) if self.momentum else None
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight, or several in one launch."""
@@ -52,21 +53,14 @@ class SGD(Optimizer):
         common = self._common()
         if len(index) > 1:
             self._update_many(weight, grad, state, lrs, wds, common)
-        elif self.momentum:
-            nd.sgd_mom_update(
-                weight[0],
-                grad[0],
-                state[0],
-                lr=lrs[0],
-                wd=wds[0],
-                momentum=self.momentum,
-                out=weight[0],
-                **common,
-            )
         else:
-            nd.sgd_update(
-                weight[0], grad[0], lr=lrs[0], wd=wds[0], out=weight[0], **common
-            )
+            common |= {"lr": lrs[0], "wd": wds[0], "lazy_update": self.lazy_update}
+            common["out"] = weight[0]
+            if self.momentum:
+                arrays = weight[0], grad[0], state[0]
+                nd.sgd_mom_update(*arrays, momentum=self.momentum, **common)
+            else:
+                nd.sgd_update(weight[0], grad[0], **common)
 
     def _update_many(
         self,

@@ -50,7 +50,7 @@ class Updater:
             for one, g, w in zip(index, grad, weight, strict=True):
                 self.optimizer.update_multi_precision(one, w, g, self.states[one])
             return
-        for group in _by_dtype(weight).values():
+        for group in _by_dtype(weight, grad).values():
             for begin in range(0, len(group), count):
                 chosen = group[begin : begin + count]
                 indices = [index[i] for i in chosen]
@@ -133,11 +133,13 @@ def get_updater(optimizer: Optimizer) -> Updater:
     return Updater(optimizer)
 
 
-def _by_dtype(weights: list[NDArray]) -> dict[Any, list[int]]:
-    """Places of weights that may share a launch."""
+def _by_dtype(weights: list[NDArray], grads: list[NDArray]) -> dict[Any, list[int]]:
+    """Places of weights that may share a launch; a sparse one goes alone."""
     groups: dict[Any, list[int]] = {}
-    for place, weight in enumerate(weights):
-        groups.setdefault(resolve(weight.dtype), []).append(place)
+    for place, (weight, grad) in enumerate(zip(weights, grads, strict=True)):
+        sparse = weight.stype != "default" or grad.stype != "default"
+        key = (resolve(weight.dtype), place if sparse else -1)
+        groups.setdefault(key, []).append(place)
     return groups
 
 

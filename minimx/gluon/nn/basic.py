@@ -156,7 +156,8 @@ class Dropout(HybridBlock):
 class Embedding(HybridBlock):
     """A table of vectors, one for each number from 0 to input_dim - 1.
 
-    x (…) of numbers, out (…, output_dim), weight (input_dim, output_dim).
+    x (…) of numbers, out (…, output_dim), weight (input_dim, output_dim). sparse_grad:
+    the gradient is row_sparse; it stores the rows that were looked up.
     """
 
     def __init__(
@@ -169,11 +170,7 @@ class Embedding(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if sparse_grad:
-            raise ArgumentError(
-                "Embedding: sparse_grad=True is not available, gradients are dense "
-                "here. Leave it at False; the results are the same."
-            )
+        self._sparse_grad = sparse_grad
         self._input_dim = input_dim
         self._output_dim = output_dim
         self._dtype = dtype
@@ -184,6 +181,7 @@ class Embedding(HybridBlock):
                 init=weight_initializer,
                 dtype=dtype,
                 allow_deferred_init=True,
+                grad_stype="row_sparse" if sparse_grad else "default",
             )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
@@ -194,6 +192,7 @@ class Embedding(HybridBlock):
             input_dim=self._input_dim,
             output_dim=self._output_dim,
             dtype=self._dtype,
+            sparse_grad=self._sparse_grad,
         )
 
     def __repr__(self) -> str:

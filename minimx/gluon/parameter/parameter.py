@@ -22,13 +22,14 @@ from minimx.device import Context, cpu, current_context
 from minimx.dtypes import resolve
 from minimx.errors import (
     DeferredInitializationError,
-    OperatorError,
     ParameterError,
     ShapeError,
     did_you_mean,
 )
 from minimx.gluon.flavours import flavoured
+from minimx.gluon.parameter import rows
 from minimx.nd.array import NDArray
+from minimx.ops.stypes import STYPES
 from minimx.shapes import Shape
 
 GRAD_REQS = ("write", "add", "null")
@@ -69,6 +70,7 @@ class Parameter:
     shape: 0 where a length is to be learnt from the data.
     lr_mult, wd_mult: factors on the optimizer's learning rate and weight decay.
     init: an initializer (or its name) that beats the one given to `initialize`.
+    stype, grad_stype: how values and gradient are stored, see `mx.nd.sparse`.
     """
 
     def __init__(
@@ -85,11 +87,15 @@ class Parameter:
         stype: str = "default",
         grad_stype: str = "default",
     ) -> None:
-        if stype != "default" or grad_stype != "default":
-            raise OperatorError(
-                f"Parameter {name!r}: stype={stype!r}, grad_stype={grad_stype!r}: "
-                "parameters and gradients are dense here; leave both at 'default'."
-            )
+        for word in (stype, grad_stype):
+            if word not in STYPES:
+                raise ParameterError(
+                    f"Parameter {name!r}: storage type {word!r}: choose one of "
+                    f"{', '.join(STYPES)}."
+                )
+        self._stype = stype
+        self._grad_stype = grad_stype
+        self._trainer: Any = None  # who hands out the rows of a row_sparse parameter
         self.name = name
         self.layer = ""  # the path of the layer it belongs to, for memory views
         self._data: dict[Context, NDArray] | None = None
@@ -169,8 +175,8 @@ class Parameter:
 
     @property
     def stype(self) -> str:
-        """The storage type; parameters are dense."""
-        return "default"
+        """The storage type of the values."""
+        return self._stype
 
     # -- making it --------------------------------------------------------------------
 
@@ -222,11 +228,16 @@ class Parameter:
             )
         self._deferred = None
         with autograd.pause(), self._on_behalf("parameter"):
-            data = flavoured(nd.empty(self.shape, ctx=cpu(), dtype=self.dtype))
+            data = self._empty(cpu(), self._stype)
             fill = initializer.create(deferred.default_init)
             own = initializer.create(deferred.init)
             fill(initializer.InitDesc(self.name, {"__init__": own}), data)
         self._place(data, deferred.contexts, copy=False)
+
+    def _empty(self, ctx: Context, stype: str) -> NDArray:
+        """Zeros on a device, as values or gradient are to be stored."""
+        made = nd.zeros(self.shape, ctx=ctx, dtype=self.dtype, stype=stype)
+        return flavoured(made) if stype == "default" else made  # type: ignore[no-any-return]
 
     def _on_behalf(self, category: str) -> Any:
         """New arrays belong to this parameter's layer, as parameter or gradient."""
@@ -250,10 +261,7 @@ class Parameter:
             self._grad = None
             return
         with autograd.pause(), self._on_behalf("gradient"):
-            self._grad = {
-                ctx: flavoured(nd.zeros(self.shape, ctx=ctx, dtype=self.dtype))
-                for ctx in self._data
-            }
+            self._grad = {ctx: self._empty(ctx, self._grad_stype) for ctx in self._data}
         self._mark()
 
     def _mark(self) -> None:
@@ -297,6 +305,8 @@ class Parameter:
             self.cast(data.dtype)
         elif cast_dtype:
             data = data.astype(self.dtype, copy=False)
+        if data.stype != self._stype:
+            data = data.tostype(self._stype)
         if self._data is None:
             wanted = [cpu()] if ctx is None else as_contexts(ctx)
             self._place(data, self._contexts() or wanted)
@@ -323,7 +333,7 @@ class Parameter:
     def data(self, ctx: Context | None = None) -> NDArray:
         """The array on a device; by default the only one, or the current device's."""
         data = self._data
-        if data is not None:
+        if data is not None and self._stype == "default":
             if ctx is None and len(data) == 1:
                 return next(iter(data.values()))
             found = data.get(current_context() if ctx is None else ctx)
@@ -333,13 +343,31 @@ class Parameter:
 
     def list_data(self) -> list[NDArray]:
         """The arrays on all devices, in the order given to `initialize`."""
+        if self._stype != "default":
+            raise self._missing(None)
+        return self._arrays()
+
+    def _arrays(self) -> list[NDArray]:
+        """The arrays on all devices, however they are stored."""
         if self._data is None:
             raise self._missing(None)
         return list(self._data.values())
 
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """Rows of a row_sparse parameter, on the device of their numbers.
+
+        The parameter must belong to a Trainer. Gradients reach it through the rows.
+        """
+        return rows.of_one(self, row_id)
+
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """Rows of a row_sparse parameter, on all its devices."""
+        return rows.of_all(self, row_id)
+
     def grad(self, ctx: Context | None = None) -> NDArray:
         """The gradient on a device, filled by the last backward."""
-        self.data(ctx)
+        if self._stype == "default":
+            self.data(ctx)
         if self._grad is None:
             raise self._no_gradient()
         if ctx is None and len(self._grad) == 1:
@@ -348,7 +376,7 @@ class Parameter:
 
     def list_grad(self) -> list[NDArray]:
         """The gradients on all devices, in the order of `list_data`."""
-        self.list_data()
+        self._arrays()
         if self._grad is None:
             raise self._no_gradient()
         return list(self._grad.values())
@@ -416,7 +444,7 @@ class Parameter:
 
     def _reduce(self) -> NDArray:
         """The values on the CPU, averaged over devices."""
-        copies = [array.as_in_context(cpu()) for array in self.list_data()]
+        copies = [array.as_in_context(cpu()) for array in self._arrays()]
         with autograd.pause():
             if len(copies) == 1:
                 return copies[0]
@@ -426,6 +454,11 @@ class Parameter:
 
     def _missing(self, ctx: Context | None) -> ParameterError:
         """The error for a parameter that has no values (there)."""
+        if self._data is not None and self._stype != "default":
+            return ParameterError(
+                f"{self.name} is stored as {self._stype}; ask for the rows you need "
+                "with row_sparse_data(row_id)."
+            )
         if self._data is not None:
             return ParameterError(
                 f"{self.name} has no values on {ctx or current_context()}, only on "

@@ -199,6 +199,9 @@ class BaseSparseNDArray(NDArray):
             )
         refuse_on_tape(self)
         if isinstance(value, (int, float, np.generic)):
+            if value == 0:
+                route.copy(route.empty(self.spec, self.context, "zeros"), self)
+                return
             if self.stype == CSR:
                 raise ArgumentError(
                     "a csr array cannot be filled with one number; assign an array."

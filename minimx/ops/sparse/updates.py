@@ -3,7 +3,8 @@
 That is the lazy update; rows without a gradient do not decay and keep their momentum.
 A standard update (lazy_update=False) makes the gradient dense.
 
-A row_sparse weight must store all its rows; its states may store none yet.
+A row_sparse weight stores all its rows, or none, which means that they are 0; so do its
+states.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from minimx.ops.stypes import ROW_SPARSE, Rows, dense, stype_of
 
 
 def _all_of(parts: Rows, length: int, name: str) -> Any:
-    """The numbers of a weight that stores all its rows."""
+    """The numbers of an array that stores all its rows."""
     if len(parts.indices) != length:
         raise OperatorError(
             f"{name}: a row_sparse weight must store all its {length} rows; this one "
@@ -44,9 +45,9 @@ def _state(target: Any, length: int, name: str) -> Any:
 def _result(weight: Any, out: Any, length: int, name: str) -> Any:
     """The numbers to change: those of the output, which start as the weight's."""
     if isinstance(weight, Rows):
-        numbers = _all_of(weight, length, name)
         if out.parts is weight:
-            return numbers
+            return _state(out, length, name)
+        numbers = _all_of(weight, length, name)
         made = out.rows(length)
         made.indices[...] = weight.indices
         target = made.data
