@@ -17,9 +17,11 @@ from typing import Any
 import minimx.nd as _nd
 from minimx.absent import missing
 from minimx.np import (
+    aliases,
     constants,
     creation,
     fallback,
+    fallback_linalg,
     joining,
     linalg,
     moving,
@@ -36,10 +38,12 @@ from minimx.np.multiarray import ndarray
 
 #: The modules whose `__all__` is offered here; a later one may not repeat a name.
 ROOMS = (
-    constants, creation, shaping, moving, joining, reductions, products, sums, searching
+    constants, creation, shaping, moving, joining, reductions, products, sums,
+    searching, aliases,
 )  # fmt: skip
 
 _names: dict[str, Any] = {"linalg": linalg, "random": random, "fallback": fallback}
+_names |= {"fallback_linalg": fallback_linalg}
 _names |= {name: getattr(fallback, name) for name in fallback.__all__}
 _names |= {"ndarray": ndarray, **ufuncs.FUNCTIONS}
 for _room in ROOMS:

@@ -19,13 +19,13 @@ from minimx.np.dispatch import by_numpy
 NAMES = (
     "allclose", "apply_along_axis", "apply_over_axes", "argpartition", "array_equal",
     "array_equiv", "choose", "compress", "corrcoef", "correlate", "cov", "digitize",
-    "extract", "float_power", "frexp", "heaviside", "histogram2d",
+    "extract", "float_power", "frexp", "histogram2d",
     "histogram_bin_edges", "histogramdd", "i0", "interp", "intersect1d", "isclose",
     "isin", "ix_", "lexsort", "min_scalar_type", "nancumprod", "nancumsum", "nanmedian",
     "nanpercentile", "nanquantile", "packbits", "partition", "piecewise", "poly",
-    "polyadd", "polydiv", "polyfit", "polyint", "polymul", "polysub", "positive",
-    "promote_types", "real", "result_type", "roots", "select", "setdiff1d", "setxor1d",
-    "signbit", "spacing", "trim_zeros", "union1d", "unpackbits", "unwrap", "vander",
+    "polyadd", "polydiv", "polyfit", "polyint", "polymul", "polysub",
+    "promote_types", "result_type", "roots", "select", "setdiff1d", "setxor1d",
+    "spacing", "trim_zeros", "union1d", "unpackbits", "unwrap", "vander",
 )
 # fmt: on
 
@@ -53,18 +53,13 @@ def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) 
     return FUNCTIONS["isin"](ar1.reshape(-1), ar2, **words)
 
 
-def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
-    """The area below a line through points, by the trapezoidal rule."""
-    return by_numpy(onp.trapezoid, (y, x, dx, axis), {})
-
-
 def msort(a: Any) -> Any:
     """The elements in order along the first axis."""
     return by_numpy(onp.sort, (a, 0), {})
 
 
 # Names that NumPy itself has given up since.
-FUNCTIONS |= {"in1d": in1d, "trapz": trapz, "msort": msort}
+FUNCTIONS |= {"in1d": in1d, "msort": msort}
 globals().update(FUNCTIONS)
 
 __all__ = sorted(FUNCTIONS)

@@ -195,18 +195,16 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
     minimum, the extremum along the axis.
     """
     x = as_ndarray(x, "pad", "x")
-    if not isinstance(pad_width, (tuple, list)):
-        raise TypeError(
-            f"np.pad: pad_width={pad_width!r} must be a pair (before, after), or one "
-            "for each axis: ((1, 1), (0, 2))."
-        )
     value = kwargs.pop("constant_values", 0)
     even = kwargs.pop("reflect_type", "even")
     stat = kwargs.pop("stat_length", None)
     refuse_words("pad", stat_length=stat, **kwargs)
     flat = onp.asarray(pad_width)
     if flat.dtype.kind not in "iu":
-        raise TypeError("np.pad: pad_width must hold whole numbers.")
+        raise TypeError(
+            f"np.pad: pad_width={pad_width!r} must be a pair (before, after), or one "
+            "for each axis: ((1, 1), (0, 2))."
+        )
     widths = tuple(tuple(pair) for pair in onp.broadcast_to(flat, (x.ndim, 2)).tolist())
     if mode in ("maximum", "minimum"):
         return _pad_extremum(x, widths, "max" if mode == "maximum" else "min")

@@ -1,7 +1,7 @@
 """`mx.np.linalg`: linear algebra on matrices and on stacks of them.
 
-Matrices are the last two axes of an array. Computation is in float32 or float64; whole
-numbers are converted to float32 first. What LAPACK refuses (a singular matrix, one that
+Matrices are the last two axes of an array. Computation is in float32 or float64; other
+types are converted to float32 first. What LAPACK refuses (a singular matrix, one that
 is not positive definite) is raised where somebody waits for the numbers. Gradients flow
 through everything but `eig`, `eigvals`, `lstsq` and `matrix_rank`.
 """
@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as onp
 
+from minimx.dtypes import FLOAT32, FLOAT64
 from minimx.errors import ArgumentError, ShapeError
 from minimx.np.calls import arrays_of, as_tuple, call, whole
-from minimx.np.dispatch import by_numpy
+from minimx.np.fallback_linalg import lstsq, matrix_rank
 from minimx.np.moving import diagonal, matrix_transpose, trace
 from minimx.np.multiarray import as_ndarray
 from minimx.np.products import cross, matmul, outer
@@ -28,9 +29,9 @@ from minimx.shapes import normalize_axis
 
 
 def _matrices(a: Any, who: str, square: bool = False) -> Any:
-    """A stack of matrices of real numbers."""
+    """A stack of matrices of numbers that LAPACK knows: float32 or float64."""
     a = as_ndarray(a, who)
-    a = cast(a, real(a.spec.dtype))
+    a = cast(a, a.spec.dtype if a.spec.dtype == FLOAT64 else FLOAT32)
     if a.ndim < 2 or (square and a.shape[-1] != a.shape[-2]):
         what = "square matrices" if square else "matrices"
         raise ShapeError(
@@ -253,15 +254,6 @@ def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
     return matmul(matrix_transpose(v), column * matrix_transpose(u))
 
 
-def lstsq(a: Any, b: Any, rcond: Any = "warn") -> Any:
-    """X with the least |a · x - b|², the residuals, the rank of a, its singular values.
-
-    Computed by NumPy on copies: waits, and has no gradient.
-    """
-    rcond = None if rcond == "warn" else rcond
-    return by_numpy(onp.linalg.lstsq, (_matrices(a, "lstsq"), b, rcond), {})
-
-
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """The inverse of an array as a map from its last axes to its first `ind`."""
     a = as_ndarray(a, "tensorinv")
@@ -284,11 +276,11 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
         last = tuple(normalize_axis("tensorsolve", k, a.ndim) for k in last)
         order = [k for k in range(a.ndim) if k not in last]
         a = a.transpose((*order, *last))
-    shape = a.shape[b.ndim :]
-    if prod(shape) != b.size or prod(a.shape[: b.ndim]) != b.size:
+    shape = a.shape[b.ndim - a.ndim :]  # all of a's where both have as many axes
+    if prod(shape) != b.size or a.size != b.size**2:
         raise ShapeError(
-            f"linalg.tensorsolve: a {a.shape} maps {prod(shape)} numbers to "
-            f"{prod(a.shape[: b.ndim])}; b {b.shape} has {b.size}."
+            f"linalg.tensorsolve: a {a.shape} with b {b.shape} is no system of "
+            f"{b.size} equations for as many numbers."
         )
     return solve(a.reshape(b.size, b.size), b.reshape(-1)).reshape(shape)
 
@@ -332,15 +324,6 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     text = ",".join(terms) + "->"
     text += ("" if first else letters[0]) + ("" if last else letters[-1])
     return call("_npi_einsum", *arrays, subscripts=text, optimize=1, out=out)
-
-
-def matrix_rank(
-    A: Any,  # noqa: N803 (NumPy's name)
-    tol: Any = None,
-    hermitian: bool = False,
-) -> Any:
-    """How many singular values are not 0; waits for the numbers."""
-    return by_numpy(onp.linalg.matrix_rank, (_matrices(A, "matrix_rank"), tol), {})
 
 
 def cond(x: Any, p: Any = None) -> Any:

@@ -16,18 +16,24 @@ import numpy as onp
 from minimx.device import DeviceLike, as_device, current_device
 from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, DTypeError
+from minimx.nd import seeding
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
-from minimx.nd.seeding import seed
 from minimx.np.arithmetic import store
 from minimx.np.calls import as_tuple, call, refuse_words, whole
 from minimx.np.creation import array
 from minimx.np.linalg import cholesky
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.products import matmul
+from minimx.np.promotion import cast
 from minimx.ops.registry import lookup
 
 Where = DeviceLike | None
+
+
+def seed(seed: int, ctx: Any = "all", device: Any = None) -> None:
+    """Start the random numbers of a device, or of all, again from a seed."""
+    seeding.seed(seed, ctx, device)
 
 
 def _size(size: Any) -> Any:
@@ -209,7 +215,8 @@ def multivariate_normal(
     """
     refuse_words("random.multivariate_normal", check_valid=check_valid, tol=tol)
     mean = as_ndarray(mean, "random.multivariate_normal", "mean")
-    factor = cholesky(as_ndarray(cov, "random.multivariate_normal", "cov"))
+    cov = as_ndarray(cov, "random.multivariate_normal", "cov")
+    factor = cast(cholesky(cov), mean.spec.dtype)
     stack = onp.broadcast_shapes(mean.shape[:-1], factor.shape[:-2])
     shape = (*(_size(size) or ()), *stack, mean.shape[-1])
     standard = normal(0.0, 1.0, (*shape, 1), mean.spec.dtype, mean.context)

@@ -130,7 +130,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
         raise ArgumentError("np.unravel_index: arrays here are stored with order='C'.")
     shape = whole(as_tuple(shape))
     if not isinstance(indices, NDArray):
-        return tuple(onp.unravel_index(onp.asarray(indices), shape))
+        return tuple(onp.unravel_index(indices, shape))
     rows = call("_np_unravel_index", as_ndarray(indices, "unravel_index"), shape=shape)
     return tuple(rows[k] for k in range(len(shape)))
 

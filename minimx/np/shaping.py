@@ -86,7 +86,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
             "matched from the right; only those of length 1 stretch."
         )
     a = a.reshape((1,) * (len(wanted) - a.ndim) + a.shape)
-    return a._bind(lookup("broadcast_to").of(shape=wanted), (a,))
+    return a._bind(lookup("_npi_broadcast_to").of(shape=wanted), (a,))
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:

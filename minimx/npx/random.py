@@ -7,9 +7,9 @@ from typing import Any
 from minimx.device import as_device, current_device
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
-from minimx.nd.seeding import seed
 from minimx.np.arithmetic import store
 from minimx.np.multiarray import ndarray
+from minimx.np.random import seed
 from minimx.ops.registry import lookup
 
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]

@@ -57,10 +57,10 @@ class Draw(Op):
         size = _as_shape(self.size)
         if size is None:
             return common
-        if shapes.broadcast(self.name, common, size) != size:
+        word = f"random.{self.name.removeprefix('_npi_')}"
+        if shapes.broadcast(word, common, size) != size:
             raise ShapeError(
-                f"{self.name.removeprefix('_npi_')}: size={size} has no room for "
-                f"parameters of shape {common}."
+                f"{word}: size={size} has no room for parameters of shape {common}."
             )
         return size
 

@@ -149,6 +149,8 @@ def syevd(a: Any, u: Any, values: Any) -> None:
     """A = uᵀ diag(values) u; the largest element of each row of u is positive."""
     found, columns = np.linalg.eigh(np.tril(a), "L")
     rows = _turned(columns)
+    if not rows.size:
+        return
     largest = np.argmax(np.abs(rows), -1)[..., None]
     signs = np.where(np.take_along_axis(rows, largest, -1) < 0, -1, 1)
     np.copyto(u, rows * signs, casting="same_kind")

@@ -1,0 +1,76 @@
+"""Spellings: names of the array API (MXNet 2), and names that NumPy has given up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from minimx.dtypes import resolve
+from minimx.nd.creation import from_dlpack as _from_dlpack
+from minimx.np.dispatch import by_numpy
+from minimx.np.linalg import vecdot
+from minimx.np.multiarray import as_ndarray, flavoured
+from minimx.np.reductions import all as np_all
+from minimx.np.reductions import any as np_any
+from minimx.np.reductions import cumsum, prod
+from minimx.np.searching import unique
+
+alltrue, sometrue, product = np_all, np_any, prod
+cumulative_sum = cumsum
+
+
+def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
+    """The array with another element type."""
+    return as_ndarray(x, "astype", "x").astype(dtype, copy=copy)
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether every number of one type (or of an array's) is one of another type."""
+    source = from_.dtype if hasattr(from_, "spec") else resolve(from_)
+    return bool(onp.can_cast(source, resolve(to)))
+
+
+def from_dlpack(x: Any) -> Any:
+    """An array over the memory of another framework's CPU tensor."""
+    return flavoured(_from_dlpack(x))
+
+
+def unique_all(x: Any) -> tuple[Any, Any, Any, Any]:
+    """The different elements, where each is first, which each is, how many there are.
+
+    Waits for the numbers, as all four do.
+    """
+    values, places, inverse, counts = unique(x, True, True, True)
+    return values, places, inverse.reshape(x.shape), counts
+
+
+def unique_counts(x: Any) -> tuple[Any, Any]:
+    """The different elements, and how often each comes."""
+    values, counts = unique(x, return_counts=True)
+    return values, counts
+
+
+def unique_inverse(x: Any) -> tuple[Any, Any]:
+    """The different elements, and which of them every element is."""
+    values, inverse = unique(x, return_inverse=True)
+    return values, inverse.reshape(x.shape)
+
+
+def unique_values(x: Any) -> Any:
+    """The different elements."""
+    return unique(x)
+
+
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    """The area below a line through points; computed by NumPy, without gradient."""
+    return by_numpy(onp.trapezoid, (y, x, dx, axis), {})
+
+
+trapz = trapezoid
+
+__all__ = [
+    "alltrue", "astype", "can_cast", "cumulative_sum", "from_dlpack", "product",
+    "sometrue", "trapezoid", "trapz", "unique_all", "unique_counts", "unique_inverse",
+    "unique_values", "vecdot",
+]  # fmt: skip

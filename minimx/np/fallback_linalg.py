@@ -1,0 +1,32 @@
+"""Linear algebra that official NumPy computes, on copies, as `fallback.py` explains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as onp
+
+from minimx.np.dispatch import by_numpy
+from minimx.np.multiarray import as_ndarray
+
+
+def lstsq(a: Any, b: Any, rcond: Any = "warn") -> Any:
+    """X with the least |a · x - b|², the residuals, the rank of a, its singular values.
+
+    Waits for the numbers; no gradient.
+    """
+    rcond = None if isinstance(rcond, str) else rcond
+    return by_numpy(onp.linalg.lstsq, (as_ndarray(a, "lstsq"), b, rcond), {})
+
+
+def matrix_rank(
+    A: Any,  # noqa: N803 (NumPy's name)
+    tol: Any = None,
+    hermitian: bool = False,
+) -> Any:
+    """How many singular values are not 0. Waits for the numbers; no gradient."""
+    matrix = as_ndarray(A, "matrix_rank", "A")
+    return by_numpy(onp.linalg.matrix_rank, (matrix, tol, hermitian), {})
+
+
+__all__ = ["lstsq", "matrix_rank"]
