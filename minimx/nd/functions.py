@@ -263,8 +263,11 @@ users.listeners.append(_heed)
 
 def _method(name: str) -> Callable[..., Any]:
     function = FUNCTIONS[name]
+    is_view = REGISTRY[ALIASES.get(name, name)].is_view
 
     def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+        if is_view:  # MXNet's `inplace=True` asks for what is the case anyway
+            kwargs.pop("inplace", None)
         return function(self, *args, **kwargs)
 
     method.__name__ = name

@@ -210,5 +210,9 @@ def adopt(source: Any, device: Device, array_class: type[NDArray]) -> NDArray:
     """An array over the memory of a C-contiguous NumPy array, without copying."""
     spec = Spec.of(tuple(source.shape), resolve(source.dtype))
     chunk = Chunk(device, spec.nbytes, owner("from_numpy"))
-    chunk.block = _Foreign(source.reshape(-1).view(np.uint8))  # type: ignore[assignment]
+    memory = source.reshape(-1).view(np.uint8)
+    if memory.flags["WRITEABLE"]:
+        # Through a memoryview it stays writable for us, whatever becomes of the source.
+        memory = np.frombuffer(memoryview(memory), np.uint8)
+    chunk.block = _Foreign(memory)  # type: ignore[assignment]
     return array_class(chunk, spec)

@@ -295,6 +295,8 @@ def _to_type(op: str, name: str, value: Any, wanted: str) -> Any:
             raise OperatorError(
                 f"{op}: {name}={value!r} is not a value of type {wanted}."
             ) from None
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         value = _as_tuple(value)
     if isinstance(value, np.generic):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from minimx.catalogue import Catalogue
 from minimx.dtypes import FLOAT16, resolve
@@ -99,13 +99,18 @@ class Optimizer:
 
     # -- several precisions -----------------------------------------------------------
 
+    #: Where the float32 copy stands in the state of a float16 weight; MXNet's SGD, NAG
+    #: and LARS have it last, the others first, and so have their files.
+    copy_is_last: ClassVar[bool] = False
+
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> State:
         """The state; for a float16 weight, a float32 copy of the weight before it."""
         if resolve(weight.dtype) != FLOAT16:
             return self.create_state(index, weight)
         if self.multi_precision:
             master = weight.astype("float32")
-            return (master, self.create_state(index, master))
+            state = self.create_state(index, master)
+            return (state, master) if self.copy_is_last else (master, state)
         warnings.warn(
             "float16 weights change in steps too coarse for small gradients; give the "
             "optimizer multi_precision=True to keep float32 copies.",
@@ -125,8 +130,8 @@ class Optimizer:
         weights, grads, states = (
             (weight, grad, state) if many else ([weight], [grad], [state])
         )
-        masters = [one[0] for one in states]
-        inner = [one[1] for one in states]
+        masters = [one[self.copy_is_last] for one in states]
+        inner = [one[not self.copy_is_last] for one in states]
         fine = [one.astype("float32") for one in grads]
         if many:
             self.update(index, masters, fine, inner)

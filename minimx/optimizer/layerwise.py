@@ -35,6 +35,8 @@ class LARS(Optimizer):
         present one (Goyal et al., 2017).
     """
 
+    copy_is_last = True
+
     def __init__(
         self,
         momentum: float = 0.0,

@@ -27,6 +27,8 @@ class SGD(Optimizer):
     lazy_update: for sparse gradients; dense ones are always updated in full.
     """
 
+    copy_is_last = True
+
     def __init__(
         self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any
     ) -> None:
