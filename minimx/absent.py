@@ -27,8 +27,7 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    CachedOp Crop IdentityAttachKLSparseReg
-    imdecode
+    CachedOp Crop IdentityAttachKLSparseReg imdecode
 """
 _TRANSFORMS = """
     RandomRotation Rotate
