@@ -99,7 +99,7 @@ class Executor:
         for name, value in kwargs.items():
             if name not in arguments:
                 hint = did_you_mean(name, arguments)
-                raise ArgumentError(f"forward: there is no argument {name!r}.{hint}")
+                raise TypeError(f"forward: there is no argument {name!r}.{hint}")
             target = arguments[name]
             if np.shape(value) != target.shape:
                 raise ShapeError(

@@ -279,6 +279,7 @@ def settled(graph: Graph, specs: Mapping[str, Spec]) -> Graph:
         spec = found.spec(Entry(node))
         if node.op is None or not node.op.open or spec is None:
             return None
-        return [Entry(Node(node.op.settled(spec), inputs, node.name, node.attrs))]
+        op = node.op.settled(spec)
+        return [Entry(Node(op, inputs, node.name, node.attrs, node.said))]
 
     return rewritten(graph, change)

@@ -12,7 +12,7 @@ them, as in MXNet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from minimx.ops.registry import Op
 class Node:
     """A variable, or one use of an operator; equal only to itself."""
 
-    __slots__ = ("attrs", "inputs", "name", "op")
+    __slots__ = ("attrs", "inputs", "name", "op", "said")
 
     def __init__(
         self,
@@ -31,16 +31,19 @@ class Node:
         inputs: Sequence[Entry],
         name: str,
         attrs: Mapping[str, str] | None = None,
+        said: Iterable[str] = (),
     ) -> None:
         self.op = op
         self.inputs = tuple(inputs)
         self.name = name
         self.attrs = dict(attrs or {})
+        # Settings that were given although they are at their defaults: in words they
+        # are spelt out again.
+        self.said = frozenset(said)
 
-    @property
-    def is_variable(self) -> bool:
-        """Whether a value is to be given for it."""
-        return self.op is None
+    def with_inputs(self, inputs: Sequence[Entry]) -> Node:
+        """A node of its own that is the same but for its inputs."""
+        return Node(self.op, inputs, self.name, self.attrs, self.said)
 
     @property
     def visible(self) -> int:
@@ -164,8 +167,7 @@ def rewritten(
         inputs = tuple(map(moved, node.inputs))
         outs = change(node, inputs)
         if outs is None:
-            same = all(a is b for a, b in zip(inputs, node.inputs, strict=True))
-            kept = node if same else Node(node.op, inputs, node.name, node.attrs)
+            kept = node if inputs == node.inputs else node.with_inputs(inputs)
             outs = _Outputs(kept)
         made[node] = outs
     return Graph([moved(entry) for entry in graph.outputs])

@@ -56,7 +56,7 @@ def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
     }
     attrs = dict(node.attrs)
     if node.op is not None:
-        attrs |= words.settings(node.op)
+        attrs |= words.settings(node.op, node.said)
         if node.op.variadic:
             attrs["num_args"] = str(len(node.inputs))
     if attrs:
@@ -150,7 +150,7 @@ def _node(place: int, value: Any, nodes: list[Node], np_shape: bool) -> Node:
     op, remarks = _operator(f"{where} ({name})", kind, attrs, np_shape, inner)
     if not op.variadic:
         inputs = _with_missing(op, name, inputs, where)
-    return Node(op, inputs, name, remarks)
+    return Node(op, inputs, name, remarks, attrs.keys() - remarks.keys())
 
 
 def _body(where: str, value: Any, np_shape: bool) -> Graph:

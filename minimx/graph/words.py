@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from typing import Any
 
 from minimx.attribute import READ_BY_US
@@ -13,14 +14,16 @@ from minimx.ops.registry import Op
 DECIDED_LATER = ("training", "np_shape")
 
 
-def settings(op: Op) -> dict[str, str]:
-    """The settings that are not at their defaults, as text."""
+def settings(op: Op, said: Collection[str] = ()) -> dict[str, str]:
+    """The settings that are not at their defaults, and those of `said`, as text."""
     if own := getattr(op, "as_text", None):
         return dict(own())
     found = {}
     for field in dataclasses.fields(op):  # type: ignore[arg-type]
         value = getattr(op, field.name)
-        if field.name not in DECIDED_LATER and value != field.default:
+        if field.name in DECIDED_LATER:
+            continue
+        if value != field.default or field.name in said:
             found[field.name] = _text(value)
     return found
 
@@ -33,7 +36,7 @@ def _text(value: Any) -> str:
 
 def attributes(node: Node) -> dict[str, str]:
     """Settings and remarks of a node; those that MXNet reads under both names."""
-    found = ({} if node.op is None else settings(node.op)) | node.attrs
+    found = ({} if node.op is None else settings(node.op, node.said)) | node.attrs
     for name in READ_BY_US:
         if f"__{name}__" in found:
             found[name] = found[f"__{name}__"]
@@ -56,7 +59,7 @@ def _described(node: Node) -> list[str]:
     lines = ["-" * 20, f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
     for k, entry in enumerate(node.inputs):
         lines.append(f"\targ[{k}]={entry.node.name}({entry.slot}) version=0")
-    attrs = settings(node.op) | node.attrs
+    attrs = settings(node.op, node.said) | node.attrs
     if attrs:
         lines.append("Attrs:")
         lines += [f"\t{name}={attrs[name]}" for name in sorted(attrs)]

@@ -119,3 +119,17 @@ def size_kept(op: Any, ins: Opens, outs: Opens) -> Deduced:
     if known and size % known == 0:
         data = tuple(size // known if n is None else n for n in data)
     return [data, *ins[1:]], outs
+
+
+def stretched(op: Any, ins: Opens, outs: Opens) -> Deduced:
+    """Inputs whose axes of length 1 stretch; any other length is that of the output."""
+    known = [shape for shape in ins if shape is not None]
+    if len(known) < len(ins):
+        return ins, outs
+    axes = max(map(len, known))
+    padded = [(1,) * (axes - len(shape)) + shape for shape in known]
+    out = []
+    for lengths in zip(*padded, strict=True):
+        wide = [n for n in lengths if n not in (1, None)]
+        out.append(wide[0] if wide else None if None in lengths else 1)
+    return ins, [merge(op.name, tuple(out), outs[0])]

@@ -62,9 +62,9 @@ class Pointwise(Op):
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
         """One shape for all, unless axes stretch between several inputs."""
-        if len(ins) > 1 and self.stretches:
-            return ins, outs
-        return deduction.all_alike(self, ins, outs)
+        alike = len(ins) == 1 or not self.stretches
+        rule = deduction.all_alike if alike else deduction.stretched
+        return rule(self, ins, outs)
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
         """Shapes stretch to a common one; element types must be equal."""

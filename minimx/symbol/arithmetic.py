@@ -19,12 +19,16 @@ class SymbolOperator:
     Names that nodes get when they are given none are made from the same words.
     """
 
-    __slots__ = ("pair", "reflected", "scalar")
+    __slots__ = ("barred", "pair", "reflected", "scalar")
 
-    def __init__(self, pair: str, scalar: str, reflected: str) -> None:
+    def __init__(
+        self, pair: str, scalar: str, reflected: str, barred: str = ""
+    ) -> None:
         self.pair = pair
         self.scalar = scalar
         self.reflected = reflected
+        # `_plusscalar0`, but `_equal_scalar0`: names that MXNet leaves their bar.
+        self.barred = barred
 
     def __call__(self, left: Any, right: Any) -> Any:
         """Apply to (left, right), with `left` a symbol."""
@@ -38,23 +42,15 @@ class SymbolOperator:
         """Apply to (right, left), with `left` a symbol."""
         return self._with_number(self.reflected, left, right)
 
-    @staticmethod
-    def _with_number(name: str, symbol: Any, number: Any) -> Any:
+    def _with_number(self, name: str, symbol: Any, number: Any) -> Any:
         from minimx.symbol.symbol import applied
 
         if not isinstance(number, Number):
             return NotImplemented
         op = lookup(name).of(scalar=float(number))  # type: ignore[arg-type]
-        return applied(op, (symbol,), _hint(name))
-
-
-#: Names of comparisons with a number keep their bars in MXNet.
-_BARRED = ("equal", "greater", "lesser", "logical")
-
-
-def _hint(name: str) -> str:
-    barred = any(word in name for word in _BARRED)
-    return name if barred else name.replace("_scalar", "scalar")
+        keeps = self.barred and name.endswith(self.barred)
+        hint = name if keeps else name.replace("_scalar", "scalar")
+        return applied(op, (symbol,), hint)
 
 
 add = SymbolOperator("_plus", "_plus_scalar", "_plus_scalar")
@@ -62,16 +58,18 @@ sub = SymbolOperator("_minus", "_minus_scalar", "_rminus_scalar")
 mul = SymbolOperator("_mul", "_mul_scalar", "_mul_scalar")
 div = SymbolOperator("_div", "_div_scalar", "_rdiv_scalar")
 mod = SymbolOperator("_mod", "_mod_scalar", "_rmod_scalar")
-power = SymbolOperator("_power", "_power_scalar", "_rpower_scalar")
-equal = SymbolOperator("_equal", "_equal_scalar", "_equal_scalar")
-not_equal = SymbolOperator("_not_equal", "_not_equal_scalar", "_not_equal_scalar")
-greater = SymbolOperator("_greater", "_greater_scalar", "_lesser_scalar")
-lesser = SymbolOperator("_lesser", "_lesser_scalar", "_greater_scalar")
+power = SymbolOperator("_power", "_power_scalar", "_rpower_scalar", "_rpower_scalar")
+equal = SymbolOperator("_equal", "_equal_scalar", "_equal_scalar", "_scalar")
+not_equal = SymbolOperator(
+    "_not_equal", "_not_equal_scalar", "_not_equal_scalar", "_scalar"
+)
+greater = SymbolOperator("_greater", "_greater_scalar", "_lesser_scalar", "_scalar")
+lesser = SymbolOperator("_lesser", "_lesser_scalar", "_greater_scalar", "_scalar")
 greater_equal = SymbolOperator(
-    "_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"
+    "_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar", "_scalar"
 )
 lesser_equal = SymbolOperator(
-    "_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"
+    "_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar", "_scalar"
 )
 
 

@@ -10,7 +10,7 @@ the node: `fc_weight`, `fc_bias`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from minimx import attribute
@@ -41,7 +41,8 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
         for word in [word for word in kwargs if _is_remark(word, call)]:
             remarks[word] = kwargs.pop(word)
         op, given = call.take_apart(args, kwargs)
-        return written_down(op, given, hint_of(public), name, remarks)
+        said = kwargs.keys() & call.fields
+        return written_down(op, given, hint_of(public), name, remarks, said)
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = help.text(sheet, call.fields)
@@ -71,17 +72,21 @@ def written_down(
     hint: str,
     name: str | None,
     remarks: dict[str, Any],
+    said: Collection[str] = (),
 ) -> Symbol:
-    """A new node; inputs that are not given become variables."""
+    """A new node; inputs that are not given become variables.
+
+    said: the settings that were given, to be spelt out even at their defaults.
+    """
     name = naming.current().get(name, hint.lower())
     if isinstance(given, list):
         entries = [single(op, symbol) for symbol in _spread(op, given)]
-        return placed(op, entries, name, remarks)
+        return placed(op, entries, name, remarks, said)
     entries = []
     for word in op.inputs:
         symbol = given.get(word)
         if symbol is None:
-            entries.append(_new_variable(op, f"{name}_{word}", remarks))
+            entries.append(_new_variable(op, f"{name}_{word}", remarks, said))
         elif isinstance(symbol, Symbol):
             entries.append(single(op, symbol))
         else:
@@ -97,7 +102,7 @@ def written_down(
             f"{op.name}: with these settings there is no input "
             f"{sorted(surplus)[0]}; it takes {', '.join(op.inputs)}."
         )
-    return placed(op, entries, name, remarks)
+    return placed(op, entries, name, remarks, said)
 
 
 def _spread(op: Op, given: list[Symbol]) -> Sequence[Symbol]:
@@ -107,13 +112,15 @@ def _spread(op: Op, given: list[Symbol]) -> Sequence[Symbol]:
     return given
 
 
-def _new_variable(op: Op, name: str, remarks: dict[str, Any]) -> Entry:
+def _new_variable(
+    op: Op, name: str, remarks: dict[str, Any], settings: Collection[str]
+) -> Entry:
     """A variable for an input that was not given; it has the remarks of its node."""
     said = {
         attribute.stored_name(key): str(value)
         for key, value in attribute.current().get(remarks).items()
     }
-    return Entry(Node(None, (), name, words.settings(op) | said))
+    return Entry(Node(None, (), name, words.settings(op, settings) | said))
 
 
 class Written(Mapping[str, Callable[..., Any]]):

@@ -16,9 +16,11 @@ from minimx.symbol.symbol import Symbol, applied
 
 def _named(word: str) -> SymbolOperator:
     scalar = f"_{word}_scalar"
-    return SymbolOperator(f"_{word}", scalar, scalar)
+    barred = "_scalar" if word.startswith("logical") else ""
+    return SymbolOperator(f"_{word}", scalar, scalar, barred)
 
 
+_named_power = SymbolOperator("_power", "_power_scalar", "_rpower_scalar")
 _OPERATORS: dict[str, SymbolOperator] = {
     "add": arithmetic.add,
     "subtract": arithmetic.sub,
@@ -26,7 +28,7 @@ _OPERATORS: dict[str, SymbolOperator] = {
     "divide": arithmetic.div,
     "true_divide": arithmetic.div,
     "modulo": arithmetic.mod,
-    "power": arithmetic.power,
+    "power": _named_power,
     "equal": arithmetic.equal,
     "not_equal": arithmetic.not_equal,
     "greater": arithmetic.greater,

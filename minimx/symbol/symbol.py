@@ -13,7 +13,7 @@ shapes from `asking.py`, running from `binding.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minimx import attribute
@@ -136,7 +136,7 @@ class Symbol(Arithmetic, Asking, Binding):
         node = self.outputs[0].node
         names = [e.node.name if e.slot == 0 else e.name for e in node.inputs]
         inputs = [Entry(Node(None, (), word)) for word in names]
-        alone = Node(node.op, inputs, node.name, node.attrs)
+        alone = node.with_inputs(inputs)
         return type(self)([Entry(alone, k) for k in range(node.visible)])
 
     # -- remarks ----------------------------------------------------------------------
@@ -191,7 +191,7 @@ class Symbol(Arithmetic, Asking, Binding):
                 return given[node.name].outputs if node.name in given else None
             if node not in last or name is None:
                 return None
-            renamed = Node(node.op, inputs, name, node.attrs)
+            renamed = Node(node.op, inputs, name, node.attrs, node.said)
             return [Entry(renamed, k) for k in range(node.visible)]
 
         return type(self)(rewritten(self.graph, change).outputs)
@@ -239,7 +239,7 @@ def _copied(graph: Graph) -> Graph:
     """The same graph of nodes of its own, so that remarks do not spread."""
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry]:
-        twin = Node(node.op, inputs, node.name, node.attrs)
+        twin = node.with_inputs(inputs)
         return [Entry(twin, k) for k in range(node.visible)]
 
     return rewritten(graph, change)
@@ -260,13 +260,15 @@ def applied(
     return placed(op, [single(op, symbol) for symbol in inputs], name, attr)
 
 
-def placed(op: Op, entries: list[Entry], name: str, attr: Any = None) -> Symbol:
-    """A new node under its final name."""
+def placed(
+    op: Op, entries: list[Entry], name: str, attr: Any = None, said: Iterable[str] = ()
+) -> Symbol:
+    """A new node under its final name; said: settings to be spelt out in any case."""
     remarks = {
         attribute.stored_name(key): str(value)
         for key, value in attribute.current().get(attr).items()
     }
-    node = Node(op, entries, name, remarks)
+    node = Node(op, entries, name, remarks, said)
     return Symbol([Entry(node, k) for k in range(op.visible)])
 
 

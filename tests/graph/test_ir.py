@@ -1,0 +1,71 @@
+"""The graph itself: order, circles, rewriting, words."""
+
+from __future__ import annotations
+
+import pytest
+
+import minimx as mx
+from minimx.errors import OperatorError
+from minimx.graph import words
+from minimx.graph.footprint import saved_entries
+from minimx.graph.ir import Entry, Graph, Node, rewritten
+from minimx.ops.registry import lookup
+
+
+def chain(length: int) -> Graph:
+    node = Node(None, (), "x")
+    for k in range(length):
+        node = Node(lookup("relu").of(), [Entry(node)], f"r{k}")
+    return Graph([Entry(node)])
+
+
+def test_nodes_come_after_their_inputs_each_once() -> None:
+    a = mx.sym.var("a")
+    b = a * a
+    graph = (b + b * a).graph
+    names = [node.name for node in graph]
+    assert names[0] == "a" and len(names) == len(set(names)) == 4
+    places = {node: place for place, node in enumerate(graph)}
+    assert all(places[e.node] < places[node] for node in graph for e in node.inputs)
+
+
+def test_depth_has_no_limit() -> None:
+    assert len(chain(20_000)) == 20_001
+
+
+def test_a_circle_is_refused() -> None:
+    node = Node(None, (), "x")
+    ring = Node(lookup("relu").of(), [Entry(node)], "r")
+    ring.inputs = (Entry(ring),)
+    with pytest.raises(OperatorError, match="runs in a circle through <relu r>"):
+        len(Graph([Entry(ring)]))
+
+
+def test_what_nothing_changes_in_is_kept() -> None:
+    graph = chain(3)
+    assert rewritten(graph, lambda node, inputs: None).outputs == graph.outputs
+
+
+def test_a_node_may_be_replaced() -> None:
+    def doubled(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
+        if node.name != "r1":
+            return None
+        return [Entry(Node(lookup("square").of(), inputs, "s"))]
+
+    made = rewritten(chain(3), doubled)
+    assert [node.name for node in made] == ["x", "r0", "s", "r2"]
+
+
+def test_settings_at_their_defaults_are_not_spelt_out_unless_said() -> None:
+    op = lookup("sum").of(axis=1)
+    assert words.settings(op) == {"axis": "1"}
+    assert words.settings(op, {"keepdims"}) == {"axis": "1", "keepdims": "False"}
+
+
+def test_saved_are_values_between_wanted_arguments_and_outputs() -> None:
+    a, b = mx.sym.var("a"), mx.sym.var("b")
+    square = mx.sym.square(a, name="s")
+    graph = (mx.sym.BlockGrad(mx.sym.exp(b, name="e")) * square).graph
+    names = {entry.name for entry in saved_entries(graph, {"a", "b"})}
+    assert "a" in names and "e_output" not in names
+    assert saved_entries(graph, set()) == set()
