@@ -5,14 +5,25 @@ Reading order: `tolerance.py` and `compare.py` (are two arrays equal?), `arrays.
 these numbers random?), `symbolic.py`, `gradients.py` and `consistency.py` (is a symbol
 what it should be?), `surroundings.py` and `defaults.py` (where a test runs),
 `data.py` (files).
+
+Tests that star-import this module count on a few of Python's own modules as well, which
+they find in MXNet's.
 """
 
 from __future__ import annotations
 
+import json
+import logging
+import os
+import platform
 import sys
+import time
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
+import numpy.random as rnd
+import numpy.testing as npt
 
 from minimx.device import Context, current_context
 from minimx.nd.array import NDArray
@@ -111,6 +122,7 @@ from minimx.util import use_np
 __all__ = [
     "Context",
     "NDArray",
+    "OrderedDict",
     "almost_equal",
     "array",
     "assert_allclose",
@@ -157,7 +169,9 @@ __all__ = [
     "is_aarch64_run",
     "is_cd_run",
     "is_op_runnable",
+    "json",
     "list_gpus",
+    "logging",
     "mean_check",
     "mx",
     "new_matrix_with_real_eigvals_2d",
@@ -167,7 +181,10 @@ __all__ = [
     "new_sym_matrix_with_real_eigvals_nd",
     "np",
     "np_reduce",
+    "npt",
     "numeric_grad",
+    "os",
+    "platform",
     "rand_coord_2d",
     "rand_ndarray",
     "rand_shape_2d",
@@ -178,12 +195,15 @@ __all__ = [
     "random_sample",
     "random_uniform_arrays",
     "retry",
+    "rnd",
     "same",
     "same_array",
     "same_symbol_structure",
     "set_default_context",
     "set_default_device",
     "simple_forward",
+    "sys",
+    "time",
     "use_np",
     "var_check",
     "verify_generator",
