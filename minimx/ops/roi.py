@@ -16,17 +16,19 @@ from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape
 
 
-def _check(op: str, data: Spec, rois: Spec, columns: tuple[int, ...]) -> None:
+def check_regions(op: str, data: Spec, rois: Spec, columns: tuple[int, ...]) -> None:
+    """Refuse what is no stack of images with regions of so many numbers."""
     same_reals(op, ("data", "rois"), data, rois)
     if data.ndim != 4 or rois.ndim != 2 or rois.shape[1] not in columns:
         wanted = " or ".join(str(n) for n in columns)
         raise ShapeError(
             f"{op}: data {data.shape} must be (N, C, H, W), and rois {rois.shape} "
-            f"(regions, {wanted}): the image's number, left, top, right, bottom."
+            f"(regions, {wanted}): the image's number and the box."
         )
 
 
-def _grid(op: str, size: Shape) -> tuple[int, int]:
+def grid_of(op: str, size: Shape) -> tuple[int, int]:
+    """The setting pooled_size as two numbers."""
     if len(size) != 2 or min(size) < 1:
         raise OperatorError(
             f"{op}: pooled_size={size} must be the height and width of the grid."
@@ -52,8 +54,8 @@ class ROIPooling(Op):
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """A grid for each region; and where each number stands."""
         data, rois = specs
-        _check(self.name, data, rois, (5,))
-        grid = _grid(self.name, self.pooled_size)
+        check_regions(self.name, data, rois, (5,))
+        grid = grid_of(self.name, self.pooled_size)
         shape = (rois.shape[0], data.shape[1], *grid)
         return data.with_shape(shape), Spec.of(shape, np.dtype(np.int64))
 
@@ -183,8 +185,8 @@ class ROIAlign(Aligned):
     def infer(self, *specs: Spec) -> Spec:
         """A grid for each region."""
         data, rois = specs
-        _check("ROIAlign", data, rois, (5, 4))
-        rows, columns = _grid("ROIAlign", self.pooled_size)
+        check_regions("ROIAlign", data, rois, (5, 4))
+        rows, columns = grid_of("ROIAlign", self.pooled_size)
         channels = data.shape[1]
         if self.position_sensitive:
             if channels % (rows * columns):
