@@ -1,14 +1,15 @@
-"""A graph in words: its listing, and the settings of nodes as MXNet spells them."""
+"""A graph in words: its listing, its program, and settings as MXNet spells them."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from minimx.attribute import READ_BY_US
-from minimx.graph.ir import Graph, Node
+from minimx.graph.ir import Entry, Graph, Node
 from minimx.ops.registry import Op
+from minimx.ops.spec import Spec
 
 #: Settings that are decided when a node runs, and are no part of a graph.
 DECIDED_LATER = ("training", "np_shape")
@@ -64,3 +65,32 @@ def _described(node: Node) -> list[str]:
         lines.append("Attrs:")
         lines += [f"\t{name}={attrs[name]}" for name in sorted(attrs)]
     return lines
+
+
+def program(graph: Graph, specs: Callable[[Entry], Spec | None] | None = None) -> str:
+    """A line for each node, as if it were a program; specs: what is known of values.
+
+    input data: float32[4, 5]
+    fc = FullyConnected(data, fc_weight, fc_bias, num_hidden=3): float32[4, 3]
+    return fc
+    """
+    lines = []
+    for node in graph:
+        known = "" if specs is None else _kinds(node, specs)
+        if node.op is None:
+            lines.append(f"input {node.name}{known}")
+            continue
+        chosen = settings(node.op, node.said).items()
+        words = [*map(_short, node.inputs), *(f"{k}={v}" for k, v in chosen)]
+        lines.append(f"{node.name} = {node.op.name}({', '.join(words)}){known}")
+    lines.append(f"return {', '.join(map(_short, graph.outputs))}")
+    return "\n".join(lines)
+
+
+def _short(entry: Entry) -> str:
+    return entry.node.name + (f"[{entry.slot}]" if entry.node.visible > 1 else "")
+
+
+def _kinds(node: Node, specs: Callable[[Entry], Spec | None]) -> str:
+    found = [specs(Entry(node, slot)) for slot in range(node.visible)]
+    return ": " + ", ".join("?" if spec is None else repr(spec) for spec in found)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 import minimx as mx
-from minimx.errors import OperatorError
+from minimx.dtypes import FLOAT32
+from minimx.errors import OperatorError, ShapeError
 from minimx.graph import words
 from minimx.graph.footprint import saved_entries
+from minimx.graph.infer import infer
 from minimx.graph.ir import Entry, Graph, Node, rewritten
+from minimx.graph.verify import verify
 from minimx.ops.registry import lookup
+from minimx.ops.spec import Spec
 
 
 def chain(length: int) -> Graph:
@@ -69,3 +73,38 @@ def test_saved_are_values_between_wanted_arguments_and_outputs() -> None:
     names = {entry.name for entry in saved_entries(graph, {"a", "b"})}
     assert "a" in names and "e_output" not in names
     assert saved_entries(graph, set()) == set()
+
+
+def test_a_graph_reads_like_a_program() -> None:
+    x = mx.sym.var("x")
+    parts = mx.sym.split(mx.sym.relu(x, name="r"), num_outputs=2, name="p")
+    graph = mx.sym.elemwise_add(parts[0], parts[1], name="s").graph
+    found = infer(graph, {"x": (4, 6)}, {})
+    assert words.program(graph, found.spec).splitlines() == [
+        "input x: float32[4, 6]",
+        "r = relu(x): float32[4, 6]",
+        "p = SliceChannel(r, num_outputs=2): float32[4, 3], float32[4, 3]",
+        "s = elemwise_add(p[0], p[1]): float32[4, 3]",
+        "return s",
+    ]
+
+
+def test_sound_graphs_pass_and_others_do_not() -> None:
+    x = Node(None, (), "x")
+    add = lookup("elemwise_add").of()
+    verify(Graph([Entry(Node(add, [Entry(x), Entry(x)], "s"))]))
+    wrong = {
+        "has 1 inputs": Node(add, [Entry(x)], "s"),
+        "takes output 3": Node(add, [Entry(x, 3), Entry(x)], "s"),
+        "has inputs": Node(None, [Entry(x)], "v"),
+        "two variables": Node(add, [Entry(x), Entry(Node(None, (), "x"))], "s"),
+    }
+    for why, node in wrong.items():
+        with pytest.raises(OperatorError, match=why):
+            verify(Graph([Entry(node)]))
+    with pytest.raises(OperatorError, match="the outputs takes output 1"):
+        verify(Graph([Entry(x, 1)]))
+    specs = {"x": Spec.of((2,), FLOAT32), "y": Spec.of((3,), FLOAT32)}
+    both = Node(add, [Entry(x), Entry(Node(None, (), "y"))], "s")
+    with pytest.raises(ShapeError):
+        verify(Graph([Entry(both)]), specs)
