@@ -56,7 +56,7 @@ class Placeholder(NDArray):
         """Be an array from now on: its memory, and its place on the tape."""
         self.chunk, self.spec, self.offset = array.chunk, array.spec, array.offset
         self._view, self._entry = array._view, array._entry
-        self._grad, self._fresh_grad = array._grad, array._fresh_grad
+        self._grad, self._fresh = array._grad, array._fresh
 
 
 class NumpyPlaceholder(Placeholder, ndarray):

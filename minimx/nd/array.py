@@ -44,7 +44,7 @@ class NDArray(Arithmetic, Methods):
     __slots__ = (
         "__weakref__",
         "_entry",
-        "_fresh_grad",
+        "_fresh",
         "_grad",
         "_view",
         "chunk",
@@ -61,7 +61,7 @@ class NDArray(Arithmetic, Methods):
         self._view: Any = None
         self._entry: autograd.Entry | None = None
         self._grad: NDArray | None = None
-        self._fresh_grad = False
+        self._fresh = False
 
     # -- what it is -------------------------------------------------------------------
 
@@ -107,6 +107,21 @@ class NDArray(Arithmetic, Methods):
     def grad(self) -> Any:
         """The gradient buffer made by `attach_grad`, an NDArray; None without it."""
         return self._grad
+
+    @property
+    def _fresh_grad(self) -> bool:
+        """Whether a backward filled the gradient since somebody said it is old.
+
+        Asked of a variable or of its gradient, the answer is the same.
+        """
+        return self._fresh if self._grad is None else self._grad._fresh
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, fresh: bool) -> None:
+        if self._grad is None:
+            self._fresh = fresh
+        else:
+            self._grad._fresh = fresh
 
     def __len__(self) -> int:
         return self.spec.shape[0]

@@ -84,6 +84,8 @@ def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:
             "from_numpy: only C-contiguous arrays can be shared. "
             "Use numpy.ascontiguousarray, or zero_copy=False."
         )
+    if not ndarray.flags["WRITEABLE"]:  # perhaps because it is shared already
+        ndarray.flags["WRITEABLE"] = True  # ValueError if it is not its own to give
     shared = adopt(ndarray, Device("cpu", 0), NDArray)
     ndarray.flags["WRITEABLE"] = False
     return shared

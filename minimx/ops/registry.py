@@ -297,6 +297,8 @@ def _to_type(op: str, name: str, value: Any, wanted: str) -> Any:
             ) from None
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if isinstance(value, np.ndarray) and wanted.startswith("Shape"):
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         value = _as_tuple(value)
     if isinstance(value, np.generic):

@@ -205,6 +205,7 @@ __all__ = [
     "sys",
     "time",
     "use_np",
+    "use_np",
     "var_check",
     "verify_generator",
 ]
