@@ -237,6 +237,9 @@ def _parameters(found: Inference, op: Op, node: Node) -> bool:
             break
     news = False
     for name, entry in zip(op.inputs, node.inputs, strict=True):
+        known = found.shapes.get(entry)
+        if name in op.suggested and known is not None and is_whole(known):
+            continue
         if name in answers[0]:
             shape = _common(answers[0][name], answers[1][name])
             news |= found.learn_shape(entry, shape, op.name)

@@ -133,7 +133,7 @@ class LeakyReLU(Choice):
     rrelu (leaky, with a slope for each element that in training is drawn between
     lower_bound and upper_bound, and otherwise lies in the middle)
     data: any shape, out: the same shape; gamma, for prelu: (1,) or (C,), C being the
-    length of data's second axis; `training` is internal
+    length of data's second axis, or as data's first axes; `training` is internal
     """
 
     act_type: str = "leaky"
@@ -143,6 +143,7 @@ class LeakyReLU(Choice):
     training: bool = False
 
     all_inputs = ("data", "gamma")
+    suggested = ("gamma",)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -180,10 +181,20 @@ class LeakyReLU(Choice):
         return {"gamma": (data.shape[1] if data.ndim > 1 else 1,)}
 
     def _aligned(self, specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
-        """The specs with gamma along the second axis of data."""
+        """The specs with gamma stretched out to the axes of data."""
         if len(specs) < 2:
             return specs
         data, gamma = specs
+        if gamma.ndim > 1:  # from the first axis on
+            shape = (*gamma.shape, *(1,) * (data.ndim - gamma.ndim))
+            pairs = zip(shape, data.shape, strict=False)
+            if len(shape) > data.ndim or any(m not in (1, n) for m, n in pairs):
+                raise ShapeError(
+                    f"LeakyReLU: gamma {gamma.shape} does not fit data {data.shape} "
+                    "from the first axis on. Give one slope for each channel, or one "
+                    "for all."
+                )
+            return data, gamma.with_shape(shape)
         channels = data.shape[1] if data.ndim > 1 else 1
         if gamma.shape != (1,):
             expect(self.name, "gamma", gamma, (channels,), f"data {data.shape}")

@@ -20,10 +20,32 @@ class SyncBatchNorm(BatchNorm):
     ndev, key: in MXNet, how many devices share their statistics, and under which name.
     A call sees one device, so they change nothing here; join what the devices hold if
     statistics over all of them are wanted.
+    With output_mean_var also the means and variances (C,) that were used.
     """
 
     ndev: int = 1
     key: str = ""
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """1 / sqrt(variance + eps) comes after the variance."""
+        return tuple("out3" if name == "out2" else name for name in super().saves)
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """One more output than BatchNorm has."""
+        found = super().infer(*specs)
+        return *found, found[-1]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """That of BatchNorm, and the variances."""
+        normalize, eps = super().kernel(*specs), self.eps
+
+        def run(*arrays: Any) -> None:
+            *most, variance, invstd = arrays
+            normalize(*most, invstd)
+            variance[...] = 1 / np.square(invstd) - eps
+
+        return run
 
 
 @register("_contrib_BatchNormWithReLU")

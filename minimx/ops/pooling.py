@@ -100,12 +100,13 @@ class Pooling(Op):
             raise OperatorError("Pooling needs kernel; or take global_pool=True.")
         kernel = per_axis(self.name, "kernel", self.kernel, axes, 1)
         stride = per_axis(self.name, "stride", self.stride, axes, 1)
-        pad = per_axis(self.name, "pad", self.pad, axes, 0)
-        if self.pooling_convention == "same" and (axes > 1 or any(pad)):
+        if self.pooling_convention == "same" and (axes > 1 or any(self.pad)):
             raise OperatorError(
                 "Pooling: pooling_convention='same' is for data (N, C, W) without pad; "
-                f"data are {data.shape}, and pad={pad}. Take 'full'."
+                f"data are {data.shape}, and pad={self.pad}. Take 'full'."
             )
+        given = self.pad if any(self.pad) else ()
+        pad = per_axis(self.name, "pad", given, axes, 0)
         stops = tuple(map(self._stops, image, kernel, stride, pad))
         fits = all(p < k for p, k in zip(pad, kernel, strict=True))
         if min(stops) < 1 or not fits:

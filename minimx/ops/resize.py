@@ -273,8 +273,11 @@ class UpSampling(Op):
                     f"UpSampling: {name}={getattr(self, name)!r} must be one of "
                     f"{', '.join(known)}, and scale={self.scale} positive."
                 )
-        saves = ("data0", "data1") if self.sample_type == "bilinear" else ()
-        object.__setattr__(self, "saves", saves)
+        if self.sample_type == "bilinear":
+            object.__setattr__(self, "saves", ("data0", "data1"))
+            object.__setattr__(self, "inputs", ("data", "weight"))
+        else:  # nothing but images comes in
+            object.__setattr__(self, "complete", None)
 
     def _spreading(self, data: Spec) -> Deconvolution:
         """The transposed convolution of mode 'bilinear'."""

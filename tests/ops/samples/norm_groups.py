@@ -107,6 +107,15 @@ def _batch_norms() -> list[Sample]:
             tolerance=32,
         ),
         Sample(
+            "_contrib_SyncBatchNorm",
+            inputs,
+            {**settings, "output_mean_var": True},
+            lambda x, *a: (trained(x, *a), x.mean((0, 2, 3)), x.var((0, 2, 3))),
+            dtypes=("float32", "float64"),
+            smooth=False,
+            tolerance=64,
+        ),
+        Sample(
             "_contrib_BatchNormWithReLU",
             inputs,
             settings,

@@ -320,6 +320,13 @@ def _by_chance() -> list[Sample]:
             lambda x: np.where(x > 0, x, middle * x),
         ),
         Sample("LeakyReLU", (numbers(4, 5),), {"act_type": "rrelu", "training": True}),
+        Sample(
+            "LeakyReLU",
+            (numbers(2, 3, 4), numbers(2, 3, seed=1)),
+            {"act_type": "prelu"},
+            lambda x, g: np.where(x > 0, x, x * g[:, :, None]),
+            note="2-D",
+        ),
     ]
 
 
