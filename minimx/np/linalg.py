@@ -205,14 +205,14 @@ def inv(a: Any) -> Any:
 def det(a: Any) -> Any:
     """The determinant of every matrix. a (..., n, n); result (...)."""
     a = _matrices(a, "det", square=True)
-    return call("_linalg_det", a).reshape(a.shape[:-2])
+    return call("_npi_det", a)
 
 
 def slogdet(a: Any) -> tuple[Any, Any]:
     """The sign of the determinant, and the logarithm of its size."""
     a = _matrices(a, "slogdet", square=True)
-    sign, logarithm = call("_linalg_slogdet", a)
-    return sign.reshape(a.shape[:-2]), logarithm.reshape(a.shape[:-2])
+    sign, logarithm = call("_npi_slogdet", a)
+    return sign, logarithm
 
 
 def solve(a: Any, b: Any) -> Any:

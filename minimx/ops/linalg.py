@@ -368,7 +368,7 @@ class Square(Linalg):
         return specs[0]
 
 
-@register("_linalg_potrf", "linalg_potrf")
+@register("_linalg_potrf", "linalg_potrf", "_npi_cholesky")
 class Potrf(Square):
     """Cholesky's factor: the lower triangle L with A = L · Lᵀ. A, out (..., n, n).
 

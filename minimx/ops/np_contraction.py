@@ -300,3 +300,57 @@ class TensorDotInt(_TensorDot):
                 "many axes to sum over."
             )
         return tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
+
+
+@register("_np_dot")
+class NumpyDot(_TensorDot):
+    """Sum over the last axis of a and the second-to-last, or only, one of b.
+
+    a (..., k), b (..., k, n); out (..., ..., n). Arrays without axes scale the other.
+    """
+
+    def pairs(self, a: Spec, b: Spec) -> tuple[Shape, Shape]:
+        """One pair; none where an array has no axes."""
+        if not a.ndim or not b.ndim:
+            return (), ()
+        return (a.ndim - 1,), (max(0, b.ndim - 2),)
+
+
+@register("_npi_matmul")
+class MatMul(_TensorDot):
+    """Matrix products of stacks, which stretch to one. a (..., m, k), b (..., k, n).
+
+    out (..., m, n); a vector is a row on the left, a column on the right, and its axis
+    is dropped again
+    """
+
+    def einsum(self, a: Spec, b: Spec) -> Einsum:
+        """The matrices' labels, with an ellipsis for the stacks."""
+        if not a.ndim or not b.ndim:
+            raise ShapeError("matmul: an array without axes does not take part; use *.")
+        left, right = "...ij" if a.ndim > 1 else "j", "...jk" if b.ndim > 1 else "j"
+        out = ("i" if a.ndim > 1 else "") + ("k" if b.ndim > 1 else "")
+        return Einsum.of(subscripts=f"{left},{right}->...{out}")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The stack, then the rows of a and the columns of b."""
+        a, b = specs
+        op = self.einsum(a, b)
+        k, other = a.shape[-1], b.shape[-2 if b.ndim > 1 else 0]
+        if k != other:
+            raise ShapeError(
+                f"matmul: the sum runs over {k} elements of {a.shape}, but over "
+                f"{other} of {b.shape}. Transpose one of them."
+            )
+        return op.infer(a, b)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """NumPy's, by BLAS."""
+        made: Kernel = find("np_contraction.matmul")
+        return made
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A multiplication and an addition for every term of every sum."""
+        out = self.infer(*specs)
+        moved = sum(spec.nbytes for spec in specs) + out.nbytes
+        return Cost(2 * out.size * specs[0].shape[-1], moved)

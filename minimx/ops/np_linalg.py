@@ -12,7 +12,7 @@ from minimx.kernels import find
 from minimx.ops.linalg import Gemm2, Linalg, turned
 from minimx.ops.registry import Kernel, Site, Value, bind, register
 from minimx.ops.spec import Spec
-from minimx.ops.triangles import with_diagonal
+from minimx.ops.triangles import Det, Slogdet, Solved, with_diagonal
 from minimx.ops.views import ExpandDims, reshaped
 from minimx.shapes import Shape
 
@@ -154,3 +154,39 @@ class EigVals(_Numpy):
         (a,) = specs
         self.check(a, square=True)
         return a.with_shape(a.shape[:-1])
+
+
+class _Numbers(Solved):
+    """One number for each matrix, which has no axes for a single matrix."""
+
+    def numbers(self, a: Spec) -> Spec:
+        """The shape of the stack."""
+        return super().numbers(a).with_shape(a.shape[:-2])
+
+    def spread(self, at: Site, value: Value) -> Value:
+        """A number for each matrix, ready to be stretched over its elements."""
+        shape = at.ins[0].shape[:-2]
+        return reshaped(value, shape, (*shape, 1, 1))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """By LU factorisation."""
+        made: Kernel = find(f"linalg.{self.name.removeprefix('_npi_')}")
+        return made
+
+
+@register("_npi_det")
+class NumpyDet(_Numbers, Det):
+    """The determinant of every matrix. A (..., n, n); out (...)."""
+
+    saves = ("A", "out")
+
+
+@register("_npi_slogdet")
+class NumpySlogdet(_Numbers, Slogdet):
+    """The sign of every determinant, and the logarithm of its size. A (..., n, n).
+
+    outs (...) each; a singular matrix has the sign 0 and the logarithm -inf
+    """
+
+    visible = 2
+    saves = ("A",)

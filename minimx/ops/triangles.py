@@ -62,7 +62,7 @@ def _turned(value: Value) -> Value:
     return bind(SwapAxis.of(dim1=-1, dim2=-2), value)
 
 
-@register("_linalg_inverse", "linalg_inverse")
+@register("_linalg_inverse", "linalg_inverse", "_npi_inv")
 class Inverse(Solved):
     """The inverse of every matrix. A, out (..., n, n).
 

@@ -14,6 +14,7 @@ from minimx.symbol import (
     history,
     image,
     linalg,
+    np,
     random,
     sparse,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "linspace",
     "load",
     "load_json",
+    "np",
     "ones",
     "pow",
     "random",

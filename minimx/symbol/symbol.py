@@ -226,6 +226,12 @@ class Symbol(Arithmetic, Asking, Binding):
         """Write an operator down; the counterpart of running it on arrays."""
         return applied(op, values, op.name)
 
+    def as_np_ndarray(self) -> Symbol:
+        """The symbol in the flavour of NumPy: itself, a graph has no flavour."""
+        return self
+
+    as_nd_ndarray = as_np_ndarray
+
     def _alias(self) -> Symbol:
         """The symbol itself: nothing here has a history to forget."""
         return self

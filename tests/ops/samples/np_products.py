@@ -62,6 +62,24 @@ def _products() -> list[Sample]:
             {"axes": 0},
             np.outer,
         ),
+        *_pairs(),
+    ]
+
+
+def _pairs() -> list[Sample]:
+    stack, matrix, row = numbers(2, 1, 2, 3), numbers(4, 3, 2), numbers(3)
+    calls = [
+        ("_np_dot", numbers(2, 3), numbers(4, 3, 2), np.dot),
+        ("_np_dot", numbers(2, 3), row, np.dot),
+        ("_np_dot", numbers(), row, np.dot),
+        ("_npi_matmul", stack, matrix, np.matmul),
+        ("_npi_matmul", row, matrix, np.matmul),
+        ("_npi_matmul", numbers(4, 2, 3), row, np.matmul),
+        ("_npi_matmul", row, numbers(3), np.matmul),
+    ]
+    return [
+        Sample(name, (a, b), {}, oracle, tolerance=256, note=f"{a.ndim}{b.ndim}")
+        for name, a, b, oracle in calls
     ]
 
 
@@ -100,6 +118,15 @@ def _linalg() -> list[Sample]:
             WIDE,
             tolerance=512,
             note="vector",
+        ),
+        Sample("_npi_det", (SQUARE,), {}, np.linalg.det, WIDE, tolerance=512),
+        Sample(
+            "_npi_slogdet",
+            (np.stack([SQUARE, real]),),
+            {},
+            lambda a: tuple(np.linalg.slogdet(a)),
+            WIDE,
+            tolerance=512,
         ),
         Sample("_npi_eig", (real,), {}, _eigenvectors, WIDE, tolerance=1024),
         Sample("_npi_eigvals", (real,), {}, np.linalg.eigvals, WIDE, tolerance=1024),

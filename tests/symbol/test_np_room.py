@@ -1,0 +1,69 @@
+"""`mx.sym.np` writes down what `mx.np` computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+import pytest
+
+import minimx as mx
+from minimx import np
+
+A = onp.arange(1, 7, dtype="float32").reshape(2, 3)
+CALLS: list[Callable[[Any, Any], Any]] = [
+    lambda F, x: F.sum(F.exp(x) * 2, axis=1),
+    lambda F, x: F.mean(x),
+    lambda F, x: F.max(x, axis=0, keepdims=True),
+    lambda F, x: F.prod(x, dtype="float64"),
+    lambda F, x: F.reshape(x, (-1, 2)),
+    lambda F, x: F.transpose(x),
+    lambda F, x: F.swapaxes(x, 0, 1),
+    lambda F, x: F.moveaxis(x, 0, 1),
+    lambda F, x: F.roll(x, 1, axis=1),
+    lambda F, x: F.flip(x, 1),
+    lambda F, x: F.tril(x, k=1),
+    lambda F, x: F.concatenate([x, x], axis=1),
+    lambda F, x: F.stack([x, x], axis=1),
+    lambda F, x: F.vstack(x, x) if F is mx.sym.np else F.vstack([x, x]),
+    lambda F, x: F.split(x, 3, axis=1)[1],
+    lambda F, x: F.split(x, [1], axis=1)[1],
+    lambda F, x: F.where(x > 2, x, x * 0),
+    lambda F, x: F.maximum(x, 3) + F.minimum(4, x),
+    lambda F, x: F.add(x, 1) / F.power(x, 2),
+    lambda F, x: F.dot(x, x.T if F is np else F.transpose(x)),
+    lambda F, x: F.matmul(x, F.transpose(x)),
+    lambda F, x: F.inner(x, x),
+    lambda F, x: F.outer(x, x),
+    lambda F, x: F.vdot(x, x),
+    lambda F, x: F.tensordot(x, x, ([0, 1], [0, 1])),
+    lambda F, x: F.einsum("ij,kj->ik", x, x),
+    lambda F, x: F.linalg.det(F.dot(F.transpose(x), x)),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_graph_computes_what_arrays_do(call: Any) -> None:
+    with mx.util.np_shape(True):
+        x = np.array(A)
+        expected = call(np, x)
+        graph = call(mx.sym.np, mx.sym.Variable("x").as_np_ndarray()).as_nd_ndarray()
+        (found,) = graph.bind(mx.cpu(), {"x": x}).forward()
+        assert found.shape == expected.shape
+        onp.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-5)
+
+
+def test_random_numbers_in_graphs() -> None:
+    with mx.util.np_shape(True):
+        loc = mx.sym.Variable("loc")
+        graph = mx.sym.np.random.normal(loc, 0.0, size=(2, 3))
+        (found,) = graph.bind(mx.cpu(), {"loc": np.array([1.0, 2, 3])}).forward()
+        assert found.asnumpy().tolist() == [[1, 2, 3], [1, 2, 3]]
+        drawn = mx.sym.np.random.uniform(low=2.0, high=3.0, size=4)
+        assert drawn.infer_shape()[1] == [(4,)]
+
+
+def test_a_name_that_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="mx.sym.np"):
+        getattr(mx.sym.np, "nonsense")  # noqa: B009
