@@ -58,6 +58,7 @@ def take(
         indices = constant(onp.asarray(indices), a, "int64")
     if axis is None:
         a, axis = a.reshape(-1), 0
+    mode = "numpy" if mode == "raise" else mode  # negative ones count from the end
     return call("take", a, as_ndarray(indices, "take"), axis=axis, mode=mode, out=out)
 
 
@@ -82,7 +83,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     wide[axis], places[axis] = arr.shape[axis], indices.shape[axis]
     arr = call("_npi_broadcast_to", arr, shape=tuple(wide))
     indices = call("_npi_broadcast_to", indices, shape=tuple(places))
-    return call("_take_along_axis", arr, indices, axis=axis, mode="raise")
+    return call("_take_along_axis", arr, indices, axis=axis, mode="numpy")
 
 
 def nonzero(a: Any) -> tuple[Any, ...]:

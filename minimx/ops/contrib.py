@@ -97,7 +97,7 @@ class DivSqrtDim(Op):
 class AllClose(Op):
     """1 if no two elements of a and b are further apart than atol + rtol * |b|, else 0.
 
-    a, b: one shape; out (1,), uint8. equal_nan: whether two NaNs are equal.
+    a, b: one shape; out without axes, uint8. equal_nan: whether two NaNs are equal.
     """
 
     rtol: float = 1e-5
@@ -111,7 +111,7 @@ class AllClose(Op):
         """One number."""
         same_dtype(self.name, specs)
         expect(self.name, "b", specs[1], specs[0].shape, "a")
-        return Spec.of((1,), resolve("uint8"))
+        return Spec.of((), resolve("uint8"))
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A look at all elements."""

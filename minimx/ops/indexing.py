@@ -26,7 +26,7 @@ def _kernel(name: str, *args: Any) -> Kernel:
 
 
 def _check_mode(name: str, mode: str) -> None:
-    if mode not in ("clip", "wrap", "raise"):
+    if mode not in ("clip", "wrap", "raise", "numpy"):
         raise OperatorError(
             f"{name}: mode {mode!r} is not known; choose clip, wrap or raise."
         )
@@ -37,7 +37,8 @@ class Take(Move):
     """Whole slices along an axis, in the order of the indices.
 
     a (5, 3), indices (2, 4), axis=0; out (2, 4, 3). mode: what becomes of indices that
-    do not exist, clip (the nearest), wrap (counted round) or raise.
+    do not exist, clip (the nearest), wrap (counted round) or raise; "numpy" raises as
+    well, but counts negative ones from the end.
     """
 
     axis: int = 0
@@ -284,8 +285,8 @@ class OneHot(Move):
 
     def infer(self, *specs: Spec) -> Spec:
         """One more axis."""
-        if self.depth < 1:
-            raise OperatorError(f"one_hot: depth={self.depth} must be at least 1.")
+        if self.depth < 0:
+            raise OperatorError(f"one_hot: depth={self.depth} must not be negative.")
         return Spec.of((*specs[0].shape, self.depth), resolve(self.dtype))
 
     def kernel(self, *specs: Spec) -> Kernel:

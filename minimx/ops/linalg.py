@@ -362,6 +362,23 @@ def mirrored(value: Value) -> Value:
 class Square(Linalg):
     """An operator from square matrices to matrices of the same shape."""
 
+    lower: bool = True
+
+    def as_lower(self, *values: Value) -> list[Value]:
+        """Upper triangles turned into lower ones."""
+        return [value if self.lower else turned(value) for value in values]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """LAPACK's, of a lower triangle or of one that is turned there and back."""
+        made = super().kernel(*specs)
+        if self.lower:
+            return made
+
+        def run(a: Any, out: Any) -> None:
+            made(a.swapaxes(-1, -2), out.swapaxes(-1, -2))
+
+        return run
+
     def infer(self, *specs: Spec) -> Spec:
         """The spec of A."""
         self.check(*specs, square=True)
@@ -374,12 +391,15 @@ class Potrf(Square):
 
     A must be symmetric and positive definite, else an error is raised where somebody
     waits for the numbers. Only its lower triangle is read; its gradient is symmetric.
+    lower=False: the upper triangle Lᵀ, and only that of A is read.
     """
 
+    lower: bool = True
     saves = ("out",)
 
     def grad(self, at: Site, dout: Any, low: Value) -> tuple[Value, ...]:
         """L⁻ᵀ · mirrored(Lᵀ · dL) · L⁻¹ / 2."""
+        low, dout = self.as_lower(low, dout)
         inside = mirrored(bind(Gemm2.of(transpose_a=True), low, dout))
         right = bind(Trsm.of(rightside=True, alpha=0.5), low, inside)
         return (bind(Trsm.of(transpose=True), low, right),)
@@ -390,15 +410,18 @@ class Potri(Square):
     """The inverse of A · Aᵀ for a lower triangle A. A, out (..., n, n).
 
     With A from potrf that is the inverse of the matrix that was factorised.
+    lower=False: of Aᵀ · A for an upper triangle A.
     """
 
+    lower: bool = True
     saves = ("A", "out")
 
     def grad(self, at: Site, dout: Any, a: Value, out: Value) -> tuple[Value, ...]:
         """-B · (dB + dBᵀ) · A⁻ᵀ, its lower triangle."""
+        (a,) = self.as_lower(a)
         inside = bind(Gemm2.of(), out, dout + turned(dout))
         solve = Trsm.of(rightside=True, transpose=True, alpha=-1.0)
-        return (lower_of(bind(solve, a, inside)),)
+        return tuple(self.as_lower(lower_of(bind(solve, a, inside))))
 
 
 @register("_linalg_gelqf", "linalg_gelqf")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx import shapes
-from minimx.dtypes import is_float, resolve
+from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import pointwise
 from minimx.kernels.formula import Formula
@@ -43,10 +43,8 @@ class Cast(Op):
         return pointwise.kernel(formula, [data.shape], [data.dtype], data.shape, dtype)
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
-        """Convert back; integers have no gradient."""
+        """Convert back, as MXNet does even where one of the types is an integer."""
         data, out = at.ins[0].dtype, at.outs[0].dtype
-        if not (is_float(data) and is_float(out)):
-            return (None,)
         return (dout if data == out else bind(Cast.of(dtype=data.name), dout),)
 
 
@@ -65,6 +63,11 @@ class Where(Op):
         condition, x, y = specs
         same_dtype(self.name, (x, y))
         shape = shapes.broadcast(self.name, x.shape, y.shape)
+        if condition.ndim == 1 < len(shape) and condition.shape[0] != shape[0]:
+            raise ShapeError(
+                f"where: a condition with one axis has a number for each row; "
+                f"{condition.shape} does not fit {shape}."
+            )
         wide = by_rows(condition.shape, shape)
         return x.with_shape(shapes.broadcast(self.name, wide, shape))
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
-from minimx.dtypes import FLOAT16, FLOAT32, FLOAT64, NARROW, DType
-from minimx.errors import OperatorError, ShapeError
+from minimx.dtypes import FLOAT16, FLOAT32, FLOAT64, NARROW, DType, resolve
+from minimx.errors import ShapeError
 from minimx.kernels import find
 from minimx.knobs import knobs
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -226,12 +226,11 @@ class Norm(Reduction):
         """Data without the reduced axes; refuses other norms than 1 and 2."""
         if self.ord not in (1, 2):
             raise ShapeError(f"norm: ord={self.ord} is not known; choose 1 or 2.")
-        if self.out_dtype not in (None, specs[0].dtype.name):
-            raise OperatorError(
-                f"norm: out_dtype={self.out_dtype!r}: the result has the type of the "
-                f"data. Convert the data first: .astype({self.out_dtype!r})."
-            )
-        return super().infer(*specs)
+        return super().infer(specs[0].with_dtype(self.computed_in(specs[0])))
+
+    def computed_in(self, data: Spec) -> DType:
+        """The type of the result, in which the sum is formed as well."""
+        return data.dtype if self.out_dtype is None else resolve(self.out_dtype)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Sums of squares or of absolute values.
@@ -240,6 +239,10 @@ class Norm(Reduction):
         data, which for float16 means that long sums stand still.
         """
         (data,) = specs
+        wanted = self.computed_in(data)
+        if wanted != data.dtype:
+            inner = self.kernel(data.with_dtype(wanted))
+            return lambda x, out: inner(x.astype(wanted), out)
         axes = self.axes(data)
         made: Kernel
         if adding("reduce", data.dtype) == "narrow":
@@ -253,9 +256,16 @@ class Norm(Reduction):
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Data / norm for ord=2, the sign of data for ord=1."""
         data, *out = saved
+        mine, its = at.ins[0].dtype, at.outs[0].dtype
+        if mine != its:
+            data = bind(lookup("cast").of(dtype=its.name), data)
         if self.ord == 1:
-            return (self.spread(at, dout) * bind(lookup("sign").of(), data),)
-        return (data * self.spread(at, dout / out[0]),)
+            grad = self.spread(at, dout) * bind(lookup("sign").of(), data)
+        else:
+            grad = data * self.spread(at, dout / out[0])
+        if mine != its:
+            grad = bind(lookup("cast").of(dtype=mine.name), grad)
+        return (grad,)
 
 
 @register("_sum_to")

@@ -21,7 +21,7 @@ from minimx.symbol import (
 from minimx.symbol.creation import arange, eye, full, linspace, ones, zeros
 from minimx.symbol.custom import Custom
 from minimx.symbol.making import Group, Variable, fromjson, load, load_json, var
-from minimx.symbol.pairs import PAIRS, pow, split_v2
+from minimx.symbol.pairs import PAIRS, histogram, pow, split_v2
 from minimx.symbol.symbol import Symbol
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "eye",
     "fromjson",
     "full",
+    "histogram",
     "image",
     "linalg",
     "linspace",

@@ -95,4 +95,25 @@ def split_v2(
     return applied(lookup("_split_v2").of(**settings), [ary], "_split_v2")
 
 
+def histogram(
+    a: Symbol,
+    bins: int | Symbol = 10,
+    range: tuple[float, float] | None = None,
+    name: str | None = None,
+) -> Symbol:
+    """How many elements lie in each bin, and the edges of the bins.
+
+    bins: a symbol of edges, or how many of equal width `range` is cut into.
+    """
+    if isinstance(bins, Symbol):
+        return applied(lookup("_histogram").of(), [a, bins], "_histogram", name)
+    if range is None:
+        raise OperatorError(
+            "sym.histogram: a number of bins needs range=(low, high); a symbol has no "
+            "numbers from which it could follow."
+        )
+    op = lookup("_histogram").of(bin_cnt=bins, range=tuple(map(float, range)))
+    return applied(op, [a], "_histogram", name)
+
+
 setattr(Symbol, "split_v2", split_v2)  # noqa: B010 (not declared in the class)

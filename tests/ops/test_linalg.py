@@ -35,6 +35,8 @@ def numbers_of(found: Any, weights: list[Any]) -> Any:
 
 CALLS: dict[str, Callable[[Any], Any]] = {
     "potrf": lambda x: linalg.potrf(symmetric(x)),
+    "potrf upper": lambda x: linalg.potrf(symmetric(x), lower=False),
+    "potri upper": lambda x: linalg.potri(lower(x).swapaxes(1, 2), lower=False),
     "potri": lambda x: linalg.potri(lower(x)),
     "potri of potrf": lambda x: linalg.potri(linalg.potrf(symmetric(x))),
     "syevd": lambda x: linalg.syevd(symmetric(x)),

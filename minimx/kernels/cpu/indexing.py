@@ -29,7 +29,8 @@ def _places(indices: Any, length: int, mode: str, name: str) -> Any:
         return np.clip(found, 0, length - 1, out=found)
     if mode == "wrap":
         return np.mod(found, length, out=found)
-    bad = found[(found < -length) | (found >= length)]
+    first = -length if mode == "numpy" else 0
+    bad = found[(found < first) | (found >= length)]
     if bad.size:
         raise OperatorError(
             f"{name}: index {bad[0]} does not exist on an axis of length {length}. "

@@ -47,6 +47,13 @@ def _reductions() -> list[Sample]:
         Sample("nanprod", (MATRIX,), {"axis": 0}, lambda x: np.nanprod(x, 0)),
         Sample("max", (hole,), {"axis": 1}, lambda x: np.max(x, 1), smooth=False),
         Sample("norm", (CUBE,), {}, np.linalg.norm, note="all"),
+        Sample(
+            "norm",
+            (CUBE,),
+            {"axis": 1, "out_dtype": "float64"},
+            lambda x: np.linalg.norm(x, axis=1),
+            ("float32",),
+        ),
         Sample("norm", (CUBE,), {"axis": 1}, lambda x: np.linalg.norm(x, axis=1)),
         Sample(
             "norm",

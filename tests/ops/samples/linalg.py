@@ -12,6 +12,7 @@ REAL = ("float32", "float64")
 A, B, C = numbers(2, 3, 4), numbers(2, 4, 3, seed=1), numbers(2, 3, 3, seed=2)
 SQUARE = numbers(2, 3, 3, seed=3) + 3 * np.eye(3)
 LOW = np.tril(SQUARE)
+UPPER = {"lower": False}
 SYMMETRIC = SQUARE @ SQUARE.swapaxes(-1, -2) + np.eye(3)
 
 
@@ -154,7 +155,14 @@ ROWS = [
     *_products(),
     *_triangles(),
     still("potrf", (SYMMETRIC,), {}, np.linalg.cholesky),
+    still("potrf", (SYMMETRIC,), UPPER, lambda a: turned(np.linalg.cholesky(a))),
     still("potri", (LOW,), {}, lambda a: np.linalg.inv(a @ turned(a))),
+    still(
+        "potri",
+        (turned(LOW),),
+        {"lower": False},
+        lambda a: np.linalg.inv(turned(a) @ a),
+    ),
     row("gelqf", (A,), {}, gelqf),
     still("syevd", (SYMMETRIC,), {}, syevd),
     Sample(
