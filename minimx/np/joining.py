@@ -199,6 +199,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
     even = kwargs.pop("reflect_type", "even")
     stat = kwargs.pop("stat_length", None)
     refuse_words("pad", stat_length=stat, **kwargs)
+    if x.ndim == 0:
+        return x.copy()
     flat = onp.asarray(pad_width)
     if flat.dtype.kind not in "iu":
         raise TypeError(

@@ -12,7 +12,7 @@ from minimx.nd.array import NDArray
 from minimx.np.arithmetic import store
 from minimx.np.calls import as_tuple, call, constant, whole
 from minimx.np.multiarray import as_ndarray
-from minimx.np.promotion import cast
+from minimx.np.promotion import BOOL, cast
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
@@ -117,8 +117,8 @@ def trace(
 ) -> Any:
     """Sums over diagonals of two axes."""
     a = as_ndarray(a, "trace")
-    if dtype is not None:
-        a = cast(a, resolve(dtype))
+    if dtype is not None or a.spec.dtype == BOOL:
+        a = cast(a, resolve("int64" if dtype is None else dtype))
     places = {"offset": offset, "axis1": axis1, "axis2": axis2}
     return call("_np_trace", a, out=out, **places)
 

@@ -9,7 +9,7 @@ import numpy as onp
 from minimx.errors import ShapeError
 from minimx.nd.array import NDArray
 from minimx.np.arithmetic import full_like
-from minimx.np.creation import array
+from minimx.np.creation import array, asarray
 from minimx.np.multiarray import as_ndarray
 from minimx.np.promotion import BOOL, cast, common, is_number
 from minimx.ops.registry import lookup
@@ -73,7 +73,8 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 def broadcast_to(array: Any, shape: Any) -> Any:
     """The elements repeated along new axes and axes of length 1 (a copy)."""
-    a = as_ndarray(array, "broadcast_to", "array")
+    a = asarray(array) if is_number(array) else array
+    a = as_ndarray(a, "broadcast_to", "array")
     wanted = (int(shape),) if not hasattr(shape, "__len__") else tuple(shape)
     if a.shape == wanted:
         return a
