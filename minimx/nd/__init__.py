@@ -27,6 +27,7 @@ from minimx.nd.custom import custom as Custom  # noqa: N812 (MXNet's name)
 from minimx.nd.pairs import PAIRS, split_v2
 from minimx.nd.serialize import load, load_frombuffer, save
 from minimx.nd.tables import histogram, onehot_encode
+from minimx.ops.stypes import STYPES
 
 __all__ = [
     "Custom",
@@ -65,6 +66,11 @@ __all__ += PAIRS
 
 if TYPE_CHECKING:  # the functions of the registry, as `python -m minimx.nd.stubs` says
     from minimx.nd.operators import *  # noqa: F403
+
+#: The numbers of storage types in files and graphs, under MXNet's name.
+_STORAGE_TYPE_STR_TO_ID = {"undefined": -1} | {
+    stype: code for code, stype in enumerate(STYPES)
+}
 
 # MXNet keeps the class and the functions in modules of their own: `mx.nd.ndarray`.
 ndarray = op = sys.modules[__name__]

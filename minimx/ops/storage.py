@@ -190,6 +190,10 @@ class SparseEmbedding(Op):
     inputs = ("data", "weight")
     saves = ("data",)
 
+    def complete(self, data: Spec) -> dict[str, Shape]:
+        """A vector for each number."""
+        return {"weight": (self.input_dim, self.output_dim)}
+
     def infer(self, *specs: Spec) -> Spec:
         """One more axis."""
         return self._embedding().infer(*specs)  # type: ignore[return-value]

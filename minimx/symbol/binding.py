@@ -10,8 +10,11 @@ from minimx.errors import ArgumentError, GradientError, ShapeError, did_you_mean
 from minimx.executor import Executor
 from minimx.graph.infer import Inference
 from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.storage import storage_types
+from minimx.knobs import knobs
 from minimx.nd.array import NDArray
 from minimx.nd.creation import zeros
+from minimx.ops.stypes import like
 from minimx.shapes import is_whole, written
 
 Arrays = Sequence[Any] | Mapping[str, Any] | None
@@ -68,11 +71,15 @@ class Binding:
     ) -> Executor:
         """An executor on new arrays of zeros, from the shapes of some arguments.
 
-        type_dict: element types by name, float32 for others. shared_exec,
+        type_dict, stype_dict: element and storage types by name, float32 and default
+        for others. shared_exec,
         shared_arg_names, shared_buffer: take arrays of the same spec from there.
         """
         found: Inference = self._infer(kwargs, type_dict or {})  # type: ignore[attr-defined]
         _require_whole(found)
+        stored = storage_types(found, stype_dict or {})
+        if knobs.get("MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING"):
+            print(stored.table())
         device = as_device(ctx or current_device())
         store = shared_buffer if shared_buffer is not None else {}
         reuse = dict(shared_exec.arg_dict) if shared_exec is not None else {}
@@ -82,9 +89,10 @@ class Binding:
             spec = found.spec(Entry(node))
             assert spec is not None
             old = reuse.get(node.name) if node.name in kept else store.get(node.name)
-            if old is not None and old.spec is spec:
+            stype = stored.values[Entry(node)]
+            if old is not None and old.spec is like(spec, stype):
                 return old
-            made: NDArray = zeros(spec.shape, device, spec.dtype)
+            made: NDArray = zeros(spec.shape, device, spec.dtype, stype)
             if shared_buffer is not None:
                 shared_buffer[node.name] = made
             return made
@@ -93,8 +101,12 @@ class Binding:
         wanted = requests(grad_req, [node.name for node in graph.arguments])
         arguments = [new(node) for node in graph.arguments]
         grads = [
-            None if req == "null" else zeros(array.shape, device, array.spec.dtype)
-            for req, array in zip(wanted, arguments, strict=True)
+            None
+            if req == "null"
+            else zeros(array.shape, device, array.spec.dtype, stored.gradients[name])
+            for req, array, name in zip(
+                wanted, arguments, stored.gradients, strict=True
+            )
         ]
         states = [new(node) for node in graph.states]
         made = Executor(graph, device, arguments, grads, wanted, states)

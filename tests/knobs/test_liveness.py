@@ -11,7 +11,6 @@ import pathlib
 import subprocess
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from functools import partial
 
@@ -25,9 +24,10 @@ from minimx.gluon import utils as gluon_utils
 from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
+from tests.knobs import test_sparse_liveness
 from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
-__all__ = ["defaults"]
+__all__ = ["defaults", "test_sparse_liveness"]
 
 KINDS = {"GPU": gpu(0), "CPU": cpu(0), "CPU_PINNED": cpu_pinned(0)}
 
@@ -343,28 +343,6 @@ def test_the_aggregation_size_is_how_many_weights_one_update_changes() -> None:
 
     assert turned(observe, MXNET_OPTIMIZER_AGGREGATION_SIZE=1) == (3, 12)
     assert turned(observe, MXNET_OPTIMIZER_AGGREGATION_SIZE=6) == (3, 2)
-
-
-# Sparse arrays
-
-
-@proves("MXNET_STORAGE_FALLBACK_LOG_VERBOSE")
-def test_dense_computations_of_sparse_arrays_are_told_or_not() -> None:
-    def observe() -> int:
-        told: list[int] = []
-
-        def call() -> None:  # a thread of its own: every one is told once
-            with warnings.catch_warnings(record=True) as seen:
-                warnings.simplefilter("always")
-                nd.exp(nd.sparse.zeros("csr", (2, 2)))
-            told.append(len(seen))
-
-        thread = threading.Thread(target=call)
-        thread.start()
-        thread.join()
-        return told[0]
-
-    assert turned(observe, MXNET_STORAGE_FALLBACK_LOG_VERBOSE=False) == (1, 0)
 
 
 # Files and addresses

@@ -480,33 +480,3 @@ class Parameter:
             f"{self.name} keeps no gradient, because its grad_req is 'null'. "
             "Set grad_req to 'write' or 'add' first."
         )
-
-
-class Constant(Parameter):
-    """An array that belongs to a network but is not learnt."""
-
-    def __init__(self, name: str, value: Any) -> None:
-        if not isinstance(value, NDArray):
-            value = nd.array(value)
-        self.value = value = flavoured(value)
-        super().__init__(
-            name,
-            grad_req="null",
-            shape=value.shape,
-            dtype=value.dtype,
-            init=initializer.Constant(value),
-        )
-
-    @property
-    def grad_req(self) -> str:
-        """A constant has no gradient."""
-        return "null"
-
-    @grad_req.setter
-    def grad_req(self, req: str) -> None:
-        if req != "null":
-            warnings.warn(
-                f"{self.name} is a Constant and keeps grad_req='null'; {req!r} was "
-                "ignored.",
-                stacklevel=2,
-            )

@@ -143,10 +143,10 @@ KNOBS = (
         type="bool",
         default=False,
         scope="bind",
-        planned_in="sparse arrays",
+        status="live",
         meaning=(
-            "Print the storage type of every node of a graph. No document names it, "
-            "but MXNet reads it."
+            "Print the storage type of every value of a graph when simple_bind makes "
+            "its arrays. No document names it, but MXNet reads it."
         ),
         observable="A table of storage types.",
     ),

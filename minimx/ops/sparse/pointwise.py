@@ -208,8 +208,13 @@ def _largest(numbers: Any) -> int:
     return int(numbers.max()) if len(numbers) else 0
 
 
-def gradient(op: Op, dout: Spec, *saved: Spec) -> Answer:
-    """A sparse gradient stays where it is: where it is 0, so is what comes of it."""
+def gradient(op: Op, dout: Spec, *saved: Spec) -> Answer | None:
+    """A sparse gradient stays where it is: where it is 0, so is what comes of it.
+
+    For operators of two arrays that has to be so; for those of one, MXNet says so.
+    """
+    if op.name.endswith(("_lhs", "_rhs")) and not _vanishes(op, 0.0, len(saved)):
+        return None
 
     def run(parts: Any, *rest: Any) -> None:
         *values, out = rest
@@ -220,17 +225,18 @@ def gradient(op: Op, dout: Spec, *saved: Spec) -> Answer:
     return Answer(dout, run)
 
 
-def _vanishes(op: Op) -> bool:
-    """Whether a gradient of 1 becomes 0 where the saved value is 0."""
-    one, zero, out = np.ones(1), np.zeros(1), np.empty(1)
+def _vanishes(op: Op, dout: float, count: int) -> bool:
+    """Whether a gradient becomes 0 where the saved values are 0."""
+    arrays = [np.full(1, dout), *(np.zeros(1) for _ in range(count))]
+    out = np.empty(1)
     with np.errstate(all="ignore"):
-        flat(op, one, zero)(one, zero, out)
+        flat(op, *arrays)(*arrays, out)
     return bool(out[0] == 0)
 
 
 def gradient_of_dense(op: Op, dout: Spec, saved: Spec) -> Answer | None:
     """Of a dense gradient only what is stored beside it counts, if the rest is 0."""
-    if dout.shape != saved.shape or not _vanishes(op):
+    if dout.shape != saved.shape or not _vanishes(op, 1.0, 1):
         return None
 
     def run(douts: Any, parts: Any, out: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minimx.errors import OperatorError
 from minimx.kernels import find
 from minimx.ops.registry import Op
 from minimx.ops.sparse import Answer, Target, rule
@@ -64,6 +65,16 @@ def length(op: Any, x: Spec) -> Answer | None:
         np.sqrt(total, out=target, casting="same_kind")
 
     return Answer(out, roots)
+
+
+@rule("BatchNorm", "any")
+def normalised(op: Any, *specs: Spec) -> None:
+    """Only densely, and not with a fixed gamma, as in MXNet."""
+    if op.fix_gamma:
+        raise OperatorError(
+            "BatchNorm: with sparse arrays, gamma cannot be fixed at 1. Give "
+            "fix_gamma=False, or make the arrays dense with tostype('default')."
+        )
 
 
 @rule("_square_sum", ROW_SPARSE)

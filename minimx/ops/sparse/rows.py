@@ -29,17 +29,21 @@ def _copy_rows(parts: Entries, picked: Any, out: Target, first: int, last: int) 
     )  # fmt: skip
 
 
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
 @rule("slice", CSR)
 def part(op: Any, x: Spec) -> Answer | None:
     """Some rows, and of them some columns, without gaps."""
-    if any(step not in (None, 1) for step in op.step or ()):
+    if any(step not in (None, 1) for step in _as_tuple(op.step or ())):
         return None
     out = op.infer(dense(x))
     if not out.size:
         return None
-    steps = (None,) * len(op.begin)
-    marks = zip(op.begin, op.end, steps, strict=True)
-    cuts = [slice(*mark) for mark in marks] + [slice(None)] * (2 - len(op.begin))
+    begin, end = _as_tuple(op.begin), _as_tuple(op.end)
+    cuts = [slice(*mark) for mark in zip(begin, end, strict=True)]
+    cuts += [slice(None)] * (2 - len(cuts))
     bounds = [cut.indices(n) for cut, n in zip(cuts, x.shape, strict=True)]
     (top, bottom, _), (left, right, _) = bounds
 

@@ -438,7 +438,6 @@ def test_initializers_of_weights_and_biases() -> None:
         (lambda: nn.MaxPool1D(2, layout="NHWC"), ArgumentError, "NCW or NWC"),
         (lambda: nn.Dropout(1.0), ArgumentError, "rate=1.0"),
         (lambda: nn.LeakyReLU(-1), ArgumentError, "alpha=-1"),
-        (lambda: nn.Embedding(2, 3, sparse_grad=True), ArgumentError, "dense"),
         (lambda: nn.Lambda(3), ArgumentError, "not 3"),
         (lambda: nn.HybridLambda("tahn"), AttributeError, "Did you mean tan"),
     ],

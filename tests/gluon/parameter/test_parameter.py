@@ -12,7 +12,6 @@ from minimx.device import cpu, gpu
 from minimx.errors import (
     DeferredInitializationError,
     DTypeError,
-    OperatorError,
     ParameterError,
     ShapeError,
 )
@@ -180,7 +179,7 @@ def test_cast_converts_values_and_gradients() -> None:
     [
         (lambda: Parameter("w", grad_req="foo"), ParameterError),
         (lambda: Parameter("w", dtype="float31"), DTypeError),
-        (lambda: Parameter("w", stype="row_sparse"), OperatorError),
+        (lambda: Parameter("w", stype="rows"), ParameterError),
         (
             lambda: Parameter("w", shape=1).initialize(ctx=[cpu(), cpu()]),
             ParameterError,

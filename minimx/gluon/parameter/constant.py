@@ -1,0 +1,42 @@
+"""Constant: an array that a network carries and does not learn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import minimx.nd as nd
+from minimx import initializer
+from minimx.gluon.flavours import flavoured
+from minimx.gluon.parameter.parameter import Parameter
+from minimx.nd.array import NDArray
+
+
+class Constant(Parameter):
+    """An array that belongs to a network but is not learnt."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        if not isinstance(value, NDArray):
+            value = nd.array(value)
+        self.value = value = flavoured(value)
+        super().__init__(
+            name,
+            grad_req="null",
+            shape=value.shape,
+            dtype=value.dtype,
+            init=initializer.Constant(value),
+        )
+
+    @property
+    def grad_req(self) -> str:
+        """A constant has no gradient."""
+        return "null"
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req != "null":
+            warnings.warn(
+                f"{self.name} is a Constant and keeps grad_req='null'; {req!r} was "
+                "ignored.",
+                stacklevel=2,
+            )
