@@ -21,7 +21,6 @@ _ROOMS = {
     **dict.fromkeys(["kv", "kvstore"], "the store that devices and machines share"),
     **dict.fromkeys(["viz", "visualization"], "drawings of networks"),
     "amp": "automatic mixed precision",
-    "contrib": "what MXNet tried out: mixed precision, quantization, …",
     "io": "iterators over data for modules; gluon.data has loaders",
     "profiler": "MXNet's profiler; mx.Record sees what runs",
     "recordio": "files of records",
@@ -36,6 +35,10 @@ _TRANSFORMS = """
 #: By place: the names that MXNet has there, each with a few words on what it is.
 LATER: dict[str, dict[str, str]] = {
     "mx": _ROOMS,
+    "mx.contrib": dict.fromkeys(
+        ["amp", "autograd", "io", "onnx", "quantization", "tensorboard", "text"],
+        "what MXNet tried out",
+    ),
     "mx.nd": {
         **dict.fromkeys(_OPERATORS.split(), "an operator"),
     },

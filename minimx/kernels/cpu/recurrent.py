@@ -28,8 +28,9 @@ from minimx.kernels.mathematics import exp, tanh
 
 threads.pin()
 
-# Fewer samples than this are not worth a thread; more than MOST pieces never help.
-FEWEST, MOST = 8, 8
+# With fewer samples BLAS would spend its time on preparing the weights, at every step;
+# more than MOST pieces never help.
+FEWEST, MOST = 16, 8
 
 
 @threads.jit()

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from minimx.kernels.cpu import recurrent
+from minimx.kernels.cpu.blas import one_thread
 from minimx.kernels.cpu.matmul import product
 from minimx.shapes import Shape
 
@@ -137,7 +138,8 @@ def forward(
             k = layer * net.directions + direction
             own = _Part(net, weights, noted, k)
             _start(own, states, k)
-            own.forward(x, y, lengths)
+            with one_thread:
+                own.forward(x, y, lengths)
             end = 0 if own.back else net.steps
             for place, name in zip(lasts, ("hs", "cs"), strict=False):
                 place[k] = own.noted(name, own.note)[end]
@@ -253,7 +255,8 @@ def backward(
             k = layer * net.directions + direction
             own = _Part(net, weights, noted, k)
             dc = dstates[1][k] if len(dstates) > 1 else dstates[0][k]
-            dgates = own.backward(dy, lengths, dstates[0][k], dc, into)
+            with one_thread:
+                dgates = own.backward(dy, lengths, dstates[0][k], dc, into)
             _outer(dgates, rows, into("wx", k))
             if direction:
                 second = np.empty_like(dgiven)

@@ -1,0 +1,22 @@
+"""`mx.contrib`: what MXNet tried out, under the names it has there.
+
+`mx.contrib.nd.box_nms` is `mx.nd.contrib.box_nms`, and likewise for symbols.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from minimx.absent import missing as _missing
+from minimx.nd import contrib as nd
+from minimx.symbol import contrib as sym
+
+# The names of the same before they were shortened.
+ndarray, symbol = nd, sym
+
+__all__ = ["nd", "ndarray", "sym", "symbol"]
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        raise _missing("mx.contrib", name, __all__)
