@@ -122,7 +122,7 @@ def _facts(sheet: type[Op]) -> Iterator[str]:
         yield f"saves {', '.join(saves) or 'nothing'} for it"
     if sheet.inplace:
         yield "may be written over its input"
-    if sheet.mutates:
+    if isinstance(sheet.mutates, tuple) and sheet.mutates:
         yield f"writes to {', '.join(sheet.mutates)}"
     if sheet.is_view:
         yield "shares the memory of its input"

@@ -94,7 +94,7 @@ def _remarks(sheet: type[Op]) -> Sequence[str]:
     remarks = []
     if not sheet.differentiable:
         remarks.append("No gradient flows through this operator.")
-    if sheet.mutates:
+    if isinstance(sheet.mutates, tuple) and sheet.mutates:
         remarks.append(f"It also writes to: {', '.join(sheet.mutates)}.")
     if sheet.needs_rng:
         remarks.append("It draws from the random stream of its device.")
@@ -105,25 +105,18 @@ def _remarks(sheet: type[Op]) -> Sequence[str]:
 
 
 def public_operators() -> dict[str, type[Op]]:
-    """The operators that users call by a name of their own, in alphabetical order.
+    """The operators that `mx.nd` and its rooms offer by name, in alphabetical order.
 
-    Names that begin with an underscore are MXNet's for what operators and rooms such as
-    `nd.contrib` reach: those of a room count, the others do not.
+    Names that begin with an underscore are MXNet's for what Python operators, other
+    front ends and rooms such as `nd.contrib` reach; only those of a room count.
     """
-    rooms = (
-        "_contrib_",
-        "_linalg_",
-        "_image_",
-        "_random_",
-        "_sample_",
-        "_npi_",
-        "_np_",
-    )
     found = {
         name: sheet
         for name, sheet in REGISTRY.items()
-        if not name.startswith("_")
-        or name.startswith(rooms)
-        or any(other[0] != "_" for other in _also_called().get(name, ()))
+        if "backward" not in name
+        and (
+            name.startswith(("_contrib_", "_linalg_", "_image_"))
+            or any(word[0] != "_" for word in (name, *_also_called().get(name, ())))
+        )
     }
     return dict(sorted(found.items(), key=lambda item: item[0].lower().strip("_")))

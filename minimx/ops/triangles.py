@@ -88,7 +88,7 @@ def _product(**settings: Any) -> Op:
     return Gemm2.of(**settings)
 
 
-@register("_linalg_inverse_or_zeros")
+@register("_inverse_or_zeros")
 class InverseOrZeros(Inverse):
     """The inverse of every matrix that has one, zeros for the others. A (..., n, n)."""
 

@@ -41,3 +41,8 @@ def test_examples_are_short() -> None:
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_every_operator_has_a_help_text(name: str) -> None:
     assert "Parameters" in help.text(REGISTRY[name], {})
+
+
+@pytest.mark.parametrize("name", help.public_operators())
+def test_every_operator_that_is_called_by_name_has_an_example(name: str) -> None:
+    assert help.example_of(name)
