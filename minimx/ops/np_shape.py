@@ -270,9 +270,7 @@ class MoveAxis(Move):
 
     def order(self, ndim: int) -> Shape:
         """The axes of a in the order of the output."""
-        source = normalize_axes("moveaxis", self.source, ndim) and tuple(
-            normalize_axis("moveaxis", axis, ndim) for axis in self.source
-        )
+        source = [normalize_axis("moveaxis", s, ndim) for s in self.source]
         target = [normalize_axis("moveaxis", d, ndim) for d in self.destination]
         if len(set(source)) != len(source) or len(set(target)) != len(source):
             raise ShapeError(

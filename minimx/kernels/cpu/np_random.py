@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minimx.errors import OperatorError
+from minimx.kernels.cpu import random
 
 Launch = Callable[..., None]
 
@@ -48,53 +49,53 @@ STANDARD: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     ),
 }  # fmt: skip
 
-#: Parameters that may not be 0, and those that may.
-POSITIVE = frozenset({"a", "b", "shape", "df", "dfnum", "dfden"})
-NOT_NEGATIVE = frozenset({"scale", "lam"})
+#: What a parameter must be, by its name; those of some distributions stand apart.
+RULES = {
+    **dict.fromkeys(("a", "b", "shape", "df", "dfnum", "dfden"), "positive"),
+    **dict.fromkeys(("scale", "lam"), "not negative"),
+    "gamma.scale": "positive",
+    "exponential.scale": "positive",
+    "bernoulli.p": "between 0 and 1",
+}
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "positive": lambda x: x <= 0,
+    "not negative": lambda x: x < 0,
+    "between 0 and 1": lambda x: (x < 0) | (x > 1),
+}
 
 
 def _check(word: str, name: str, value: Any) -> None:
     """Refuse parameters that the distribution does not have."""
-    if name == "scale" and word in ("gamma", "exponential"):
-        name, shown = "a", "scale"
-    else:
-        shown = name
-    bad = False
-    rule = ""
-    if name in POSITIVE:
-        bad, rule = bool(np.any(value <= 0)), "be positive"
-    elif name in NOT_NEGATIVE:
-        bad, rule = bool(np.any(value < 0)), "not be negative"
-    elif word == "bernoulli":
-        bad, rule = bool(np.any((value < 0) | (value > 1))), "lie between 0 and 1"
-    if bad:
-        worst = float(np.min(value)) if np.ndim(value) else value
-        raise OperatorError(f"random.{word}: {shown}={worst} must {rule}.")
+    rule = RULES.get(f"{word}.{name}", RULES.get(name))
+    if rule is not None and value.size and np.any(wrong := WRONG[rule](value)):
+        worst = float(value[wrong].flat[0])
+        raise OperatorError(f"random.{word}: {name}={worst:.6g} must be {rule}.")
 
 
 def draw(word: str, given: dict[str, Any]) -> Launch:
     """The kernel of a distribution; `given`: its parameters, None where an array is."""
-    # Python's numbers join the computation in its own precision.
     missing = [name for name, value in given.items() if value is None]
 
     def launch(*arrays: Any) -> None:
         *rest, generator = arrays
-        parameters = dict(given)
-        parameters.update(zip(missing, rest, strict=False))
-        outs = rest[len(missing) :]
-        for name, value in parameters.items():
-            _check(word, name, value)
+        parameters = {**given, **dict(zip(missing, rest, strict=False))}
+        out, *more = rest[len(missing) :]
         values = [np.asarray(value, np.float64) for value in parameters.values()]
-        shape = outs[0].shape
+        for name, value in zip(parameters, values, strict=True):
+            _check(word, name, value)
+        if not missing and word in ("normal", "uniform"):
+            plain = getattr(random, word)(*given.values())
+            plain(out, generator)  # in the type of out
+            return
         if word not in STANDARD:
-            numbers = getattr(generator, word)(*values, shape)
+            numbers = getattr(generator, word)(*values, out.shape)
         else:
             standard, formula = STANDARD[word]
-            kept = standard(generator, shape)
+            kept = standard(generator, out.shape)
             numbers = formula(kept, *values)
-            for place in outs[1:]:
+            for place in more:
                 np.copyto(place, kept, casting="unsafe")
-        np.copyto(outs[0], numbers, casting="unsafe")
+        np.copyto(out, numbers, casting="unsafe")
 
     return launch
 
