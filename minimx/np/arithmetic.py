@@ -113,6 +113,11 @@ def into(out: Any, op: Op, inputs: tuple[Any, ...]) -> Any:
             f"out= must be an array of mx.np, not a {type(out).__name__}."
         )
     plan = op.plan(tuple(x.spec for x in inputs))
+    if plan.outs[0].dtype == BOOL and out.spec.dtype != BOOL:
+        raise DTypeError(
+            f"out= is {out.spec.dtype.name}, and the result is true or false. Give an "
+            "array of bool, or none."
+        )
     if plan.outs[0] is out.spec:
         invoke(op, inputs, out)
         return out

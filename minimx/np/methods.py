@@ -10,7 +10,7 @@ from minimx.np.multiarray import ndarray
 
 # fmt: off
 METHODS = (
-    "all", "any", "argmax", "argmin", "argsort", "around", "broadcast_to", "clip",
+    "all", "any", "argmax", "argmin", "argsort", "around", "broadcast_to",
     "conj", "cumprod", "cumsum", "diag", "diagonal", "dot", "expand_dims", "flip",
     "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat", "round",
     "squeeze", "std", "sum", "swapaxes", "take", "tile", "trace", "transpose", "var",
@@ -50,6 +50,11 @@ def _sort(self: ndarray, axis: int | None = -1, **kwargs: Any) -> Any:
     return sys.modules["minimx.np"].sort(self, axis, **kwargs)
 
 
+def _clip(self: ndarray, min: Any = None, max: Any = None, out: Any = None) -> Any:
+    """Move what lies outside [min, max] to its border; None leaves a side open."""
+    return sys.modules["minimx.np"].clip(self, min, max, out)
+
+
 def _round(self: ndarray, decimals: int = 0) -> Any:
     return sys.modules["minimx.np"].around(self, decimals or 0)
 
@@ -58,7 +63,7 @@ def install_methods() -> None:
     """Give `ndarray` its methods."""
     made = {name: _method(name) for name in METHODS}
     made |= {"__matmul__": _matmul, "__rmatmul__": _rmatmul, "__imatmul__": _imatmul}
-    made |= {"sort": _sort, "__round__": _round}
+    made |= {"clip": _clip, "sort": _sort, "__round__": _round}
     for name, method in made.items():
         setattr(ndarray, name, method)
 

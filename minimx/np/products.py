@@ -76,7 +76,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
     _settle(a, b)
     a, b = _two("matmul", a, b)
     if a.ndim == 0 or b.ndim == 0:
-        raise ValueError("matmul does not scale; use * with an array without axes.")
+        raise ShapeError("matmul does not scale; use * with an array without axes.")
     _agree("matmul", a, b, a.shape[-1], b.shape[-2 if b.ndim > 1 else 0])
     if b.ndim <= 2:
         return store(_contracted(a, b), out)

@@ -46,8 +46,16 @@ def _reduced(who: str, a: Any, axis: Any, keepdims: bool, out: Any, **more: Any)
 def _typed(a: Any, dtype: Any) -> Any:
     """The array in the type to add up in; bool counts in int64."""
     if dtype is not None:
-        return cast(a, resolve(dtype))
+        wanted = resolve(dtype)
+        wider = wanted.kind != "f" or a.spec.dtype.kind != "f"
+        wider = wider or wanted.itemsize > a.spec.dtype.itemsize
+        return cast(a, wanted) if wider else a
     return cast(a, INT64) if a.spec.dtype == BOOL else a
+
+
+def _answer(value: Any, dtype: Any, out: Any) -> Any:
+    """The result in the type that was asked for."""
+    return store(value if dtype is None else cast(value, resolve(dtype)), out)
 
 
 def sum(  # noqa: A001 (NumPy's name)
@@ -62,7 +70,8 @@ def sum(  # noqa: A001 (NumPy's name)
     """Add up the elements. dtype: the type to compute and answer in."""
     _refuse("sum", initial, where)
     a = _typed(as_ndarray(a, "sum"), dtype)
-    return _reduced("sum", a, axis, keepdims, out, np_shape=True)
+    found = _reduced("sum", a, axis, keepdims, None, np_shape=True)
+    return _answer(found, dtype, out)
 
 
 def prod(
@@ -77,7 +86,8 @@ def prod(
     """Multiply the elements. dtype: the type to compute and answer in."""
     _refuse("prod", initial, where)
     a = _typed(as_ndarray(a, "prod"), dtype)
-    return _reduced("prod", a, axis, keepdims, out, np_shape=True)
+    found = _reduced("prod", a, axis, keepdims, None, np_shape=True)
+    return _answer(found, dtype, out)
 
 
 def mean(
@@ -89,8 +99,13 @@ def mean(
 ) -> Any:
     """The average of the elements; of integers in float32 unless dtype says else."""
     a = as_ndarray(a, "mean")
-    a = cast(a, real(a.spec.dtype) if dtype is None else resolve(dtype))
-    return _reduced("mean", a, axis, keepdims, out, np_shape=True)
+    if dtype is not None and "f" not in (resolve(dtype).kind, a.spec.dtype.kind):
+        total = sum(a, axis, dtype, keepdims=keepdims)  # which may overflow, as NumPy's
+        return _answer(total / _count(a, _axis(axis)), dtype, out)
+    a = _typed(a, None if dtype is None else real(resolve(dtype)))
+    a = cast(a, real(a.spec.dtype))
+    found = _reduced("mean", a, axis, keepdims, None, np_shape=True)
+    return _answer(found, dtype, out)
 
 
 def _count(a: Any, axis: Any) -> int:
@@ -180,14 +195,20 @@ def any(  # noqa: A001 (NumPy's name)
     a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
 ) -> Any:
     """Whether any element is not 0."""
-    return _reduced("_np_any", as_ndarray(a, "any"), axis, keepdims, out)
+    return _truth("_np_any", as_ndarray(a, "any"), axis, out, keepdims)
 
 
 def all(  # noqa: A001 (NumPy's name)
     a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
 ) -> Any:
     """Whether no element is 0."""
-    return _reduced("_np_all", as_ndarray(a, "all"), axis, keepdims, out)
+    return _truth("_np_all", as_ndarray(a, "all"), axis, out, keepdims)
+
+
+def _truth(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
+    if axis == ():
+        return store(a != 0, out)
+    return _reduced(name, a, axis, keepdims, out)
 
 
 def argmax(

@@ -78,15 +78,6 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     wanted = (int(shape),) if not hasattr(shape, "__len__") else tuple(shape)
     if a.shape == wanted:
         return a
-    fits = len(wanted) >= a.ndim and all(
-        n in (1, m) for n, m in zip(a.shape[::-1], wanted[::-1], strict=False)
-    )
-    if not fits:
-        raise ShapeError(
-            f"broadcast_to: shape {a.shape} does not stretch to {wanted}. Axes are "
-            "matched from the right; only those of length 1 stretch."
-        )
-    a = a.reshape((1,) * (len(wanted) - a.ndim) + a.shape)
     return a._bind(lookup("_npi_broadcast_to").of(shape=wanted), (a,))
 
 

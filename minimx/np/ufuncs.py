@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import FLOAT32, INT64
+from minimx.dtypes import FLOAT32, INT64, resolve
 from minimx.errors import Unavailable
 from minimx.nd.array import NDArray
 from minimx.np.arithmetic import BINARY, full_like, into
@@ -48,18 +48,27 @@ _SAME = (
 _COUNTS = frozenset(("negative", "absolute", "fabs", "sign", "square"))
 
 
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+_LEGAL = {"where": True, "subok": True, "order": "K", "casting": "same_kind"}
+
+
 def _refuse(who: str, kwargs: dict[str, Any]) -> None:
+    """Refuse NumPy's options that there are not, unless they ask for nothing."""
     for name, value in kwargs.items():
-        allowed = {"where": (True,), "order": ("K", "C"), "casting": ("same_kind",)}
-        if name == "dtype" and value is None:
+        if name == "dtype":
+            if value is None:
+                continue
+            resolve(value)  # what is no type at all is another mistake
+        elif name == "casting" and value not in _CASTINGS:
+            raise TypeError(f"np.{who}: casting={value!r}: choose one of {_CASTINGS}.")
+        elif name not in _LEGAL:
+            raise TypeError(f"np.{who} has no argument {name!r}.")
+        elif value is _LEGAL[name] or value == _LEGAL[name]:
             continue
-        if name == "subok" and value is True:
-            continue
-        if name not in allowed or not any(value is item for item in allowed[name]):
-            raise Unavailable(
-                f"np.{who}: {name}={value!r} is not available. Compute everything, and "
-                "choose or convert afterwards: np.where(mask, x, y), x.astype(...)."
-            )
+        raise Unavailable(
+            f"np.{who}: {name}={value!r} is not available. Compute everything, and "
+            "choose or convert afterwards: np.where(mask, x, y), x.astype(...)."
+        )
 
 
 def _unary(name: str, sheet: str, is_real: bool) -> Callable[..., Any]:
