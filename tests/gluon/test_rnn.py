@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, nd
+from minimx import autograd, gluon, nd
 from minimx.errors import ArgumentError, ShapeError
 from minimx.gluon import rnn
 
@@ -183,3 +183,26 @@ def test_what_cannot_be_is_explained() -> None:
     both = rnn.BidirectionalCell(rnn.RNNCell(HIDDEN), rnn.RNNCell(HIDDEN))
     with pytest.raises(NotImplementedError, match="unroll"):
         both(sequence()[:, 0], [])
+
+
+def test_a_projecting_cell_is_the_projecting_layer() -> None:
+    layer = filled(rnn.LSTM(HIDDEN, projection_size=2, layout="NTC"))
+    x = sequence()
+    expected = layer(x).asnumpy()
+    cell = filled(gluon.contrib.rnn.LSTMPCell(HIDDEN, 2, input_size=INPUTS))
+    for name, parameter in cell._reg_params.items():
+        parameter.set_data(getattr(layer, f"l0_{name}").data())
+    found, states = cell.unroll(STEPS, x, merge_outputs=True)
+    np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-5, atol=1e-6)
+    assert [s.shape for s in states] == [(BATCH, 2), (BATCH, HIDDEN)]
+
+
+def test_variational_dropout_drops_the_same_at_every_step() -> None:
+    mx.random.seed(1)
+    base = filled(rnn.RNNCell(HIDDEN, activation="sigmoid"))
+    cell = gluon.contrib.rnn.VariationalDropoutCell(base, drop_outputs=0.5)
+    with autograd.record():
+        out, _ = cell.unroll(STEPS, sequence(), merge_outputs=True)
+    dropped = out.asnumpy() == 0
+    assert 0 < dropped.mean() < 1
+    assert (dropped == dropped[:, :1]).all()
