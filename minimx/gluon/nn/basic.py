@@ -10,6 +10,7 @@ from minimx.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.nn.activations import Activation
 from minimx.gluon.utils import indent
+from minimx.ops.registry import bind, lookup
 
 
 class _Stack(Block):
@@ -278,7 +279,7 @@ class Concatenate(Sequential):
     def forward(self, x: Any, *args: Any) -> Any:
         """The outputs of all blocks, side by side."""
         outs = [block(x, *args) for block in self._children.values()]
-        return nd.concat(*outs, dim=self.axis)
+        return bind(lookup("Concat").of(dim=self.axis), *outs)
 
 
 class HybridConcatenate(HybridSequential):
@@ -291,7 +292,7 @@ class HybridConcatenate(HybridSequential):
     def forward(self, x: Any, *args: Any) -> Any:
         """The outputs of all blocks, side by side."""
         outs = [block(x, *args) for block in self._children.values()]
-        return nd.concat(*outs, dim=self.axis)
+        return bind(lookup("Concat").of(dim=self.axis), *outs)
 
 
 def _checked_callable(name: str, function: Any) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from minimx.shapes import Shape
 
 Sizes = int | Sequence[int]
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
 
 def sizes(name: str, setting: str, value: Sizes, ndim: int) -> Shape:
@@ -27,13 +28,12 @@ def sizes(name: str, setting: str, value: Sizes, ndim: int) -> Shape:
     return sizes
 
 
-def check_layout(name: str, layout: str | None, ndim: int) -> None:
-    """Refuse layouts other than that with channels as the second axis."""
-    if layout not in (None, LAYOUTS[ndim]):
-        raise ArgumentError(
-            f"{name}: layout={layout!r} is not available; data must come as "
-            f"{LAYOUTS[ndim]}. Transpose it first."
-        )
+def check_layout(name: str, layout: str | None, ndim: int) -> str:
+    """The layout, channels second if none is said; refuses what none of them is."""
+    known = (LAYOUTS[ndim], CHANNELS_LAST[ndim])
+    if layout not in (None, *known):
+        raise ArgumentError(f"{name}: layout={layout!r} must be {' or '.join(known)}.")
+    return layout or known[0]
 
 
 class _Conv(HybridBlock):
@@ -41,6 +41,8 @@ class _Conv(HybridBlock):
 
     kernel_size, strides, padding, dilation: a number, or one for each axis of space.
     in_channels: 0 to learn it from the first batch.
+    layout: a layer may be made for channels that come last, as on a GPU of MXNet; the
+        operator computes with channels in the second place only, and says so.
     """
 
     _op_name = "Convolution"
@@ -66,7 +68,6 @@ class _Conv(HybridBlock):
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         name, axes = type(self).__name__, self._axes
-        check_layout(name, layout, axes)
         self._channels = channels
         self._in_channels = in_channels
         self._kwargs: dict[str, Any] = {
@@ -77,6 +78,7 @@ class _Conv(HybridBlock):
             "num_filter": channels,
             "num_group": groups,
             "no_bias": not use_bias,
+            "layout": check_layout(name, layout, axes),
             **settings,
         }
         with self.name_scope():
@@ -109,7 +111,14 @@ class _Conv(HybridBlock):
                 f"the {in_channels} channels coming in and the {self._channels} going "
                 "out. Change one of the numbers."
             )
-        return (self._channels, in_channels // groups, *self._kwargs["kernel"])
+        return self._arranged(self._channels, in_channels // groups)
+
+    def _arranged(self, first: int, second: int) -> Shape:
+        """A weight's shape: its two numbers of channels, and the kernel."""
+        kernel = self._kwargs["kernel"]
+        if self._kwargs["layout"] in CHANNELS_LAST.values():
+            return (first, *kernel, second)
+        return (first, second, *kernel)
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """(N, channels, *image)."""
@@ -206,9 +215,8 @@ class _ConvTranspose(_Conv):
         )  # fmt: skip
 
     def _weight_shape(self, in_channels: int) -> Shape:
-        _, filters, *kernel = super()._weight_shape(0)
-        filters = self._channels // self._kwargs["num_group"]
-        return (in_channels, filters, *kernel)
+        super()._weight_shape(0)  # refuses groups that do not divide
+        return self._arranged(in_channels, self._channels // self._kwargs["num_group"])
 
     def _mapping(self) -> str:
         return f"{self.weight.shape[0] or None} -> {self._channels}"

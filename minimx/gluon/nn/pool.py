@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
-from minimx.gluon.nn.conv import LAYOUTS, Sizes, sizes
-
-CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
+from minimx.gluon.nn.conv import Sizes, check_layout, sizes
 
 
 class _Pooling(HybridBlock):
@@ -34,14 +31,9 @@ class _Pooling(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         name, axes = type(self).__name__, self._axes
-        known = LAYOUTS[axes], CHANNELS_LAST[axes]
-        if layout not in (None, *known):
-            raise ArgumentError(
-                f"{name}: layout={layout!r} must be {' or '.join(known)}."
-            )
         kernel = sizes(name, "pool_size", pool_size, axes)
         steps = kernel if strides is None else sizes(name, "strides", strides, axes)
-        self._layout = layout or known[0]
+        self._layout = check_layout(name, layout, axes)
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,
             "stride": steps,

@@ -433,7 +433,7 @@ def test_initializers_of_weights_and_biases() -> None:
     ("make", "error", "words"),
     [
         (lambda: nn.Conv2D(4, (3, 3, 3)), ArgumentError, "or 2 of them"),
-        (lambda: nn.Conv2D(4, 3, layout="NHWC"), ArgumentError, "come as NCHW"),
+        (lambda: nn.Conv2D(4, 3, layout="NWC"), ArgumentError, "NCHW or NHWC"),
         (lambda: nn.Conv2D(4, 3, groups=3), ShapeError, "groups=3 does not divide"),
         (lambda: nn.MaxPool1D(2, layout="NHWC"), ArgumentError, "NCW or NWC"),
         (lambda: nn.Dropout(1.0), ArgumentError, "rate=1.0"),
