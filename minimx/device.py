@@ -18,6 +18,13 @@ from typing import Any, ClassVar
 from minimx.errors import DeviceError, did_you_mean
 
 
+class _Current:
+    """`Context.default_ctx`, an attribute of the class: what `current_device` says."""
+
+    def __get__(self, instance: object, owner: type) -> Device:
+        return current_device()
+
+
 class Device:
     """A device by type (`cpu`, `gpu`, `cpu_pinned`, `cpu_shared`) and number.
 
@@ -42,6 +49,9 @@ class Device:
     }
     # Filled in by `minimx.storage`, which owns the caches and lives one room up.
     cache_emptier: ClassVar[Callable[[Device], object] | None] = None
+
+    #: The device that this thread's new arrays are on.
+    default_ctx: ClassVar[_Current] = _Current()
 
     _known: ClassVar[dict[tuple[str, int], Device]] = {}
 

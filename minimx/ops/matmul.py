@@ -207,7 +207,8 @@ class FullyConnected(Op):
                 f"FullyConnected: data {data.shape} brings {features} features, "
                 f"weight {weight.shape} {expected}. {remedy}"
             )
-        if bias and bias[0].shape != (self.num_hidden,):
+        shapes = (self.num_hidden,), (self.num_hidden, 1)
+        if bias and bias[0].shape not in shapes:
             raise ShapeError(
                 f"FullyConnected: bias {bias[0].shape} has not one element for each of "
                 f"num_hidden={self.num_hidden} outputs."
@@ -227,7 +228,7 @@ class FullyConnected(Op):
 
         def run(data: Any, weight: Any, bias: Any, out: Any) -> None:
             product(data, weight, out)
-            out += bias
+            out += bias.reshape(hidden)
 
         return run
 
@@ -247,7 +248,10 @@ class FullyConnected(Op):
             dweight = bind(Dot.of(transpose_a=True), dout, data)
         if self.no_bias:
             return ddata, dweight
-        dbias = bind(lookup("sum").of(axis=0), dout) if at.wants[2] else None
+        dbias = None
+        if at.wants[2]:
+            dbias = bind(lookup("sum").of(axis=0), dout)
+            dbias = reshaped(dbias, (self.num_hidden,), at.ins[2].shape)
         return ddata, dweight, dbias
 
     def cost(self, *specs: Spec) -> Cost:

@@ -211,9 +211,9 @@ def _largest(numbers: Any) -> int:
 def gradient(op: Op, dout: Spec, *saved: Spec) -> Answer | None:
     """A sparse gradient stays where it is: where it is 0, so is what comes of it.
 
-    For operators of two arrays that has to be so; for those of one, MXNet says so.
+    Not so for `sqrt` and its like, whose slope at 0 is no number: 0 times it is none.
     """
-    if op.name.endswith(("_lhs", "_rhs")) and not _vanishes(op, 0.0, len(saved)):
+    if not _vanishes(op, 0.0, len(saved)):
         return None
 
     def run(parts: Any, *rest: Any) -> None:
