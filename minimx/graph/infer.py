@@ -237,10 +237,8 @@ def _parameters(found: Inference, op: Op, node: Node) -> bool:
             break
     news = False
     for name, entry in zip(op.inputs, node.inputs, strict=True):
-        known = found.shapes.get(entry)
-        if name in op.suggested and known is not None and is_whole(known):
-            continue
-        if name in answers[0]:
+        # Of a whole shape `infer` judges, in better words.
+        if name in answers[0] and not is_whole(found.shapes.get(entry)):
             shape = _common(answers[0][name], answers[1][name])
             news |= found.learn_shape(entry, shape, op.name)
     return news
@@ -271,12 +269,14 @@ def _types(found: Inference, op: Op, ins: tuple[Entry, ...], outs: list[Entry]) 
 def settled(graph: Graph, specs: Mapping[str, Spec]) -> Graph:
     """The graph with operators that waited for a shape, such as `zeros((0, 3))`, fixed.
 
-    specs: those of the variables, by name.
+    specs: those of the variables, by name. Raises ShapeError or DTypeError for specs
+    that an operator does not accept.
     """
-    if not any(node.op is not None and node.op.open for node in graph):
-        return graph
     shapes = {name: spec.shape for name, spec in specs.items()}
     found = infer(graph, shapes, {name: spec.dtype for name, spec in specs.items()})
+
+    if not any(node.op is not None and node.op.open for node in graph):
+        return graph
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
         spec = found.spec(Entry(node))

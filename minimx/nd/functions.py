@@ -122,10 +122,10 @@ class Call:
             settings[name] = ask()
         op = self.sheet.of(**settings)
         if isinstance(given, dict):
-            given = self._closed_up(op, given)
+            given = self._closed_up(op, given, len(args))
         return op, given
 
-    def _closed_up(self, op: Op, given: dict[str, Any]) -> dict[str, Any]:
+    def _closed_up(self, op: Op, given: dict[str, Any], by_place: int) -> Any:
         """Values given by place where settings leave out an input before them.
 
         The third array of `CTCLoss(data, label, lengths, use_label_lengths=True)` is
@@ -133,7 +133,9 @@ class Call:
         """
         taken = op.inputs
         there = [name for name in self.inputs if given.get(name) is not None]
-        if len(there) != len(taken) or all(name in taken for name in there):
+        surplus = [name for name in there if name not in taken]
+        placed = set(surplus) <= set(self.inputs[:by_place])
+        if not surplus or not placed or len(there) != len(taken):
             return given
         return dict(zip(taken, [given[name] for name in there], strict=True))
 

@@ -143,7 +143,6 @@ class LeakyReLU(Choice):
     training: bool = False
 
     all_inputs = ("data", "gamma")
-    suggested = ("gamma",)
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -102,8 +102,6 @@ class Op:
     #: Names of the inputs that are states, whatever the settings say now: in graphs
     #: they are no arguments. Needed where `mutates` depends on settings.
     state_inputs: Any = ()
-    #: Names of the inputs that may also have other shapes than `complete` says.
-    suggested: ClassVar[tuple[str, ...]] = ()
     #: What the outputs are called in graphs; "output" or "output0", … without it.
     output_names: ClassVar[tuple[str, ...]] = ()
     #: In a graph, its shape waits for what its neighbours say; see `settled`.

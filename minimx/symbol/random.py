@@ -15,16 +15,23 @@ from minimx.symbol.symbol import Symbol
 
 __all__ = [
     "exponential",
+    "exponential_like",
     "gamma",
+    "gamma_like",
     "generalized_negative_binomial",
+    "generalized_negative_binomial_like",
     "multinomial",
     "negative_binomial",
+    "negative_binomial_like",
     "normal",
+    "normal_like",
     "poisson",
+    "poisson_like",
     "randint",
     "randn",
     "shuffle",
     "uniform",
+    "uniform_like",
 ]
 
 
@@ -137,3 +144,15 @@ def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
     """The rows in random order."""
     made: Symbol = FUNCTIONS["shuffle"](data, **kwargs)
     return made
+
+
+# The same in the shape and element type of another symbol.
+exponential_like = FUNCTIONS["_random_exponential_like"]
+gamma_like = FUNCTIONS["_random_gamma_like"]
+generalized_negative_binomial_like = FUNCTIONS[
+    "_random_generalized_negative_binomial_like"
+]
+negative_binomial_like = FUNCTIONS["_random_negative_binomial_like"]
+normal_like = FUNCTIONS["_random_normal_like"]
+poisson_like = FUNCTIONS["_random_poisson_like"]
+uniform_like = FUNCTIONS["_random_uniform_like"]
