@@ -21,9 +21,9 @@ numeric_types = (float, int, np.generic)
 __all__ = ["MXNetError", "NotImplementedForSymbol", "mx_real_t"]
 
 
-def py_str(x: bytes) -> str:
-    """Text from bytes in UTF-8."""
-    return x.decode("utf-8")
+def py_str(x: bytes | str) -> str:
+    """Text from bytes in UTF-8; text as it is."""
+    return x if isinstance(x, str) else x.decode("utf-8")
 
 
 def data_dir() -> str:

@@ -208,7 +208,15 @@ def probed(op: Op, shapes: list[Open], dtypes: list[DType]) -> list[Open]:
             answers.append(_results(op, specs))
         except MXNetError:
             return []  # the open axes are tied to others; this tells nothing
-    return [_common(a.shape, b.shape) for a, b in zip(*answers, strict=True)]
+    found = [_common(a.shape, b.shape) for a, b in zip(*answers, strict=True)]
+    return [_clipped(shape, shapes[0]) for shape in found] if op.clips else found
+
+
+def _clipped(out: Open, data: Open) -> Open:
+    """Only axes that are known of the input are known of the output."""
+    if out is None or data is None or len(out) != len(data):
+        return None
+    return tuple(None if m is None else n for m, n in zip(data, out, strict=True))
 
 
 def _filled(shape: Open, length: int) -> Shape:

@@ -174,6 +174,8 @@ def picked(shape: Shape, key: Key) -> Shape:
 class Part(Move):
     """A slice: a sheet with its own words for a key."""
 
+    clips = True
+
     def key(self, *specs: Spec) -> Key:
         """(start, stop, step) for each axis."""
         raise OperatorError(f"{self.name} does not say what it picks")

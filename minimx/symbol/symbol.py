@@ -199,10 +199,6 @@ class Symbol(Arithmetic, Asking, Binding):
     def _compose(self, *args: Symbol, **kwargs: Any) -> None:
         self.graph = self(*args, **kwargs).graph
 
-    def as_nd_ndarray(self) -> Symbol:
-        """The symbol in the `mx.sym` flavour: itself."""
-        return self
-
     def __copy__(self) -> Symbol:
         return type(self)(_copied(self.graph).outputs)
 

@@ -27,6 +27,7 @@ x, y = mx.sym.var("x"), mx.sym.var("y")
         (mx.sym.transpose(x, axes=(1, 0)), {"x": (0, 7)}, (7, 0)),
         (mx.sym.reshape(x, shape=(0, -1)), {"x": (0, 3, 4)}, (0, 12)),
         (mx.sym.sum(x, axis=0), {"x": (0, 3)}, (3,)),
+        (mx.sym.slice(x, begin=(0, 3), end=(5, 9)), {"x": (0, 20)}, (0, 6)),
         (mx.sym.concat(x, y, dim=1), {"x": (0, 3), "y": (2, 5)}, (2, 8)),
         (mx.sym.broadcast_add(x, y), {"x": (0, 1), "y": (1, 3)}, (0, 3)),
         (mx.sym.broadcast_add(x, y), {"x": (0, 1), "y": (5, 3)}, (5, 3)),
