@@ -104,7 +104,7 @@ class Op:
     state_inputs: Any = ()
     #: What the outputs are called in graphs; "output" or "output0", … without it.
     output_names: ClassVar[tuple[str, ...]] = ()
-    #: An axis may be shorter than what is asked of it: the length of the output along an
+    #: An axis may be shorter than what is asked of it: how long the output is along an
     #: axis that is not known yet cannot be told from long ones.
     clips: ClassVar[bool] = False
     #: In a graph, its shape waits for what its neighbours say; see `settled`.
