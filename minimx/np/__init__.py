@@ -54,6 +54,7 @@ __all__ = sorted(_names)
 
 # `F.np` in a hybrid_forward, and the module's other name in MXNet.
 _nd.np = sys.modules["minimx.numpy"] = sys.modules[__name__]
+ndarray.__module__ = "minimx.numpy"  # what `type(x)` says
 
 
 def __getattr__(name: str) -> Any:

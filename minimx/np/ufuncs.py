@@ -187,7 +187,9 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     else:
         info = onp.iinfo(a.spec.dtype) if a.spec.dtype != BOOL else onp.iinfo("uint8")
         least, most = float(info.min), float(info.max)
-    low, high = least if a_min is None else a_min, most if a_max is None else a_max
+    # A border outside of an integer type would be wrapped when it is converted.
+    low = least if a_min is None else max(float(a_min), least)
+    high = most if a_max is None else min(float(a_max), most)
     op = lookup("clip").of(a_min=float(low), a_max=float(high))
     return a._bind(op, (a,)) if out is None else into(out, op, (a,))
 

@@ -157,3 +157,48 @@ def test_products_agree_with_numpy() -> None:
         ours, theirs = getattr(np, name)(a, b), getattr(onp, name)(na, nb)
         assert ours.shape == theirs.shape
         onp.testing.assert_allclose(ours.asnumpy(), theirs, rtol=1e-4, atol=1e-6)
+
+
+def test_what_depends_on_a_comparison_only_has_a_gradient_of_zeros() -> None:
+    x = np.array([1.0, -2.0])
+    x.attach_grad()
+    x.grad[:] = 7
+    with autograd.record():
+        y = (x > 0).astype("float32") * 3
+    y.backward()
+    assert x.grad.tolist() == [0, 0]
+    with autograd.record():
+        y = x * mx_nd.BlockGrad(x * x) + x.argmax()
+    y.backward()
+    assert x.grad.tolist() == [1, 4]
+
+
+def test_a_recorded_value_is_not_written_into_another_array() -> None:
+    x, w = np.zeros((2, 2)), np.ones(2)
+    w.attach_grad()
+    with autograd.record(), pytest.raises(GradientError):
+        x[0] = w * 2
+
+
+def test_masks_must_fit() -> None:
+    x = np.ones((2, 3))
+    assert x[np.array(True, dtype=bool)].shape == (1, 2, 3)
+    assert x[np.array(False, dtype=bool)].shape == (0, 2, 3)
+    with pytest.raises(IndexError):
+        x[np.array([True, False, True], dtype=bool)]
+
+
+def test_borders_outside_of_a_type_do_not_wrap() -> None:
+    x = np.array([0, 100, 255], dtype="uint8")
+    assert x.clip(-10, 300).tolist() == [0, 100, 255]
+    assert x.clip(min=50).tolist() == [50, 100, 255]
+
+
+def test_options_that_there_are_not_say_so() -> None:
+    x = np.ones(2)
+    with pytest.raises(NotImplementedError, match="where=False"):
+        np.exp(x, where=False)
+    with pytest.raises(TypeError, match="abc"):
+        np.add(x, x, dtype="abc")
+    with pytest.raises(NotImplementedError, match="C"):
+        np.zeros(3, order="F")
