@@ -20,7 +20,7 @@ from minimx import autograd, flavour
 from minimx.device import as_device, current_device
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
+from minimx.nd.launch import invoke, place_for
 from minimx.ops import help, users
 from minimx.ops.registry import ALIASES, REGISTRY, Op
 
@@ -201,6 +201,16 @@ _REMEDY = {
 }
 
 
+def changeable(array: NDArray) -> bool:
+    """Whether `x[:] = …` may still change an array of `mx.nd`.
+
+    If so, `flatten` and its like copy, as in MXNet: what is written to one must not
+    show in the other. What is on the tape is never written to, so it can be shared.
+    """
+    on_tape = autograd.is_recording() and array._entry is not None
+    return type(array) is NDArray and not on_tape
+
+
 def make(
     sheet: type[Op], public: str, array_class: type[NDArray] = NDArray
 ) -> Callable[..., Any]:
@@ -222,8 +232,11 @@ def make(
         for word in _PLACING:
             if word not in call.fields:
                 device = kwargs.pop(word, None) or device
+        inplace = kwargs.pop("inplace", False) if sheet.is_view else False
         op, arrays = call.sort(args, kwargs)
         if arrays:
+            if sheet.is_view and out is None and not inplace and changeable(arrays[0]):
+                out = place_for(op, arrays)
             return invoke(op, arrays, out)
         if takes_arrays:
             raise OperatorError(f"{op.name} needs at least one array.")
@@ -265,11 +278,8 @@ users.listeners.append(_heed)
 
 def _method(name: str) -> Callable[..., Any]:
     function = FUNCTIONS[name]
-    is_view = REGISTRY[ALIASES.get(name, name)].is_view
 
     def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
-        if is_view:  # MXNet's `inplace=True` asks for what is the case anyway
-            kwargs.pop("inplace", None)
         return function(self, *args, **kwargs)
 
     method.__name__ = name

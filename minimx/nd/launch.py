@@ -45,6 +45,14 @@ def invoke(
     return _invoke(op, plan, inputs, out, device, array_class)
 
 
+def place_for(op: Op, inputs: Sequence[NDArray]) -> NDArray:
+    """A new array for the first output of a call."""
+    plan = op.plan(tuple([x.spec for x in inputs]))
+    spec, first = plan.outs[0], inputs[0]
+    made = Chunk(first.chunk.device, spec.nbytes, owner(plan.name))
+    return type(first)(made, spec)
+
+
 def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
     """The commonest calls, one or two arrays in and one out, spelt out.
 
