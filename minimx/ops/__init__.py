@@ -60,6 +60,7 @@ from minimx.ops import (
     shape,
     softmax,
     sorting,
+    sparse_reg,
     statistics,
     storage,
     transformer,
@@ -73,6 +74,7 @@ from minimx.ops.spec import Cost, Spec
 from minimx.ops.users import register, unregister
 
 __all__ = [
+    "sparse_reg",
     "Cost",
     "Op",
     "Site",

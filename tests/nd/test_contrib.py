@@ -90,3 +90,18 @@ def test_unique_zipfian_rows_hold_every_number_once() -> None:
     assert (tries.asnumpy() >= 25).all()
     with pytest.raises(mx.base.MXNetError, match="no more different"):
         nd._internal._sample_unique_zipfian(3, shape=(1, 4))
+
+
+def test_units_that_are_on_too_often_are_pushed_back() -> None:
+    x, average = nd.array([[0.2, 0.9], [0.4, 0.7]]), nd.array([0.5, 0.5])
+    x.attach_grad()
+    with autograd.record():
+        y = nd.IdentityAttachKLSparseReg(
+            x, average, sparseness_target=0.2, penalty=0.5, momentum=0.5
+        )
+    y.backward()
+    now = np.array([0.4, 0.65])  # half the old average, half that of the batch
+    np.testing.assert_allclose(average.asnumpy(), now, rtol=1e-6)
+    slope = 1 + 0.5 * (0.8 / (1 - now) - 0.2 / now)
+    np.testing.assert_allclose(x.grad.asnumpy(), [slope, slope], rtol=1e-5)
+    assert (y.asnumpy() == x.asnumpy()).all()

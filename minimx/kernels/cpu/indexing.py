@@ -120,6 +120,8 @@ def one_hot(depth: int, on: float, off: float) -> Launch:
         places = indices.astype(np.int64).reshape(-1)
         rows = np.flatnonzero((places >= 0) & (places < depth))
         out.fill(off)
+        if not out.size:
+            return
         out.reshape(-1, depth)[rows, places[rows]] = on
 
     return launch

@@ -100,4 +100,9 @@ ATTENTION = [
            (KV, numbers(N * HEADS, L, M)), {"heads": HEADS},
            lambda kv, a: weighted(a, projection(kv, 2, 1)), tolerance=32),
 ]  # fmt: skip
-ROWS = [*PLAIN, *ATTENTION]
+ROWS = [
+    *PLAIN,
+    *ATTENTION,
+    Sample("IdentityAttachKLSparseReg", (X, numbers(4, low=0.1, high=0.9)),
+           {"training": True}, lambda x, avg: x, smooth=False),
+]  # fmt: skip
