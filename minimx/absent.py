@@ -26,7 +26,7 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    CachedOp Crop IdentityAttachKLSparseReg imdecode
+    CachedOp Crop imdecode
 """
 _TRANSFORMS = """
     RandomRotation Rotate
