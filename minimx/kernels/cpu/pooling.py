@@ -14,6 +14,7 @@ is taken in the same order.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,7 @@ def _max_pick(ddata: Any, taps: Any, out: Any, places: Any, at: Any) -> None:
                         found[w] = source[_unsigned(place)]
 
 
+@lru_cache(maxsize=256)
 def _places(at: Windows) -> Any:
     slices = np.arange(at.kernel_d)[:, None, None] * (at.height * at.width)
     rows = slices + np.arange(at.kernel_h)[:, None] * at.width
