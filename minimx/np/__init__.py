@@ -34,7 +34,7 @@ from minimx.np import (
     ufuncs,
 )
 from minimx.np import methods as _methods  # noqa: F401  (gives the class its methods)
-from minimx.np.multiarray import ndarray
+from minimx.np.multiarray import ndarray as ndarray  # noqa: PLC0414 (an export)
 
 #: The modules whose `__all__` is offered here; a later one may not repeat a name.
 ROOMS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minimx.dtypes import INT64
 from minimx.np.arithmetic import BINARY
@@ -184,3 +184,8 @@ class Operators:
 
     def __hash__(self) -> int:
         return id(self) >> 4
+
+    if TYPE_CHECKING:
+        # methods.py adds these, and the functions that are methods too.
+        def __matmul__(self, other: Any) -> Any: ...
+        def __rmatmul__(self, other: Any) -> Any: ...

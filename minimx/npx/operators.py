@@ -75,4 +75,6 @@ def function(name: str) -> Callable[..., Any] | None:
         return None
     made = functions.make(lookup(found), name, ndarray)
     made.__module__ = "minimx.npx"
+    # The examples of the operators are written for mx.nd.
+    made.__doc__ = (made.__doc__ or "").partition("\nExamples\n")[0].rstrip()
     return made

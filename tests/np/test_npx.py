@@ -89,7 +89,7 @@ class Scaled(nn.HybridBlock):
             "weight", shape=(units, 0), allow_deferred_init=True
         )
 
-    def hybrid_forward(self, F, x, weight):  # type: ignore[no-untyped-def, override]
+    def hybrid_forward(self, F, x, weight):  # type: ignore[no-untyped-def]
         hidden = F.npx.fully_connected(x, weight, no_bias=True, num_hidden=self.units)
         return F.np.tanh(hidden) * F.np.sum(weight)
 
