@@ -49,7 +49,7 @@ class Solved(Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """LAPACK's, one matrix after the other."""
-        made: Kernel = find(f"linalg.{self.name.removeprefix('_linalg_')}")
+        made: Kernel = find(f"linalg.{self.name.removeprefix('_linalg_').lstrip('_')}")
         return made
 
     def cost(self, *specs: Spec) -> Cost:
