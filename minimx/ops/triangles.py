@@ -94,6 +94,11 @@ class InverseOrZeros(Inverse):
 
     saves = ("out",)
 
+    def kernel(self, *specs: Spec) -> Kernel:
+        """LAPACK's, for those with a determinant other than 0."""
+        made: Kernel = find("linalg.inverse_or_zeros")
+        return made
+
 
 @register("_linalg_det", "linalg_det")
 class Det(Solved):
