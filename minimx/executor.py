@@ -26,6 +26,7 @@ from minimx.graph.ir import Entry, Graph
 from minimx.graph.run import decided
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
+from minimx.nd.transfer import copy
 
 __all__ = ["Executor"]
 
@@ -152,7 +153,10 @@ class Executor:
             self._outputs = [head._alias() for head in heads]
             return
         for shown, head in zip(self._outputs, heads, strict=True):
-            shown._become(head)
+            if shown.spec is head.spec:  # in its turn: earlier readers may still wait
+                copy(head, shown)
+            else:
+                shown._become(head)
 
     def _run(self, training: bool) -> list[NDArray]:
         """Call the operators in order, on the tape; returns the outputs."""

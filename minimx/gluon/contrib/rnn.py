@@ -58,7 +58,9 @@ class LSTMPCell(LSTMCell):
         state, cell = super().state_info(batch_size)
         return [{**state, "shape": (batch_size, self._projection_size)}, cell]
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:
+    def hybrid_forward(  # type: ignore[override]
+        self, F: Any, x: Any, *args: Any, **params: Any
+    ) -> Any:
         """(r', [r', c'])."""
         h2r_weight = params.pop("h2r_weight")
         state, (_, cell) = super().hybrid_forward(F, x, *args, **params)
