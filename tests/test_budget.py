@@ -22,7 +22,7 @@ ROOMS = ("minimx", "widgets", "datasets", "tests")
 FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
-MOST_CODE = {"the vocabulary": 20_000, "the rest": 20_000}
+MOST_CODE = {"the vocabulary": 26_000, "the rest": 28_000}
 VOCABULARY = ("ops", "kernels", "np", "npx")
 
 SILENT = {

@@ -149,7 +149,8 @@ def sample(method: str, per: int) -> Launch:
             columns = [1 / columns[0]]
         shape = (columns[0].size, per)
         if method == "generalized_negative_binomial":
-            drawn = _spread_poisson(*columns, shape, generator)
+            mean, alpha = columns
+            drawn = _spread_poisson(mean, alpha, shape, generator)
         else:
             drawn = getattr(generator, method)(*columns, shape)
         np.copyto(out, drawn.reshape(out.shape), casting="unsafe")
