@@ -379,17 +379,23 @@ class BroadcastAxis(Stretch):
 class BroadcastLike(Stretch):
     """Stretch lhs to the shape of rhs, or only its lhs_axes to rhs_axes of rhs."""
 
-    lhs_axes: Any = None
-    rhs_axes: Any = None
+    lhs_axes: Shape | None = None
+    rhs_axes: Shape | None = None
     inputs = ("lhs", "rhs")
 
     def wanted(self, *specs: Spec) -> Shape:
         """The shape of rhs, in whole or in parts."""
         lhs, rhs = specs
-        if self.lhs_axes is None or self.rhs_axes is None:
+        if self.lhs_axes is None and self.rhs_axes is None:
             return rhs.shape
+        mines, itss = self.lhs_axes or (), self.rhs_axes or ()
+        if not mines or len(mines) != len(itss):
+            raise ShapeError(
+                f"broadcast_like: lhs_axes={self.lhs_axes} and rhs_axes={self.rhs_axes} "
+                "must name equally many axes, one or more; leave both away for all."
+            )
         shape = list(lhs.shape)
-        for mine, its in zip(self.lhs_axes, self.rhs_axes, strict=True):
+        for mine, its in zip(mines, itss, strict=True):
             other = normalize_axis(self.name, its, rhs.ndim)
             shape[normalize_axis(self.name, mine, lhs.ndim)] = rhs.shape[other]
         return tuple(shape)

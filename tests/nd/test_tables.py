@@ -46,3 +46,11 @@ def test_arrays_are_reset_and_looked_through_together() -> None:
     assert y.asnumpy().tolist() == [0, 0]
     with pytest.raises(mx.base.MXNetError, match="announced"):
         nd.multi_sum_sq(x, y, num_arrays=3)
+
+
+def test_axes_to_broadcast_along_are_named_in_pairs() -> None:
+    x, y = nd.ones((1, 3)), nd.ones((2, 5))
+    assert nd.broadcast_like(x, y, lhs_axes=(0,), rhs_axes=(1,)).shape == (5, 3)
+    for axes in ((), (0, 1)):
+        with pytest.raises(ValueError, match="equally many axes"):
+            nd.broadcast_like(x, y, lhs_axes=axes, rhs_axes=axes[:1])
