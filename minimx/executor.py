@@ -22,7 +22,7 @@ from minimx.errors import ArgumentError, ShapeError, did_you_mean
 from minimx.graph import words
 from minimx.graph.footprint import peak_bytes
 from minimx.graph.infer import infer, settled
-from minimx.graph.ir import Entry, Graph
+from minimx.graph.ir import Entry, Graph, Node
 from minimx.graph.run import decided
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
@@ -171,6 +171,8 @@ class Executor:
                     continue
                 inputs = [values[entry] for entry in node.inputs]
                 op = decided(node.op, training)
+                if self._monitor is not None and self._monitor_all:
+                    self._report_inputs(node, inputs)
                 outs = invoke(op, inputs, None, self._ctx, NDArray)
                 outs = outs if isinstance(outs, list) else [outs]
                 for index, out in enumerate(outs):
@@ -182,6 +184,17 @@ class Executor:
                     if not uses[entry]:
                         del values[entry]
         return [values[entry] for entry in graph.outputs]
+
+    def _report_inputs(self, node: Node, inputs: Sequence[NDArray]) -> None:
+        """Tell the monitor of variables by their names, and of what a node takes."""
+        assert self._monitor is not None
+        op = node.op
+        assert op is not None
+        for place, (entry, value) in enumerate(zip(node.inputs, inputs, strict=True)):
+            if entry.node.op is None:
+                self._monitor(entry.name, value._alias())
+            word = f"arg{place}" if op.variadic else op.inputs[place]
+            self._monitor(f"{node.name}_{word}", value._alias())
 
     def _bound(self) -> dict[Entry, NDArray]:
         """The variables' values: arguments with a place on the tape, and states."""
@@ -198,9 +211,6 @@ class Executor:
             values[Entry(node)] = value
         for node, array in zip(self._runs.states, self.aux_arrays, strict=True):
             values[Entry(node)] = array
-        if self._monitor is not None and self._monitor_all:
-            for entry, value in values.items():
-                self._monitor(entry.name, value)
         return values
 
     def _uses(self) -> dict[Entry, int]:
@@ -220,7 +230,8 @@ class Executor:
     ) -> None:
         """Call `callback(name, array)` for every output of every node, as it is made.
 
-        monitor_all: for the variables as well.
+        monitor_all: also for variables, as `name`, and for what goes into each node, as
+        `node_input`.
         """
         self._monitor, self._monitor_all = callback, monitor_all
 

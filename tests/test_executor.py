@@ -1,4 +1,4 @@
-"""Executors: their outputs, while the engine is still at work."""
+"""Executors: what is computed, kept, shared, and refused."""
 
 from __future__ import annotations
 
@@ -9,8 +9,174 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import nd
+from minimx.errors import ArgumentError, ShapeError
 from minimx.ops import softmax
+
+a, b = mx.sym.var("a"), mx.sym.var("b")
+
+
+def ones(*shape: int) -> Any:
+    return mx.nd.ones(shape)
+
+
+def test_gradients_as_if_the_operators_were_called_by_hand() -> None:
+    rng = np.random.RandomState(0)
+    net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=4, name="f")
+    net = mx.sym.softmax(mx.sym.tanh(mx.sym.BatchNorm(net, name="n", fix_gamma=False)))
+    executor = net.simple_bind(mx.cpu(), x=(5, 3))
+    for array in executor.arg_arrays:
+        array[:] = rng.uniform(-1, 1, array.shape)
+    arrays = {name: array.copy() for name, array in executor.arg_dict.items()}
+    states = [array.copy() for array in executor.aux_arrays]
+    head = mx.nd.array(rng.uniform(-1, 1, (5, 4)))
+    executor.forward(is_train=True)
+    executor.backward(head)
+    for array in arrays.values():
+        array.attach_grad()
+    with mx.autograd.record():
+        nd: Any = mx.nd
+        w = [arrays[n] for n in ("x", "f_weight", "f_bias", "n_gamma", "n_beta")]
+        y = nd.FullyConnected(*w[:3], num_hidden=4)
+        y = nd.BatchNorm(y, *w[3:], *states, fix_gamma=False)
+        y = mx.nd.softmax(mx.nd.tanh(y))
+    y.backward(head)
+    assert executor.outputs[0].asnumpy().tolist() == y.asnumpy().tolist()
+    for name, array in arrays.items():
+        found = executor.grad_dict[name]
+        assert found is not None
+        assert found.asnumpy().tolist() == array.grad.asnumpy().tolist(), name
+    for mine, theirs in zip(executor.aux_arrays, states, strict=True):
+        assert mine.asnumpy().tolist() == theirs.asnumpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("grad_req", "expected"),
+    [
+        ("write", ([6, 6], [4, 4])),
+        ("add", ([13, 13], [9, 9])),
+        (["write", "null"], ([6, 6], [1, 1])),
+        ({"b": "add"}, ([1, 1], [9, 9])),
+    ],
+)
+def test_what_is_done_with_gradients(grad_req: Any, expected: Any) -> None:
+    grads = {"a": ones(2), "b": ones(2)}
+    bound = {"a": ones(2) * 2, "b": ones(2) * 3}
+    executor = (a * b).bind(mx.cpu(), bound, grads, grad_req)
+    executor.forward(is_train=True)
+    for _ in range(2):
+        executor.backward(ones(2) * 2)
+    assert tuple(grads[n].asnumpy().tolist() for n in "ab") == expected
+
+
+def test_where_nothing_flows_a_written_gradient_is_zero() -> None:
+    executor = mx.sym.BlockGrad(a).simple_bind(a=(2,))
+    executor.grad_arrays[0][:] = 9
+    executor.forward(is_train=True)
+    executor.backward(ones(2))
+    assert executor.grad_arrays[0].asnumpy().tolist() == [0, 0]
+
+
+def test_marks_of_the_users_own_stay() -> None:
+    x = ones(2)
+    x.attach_grad()
+    executor = (a * 3).bind(mx.cpu(), {"a": x}, {"a": mx.nd.zeros((2,))})
+    executor.forward(is_train=True)
+    executor.backward(ones(2))
+    with mx.autograd.record():
+        y = x * 5
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [5, 5]
+    assert executor.grad_arrays[0].asnumpy().tolist() == [3, 3]
+
+
+def test_outputs_stay_the_same_arrays() -> None:
+    executor = (a + 1).simple_bind(a=(2,))
+    held = executor.outputs[0]
+    executor.forward(a=ones(2) * 4)
+    assert held.asnumpy().tolist() == [5, 5] and executor.outputs[0] is held
+    assert list(executor.output_dict.values())[0] is held
+
+
+def test_another_shape_shares_what_fits() -> None:
+    net = mx.sym.FullyConnected(a, num_hidden=4, name="f")
+    executor = net.simple_bind(a=(5, 4), grad_req="null")
+    executor.arg_dict["a"][:] = 1
+    executor.arg_dict["f_weight"][:] = 1
+    smaller = executor.reshape(a=(3, 4))
+    assert smaller.arg_dict["f_weight"] is executor.arg_dict["f_weight"]
+    assert smaller.forward()[0].asnumpy().tolist() == [[4.0] * 4] * 3
+    with pytest.raises(ShapeError, match="allow_up_sizing"):
+        executor.reshape(a=(9, 4))
+    larger = executor.reshape(allow_up_sizing=True, a=(9, 4))
+    larger.arg_dict["a"][:] = 0
+    assert executor.arg_dict["a"].asnumpy().all()
+    with pytest.raises(ShapeError, match="partial_shaping"):
+        executor.reshape(a=(5, 3))
+
+
+def test_what_a_monitor_sees() -> None:
+    seen: dict[str, Any] = {}
+    executor = mx.sym.relu(a - 1, name="r").simple_bind(a=(2,))
+    executor.set_monitor_callback(lambda name, x: seen.update({name: x.asnumpy()}))
+    executor.forward(a=mx.nd.array([0, 3]))
+    assert seen["r_output"].tolist() == [0, 2] and "a" not in seen
+    executor.set_monitor_callback(lambda name, x: seen.update({name: x}), True)
+    executor.forward()
+    assert {"a", "r_data", "r_output"} <= set(seen)
+
+
+def test_inner_memory_is_counted() -> None:
+    def megabytes(symbol: Any, **more: Any) -> int:
+        text = symbol.simple_bind(a=(1 << 18,), **more).debug_str()
+        return int(text.rsplit("Total ", 1)[1].split()[0])
+
+    deep = a
+    for _ in range(8):
+        deep = deep * deep
+    assert megabytes(deep, grad_req="null") == 2  # one is read while one is written
+    assert megabytes(deep) == 8
+    assert megabytes(mx.sym.stop_gradient(deep)) == 2  # nothing is kept for gradients
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda: (a * b).bind(mx.cpu(), {"a": ones(2)}), ArgumentError, "no array for"),
+        (lambda: (a * b).bind(mx.cpu(), [ones(2)]), ArgumentError, "1 arrays for 2"),
+        (lambda: a.bind(mx.cpu(), {"a": 3}), TypeError, "is a int"),
+        (lambda: (a * b).simple_bind(), ShapeError, "do not settle"),
+        (lambda: a.simple_bind(grad_req="wirte", a=(2,)), ArgumentError, "write, add"),
+        (lambda: a.simple_bind(grad_req=3, a=(2,)), ArgumentError, "grad_req"),
+        (lambda: a.eval(b=ones(2)), ArgumentError, "no array for 'a'"),
+    ],
+)
+def test_wrong_bindings_are_lessons(call: Any, error: Any, match: str) -> None:
+    with pytest.raises(error, match=match):
+        call()
+
+
+def test_wrong_calls_are_lessons() -> None:
+    executor = mx.sym.Group([a + 1, a + 2]).simple_bind(a=(2,))
+    with pytest.raises(TypeError, match="Did you mean a"):
+        executor.forward(aa=ones(2))
+    with pytest.raises(ShapeError, match="bound to shape"):
+        executor.forward(a=ones(3))
+    with pytest.raises(ArgumentError, match="1 gradients for 2 outputs"):
+        executor.backward(ones(2))
+    with pytest.raises(ArgumentError, match="allow_extra_params"):
+        executor.copy_params_from({"c": ones(2)})
+
+
+def test_shared_buffers_and_executors() -> None:
+    store: dict[str, Any] = {}
+    first = (a * b).simple_bind(a=(2,), b=(2,), shared_buffer=store)
+    second = (a + b).simple_bind(a=(2,), b=(2,), shared_buffer=store)
+    assert first.arg_dict["a"] is second.arg_dict["a"] is store["a"]
+    third = (a - b).simple_bind(
+        a=(2,), b=(2,), shared_exec=first, shared_arg_names=["b"]
+    )
+    assert third.arg_dict["b"] is first.arg_dict["b"]
+    assert third.arg_dict["a"] is not first.arg_dict["a"]
 
 
 def test_a_copy_of_the_outputs_is_that_of_its_time(
@@ -31,10 +197,10 @@ def test_a_copy_of_the_outputs_is_that_of_its_time(
     monkeypatch.setattr(softmax, "find", slowed)
     rows = np.array([[0.0, 1.0, 5.0, 2.0, 7.0], [3.0, 1.0, 0.0, 0.0, 9.0]])
     graph = mx.sym.softmax(mx.sym.Variable("data"))
-    executor = graph.bind(ctx=mx.cpu(), args={"data": nd.zeros((5,))})
+    executor = graph.bind(ctx=mx.cpu(), args={"data": mx.nd.zeros((5,))})
     copies = []
     for row in rows:
-        executor.forward(data=nd.array(row))
+        executor.forward(data=mx.nd.array(row))
         copies.append(executor.outputs[0].copy())
     for row, copy in zip(rows, copies, strict=True):
         wanted = np.exp(row) / np.exp(row).sum()

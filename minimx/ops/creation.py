@@ -40,11 +40,11 @@ class Constant(Creation):
     @property
     def open(self) -> bool:  # type: ignore[override]
         """Whether the shape is not all said."""
-        return 0 in self.shape or not self.shape
+        return not self.shape or min(self.shape) < 1
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
         """The axes that are said."""
-        said = tuple(n or None for n in self.shape) or None
+        said = tuple(n if n > 0 else None for n in self.shape) or None
         return ins, [merge(self.name, said, outs[0])]
 
     def settled(self, out: Spec) -> Op:

@@ -11,7 +11,7 @@ from minimx.ops.reduce import Sum, sum_to
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
 from minimx.ops.views import reshaped
-from minimx.shapes import Shape, normalize_axis
+from minimx.shapes import Deduced, Opens, Shape, merge, normalize_axis
 
 Key = tuple[Any, ...]
 
@@ -53,6 +53,16 @@ class Transpose(Move):
                 f"transpose: axes {self.axes} must name each of the {ndim} axes once."
             )
         return order
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """The same axes in both."""
+        data, out = ins[0], outs[0]
+        if data is not None:
+            out = merge(self.name, out, tuple(data[a] for a in self.order(len(data))))
+        if out is not None:
+            order = self.order(len(out))
+            data = tuple(out[order.index(axis)] for axis in range(len(out)))
+        return [data], [out]
 
     def infer(self, *specs: Spec) -> Spec:
         """The lengths in the new order."""

@@ -52,6 +52,7 @@ def test_numpy_shapes_write_open_axes_otherwise() -> None:
     ("symbol", "told", "follows"),
     [
         (mx.sym.elemwise_add(x, y), {"x": (0, 10), "y": (12, 0)}, (12, 10)),
+        (mx.sym.elemwise_add(mx.sym.transpose(x), y), {"y": (2, 3)}, (3, 2)),
         (mx.sym.elemwise_add(mx.sym.relu(x), y), {"y": (2, 3)}, (2, 3)),
         (mx.sym.elemwise_add(mx.sym.softmax(x), y), {"y": (2, 3)}, (2, 3)),
         (mx.sym.elemwise_add(mx.sym.cast(x, dtype="float32"), y), {"y": (4,)}, (4,)),
