@@ -401,8 +401,8 @@ class BroadcastLike(Stretch):
         mines, itss = self.lhs_axes or (), self.rhs_axes or ()
         if not mines or len(mines) != len(itss):
             raise ShapeError(
-                f"broadcast_like: lhs_axes={self.lhs_axes} and rhs_axes={self.rhs_axes} "
-                "must name equally many axes, one or more; leave both away for all."
+                f"broadcast_like: lhs_axes={self.lhs_axes} and "
+                f"rhs_axes={self.rhs_axes} must name equally many axes, one or more; leave both away for all."
             )
         shape = list(lhs.shape)
         for mine, its in zip(mines, itss, strict=True):
