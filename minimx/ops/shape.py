@@ -402,7 +402,8 @@ class BroadcastLike(Stretch):
         if not mines or len(mines) != len(itss):
             raise ShapeError(
                 f"broadcast_like: lhs_axes={self.lhs_axes} and "
-                f"rhs_axes={self.rhs_axes} must name equally many axes, one or more; leave both away for all."
+                f"rhs_axes={self.rhs_axes} must name equally many axes, one "
+                "or more; leave both away for all."
             )
         shape = list(lhs.shape)
         for mine, its in zip(mines, itss, strict=True):
