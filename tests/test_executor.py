@@ -68,6 +68,12 @@ def test_what_is_done_with_gradients(grad_req: Any, expected: Any) -> None:
     assert tuple(grads[n].asnumpy().tolist() for n in "ab") == expected
 
 
+def test_the_names_of_mxnet_2() -> None:
+    executor = (a * b)._bind(mx.cpu(), {"a": ones(2), "b": ones(2) * 3})
+    assert executor.forward()[0].asnumpy().tolist() == [3, 3]
+    assert (a * b)._simple_bind(mx.cpu(), a=(2,), b=(2,)).forward()[0].shape == (2,)
+
+
 def test_where_nothing_flows_a_written_gradient_is_zero() -> None:
     executor = mx.sym.BlockGrad(a).simple_bind(a=(2,))
     executor.grad_arrays[0][:] = 9

@@ -113,9 +113,7 @@ class Binding:
         made._symbol, made._group2ctx = self, dict(group2ctx or {})
         return made
 
-    # MXNet 2's names
-    _bind_arrays = bind
-    _simple_bind = simple_bind
+    _simple_bind = simple_bind  # MXNet 2's name; for `_bind` see symbol.py
 
     def eval(self, ctx: DeviceLike | None = None, **kwargs: NDArray) -> list[NDArray]:
         """The outputs for these arguments, by name."""

@@ -225,9 +225,15 @@ class Symbol(Arithmetic, Asking, Binding):
 
     # -- for the interpreters ---------------------------------------------------------
 
-    def _bind(self, op: Op, values: Sequence[Symbol]) -> Any:
-        """Write an operator down; the counterpart of running it on arrays."""
-        return applied(op, values, op.name)
+    def _bind(self, *args: Any, **kwargs: Any) -> Any:
+        """Write an operator down: `_bind(op, symbols)`; or, as MXNet 2 spells it, bind.
+
+        The first is the counterpart of running an operator on arrays.
+        """
+        if args and isinstance(args[0], Op):
+            op, values = args
+            return applied(op, values, op.name)
+        return self.bind(*args, **kwargs)
 
     def as_np_ndarray(self) -> Symbol:
         """The symbol in the flavour of NumPy: itself, a graph has no flavour."""
