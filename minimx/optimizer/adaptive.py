@@ -153,10 +153,12 @@ class Ftrl(Optimizer):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
         self._update_count(index)
+        z, n = state
         nd.ftrl_update(
             weight,
             grad,
-            *state,
+            z,
+            n,
             lr=self._get_lr(index),
             wd=self._get_wd(index),
             lamda1=self.lamda1,
@@ -194,10 +196,13 @@ class FTML(Optimizer):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
         self._update_count(index)
+        d, v, z = state
         nd.ftml_update(
             weight,
             grad,
-            *state,
+            d,
+            v,
+            z,
             lr=self._get_lr(index),
             wd=self._get_wd(index),
             t=self._index_update_count[index],
