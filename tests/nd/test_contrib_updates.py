@@ -54,8 +54,7 @@ def test_adamw_waits_out_an_overflow(scale: float) -> None:
 def test_lamb_in_two_halves_is_lamb_in_one() -> None:
     weight, grad, mean, var = arrays(4)
     copies = [x.copy() for x in (mean, var)]
-    settings = {"t": 3, "wd": 0.1}
-    step = nd.lamb_update_phase1(weight, grad, *copies, **settings)
+    step = nd.lamb_update_phase1(weight, grad, copies[0], copies[1], t=3, wd=0.1)
     halves = nd.lamb_update_phase2(weight, step, weight.norm(), step.norm(), lr=0.1)
     (whole,) = [
         contrib.multi_lamb_update(
