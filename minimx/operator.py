@@ -15,22 +15,30 @@
     mx.nd.Custom(x, op_type="square_of_mine")
 
 For a function with a gradient of its own, `mx.autograd.Function` is shorter; for a
-compiled kernel see `mx.ops.register`.
+compiled kernel see `mx.ops.register`. `NumpyOp` and `NDArrayOp` are from before
+CustomOp: an object of theirs is called with symbols, and nothing is registered.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from minimx.errors import OperatorError
 from minimx.nd import custom
-from minimx.ops.registry import ALIASES, REGISTRY, lookup
+from minimx.ops.registry import ALIASES, REGISTRY, Op, lookup
+from minimx.symbol import Custom, Symbol
 
 __all__ = [
     "CustomOp",
     "CustomOpProp",
+    "NDArrayOp",
+    "NumpyOp",
+    "OperatorArguments",
+    "PythonOp",
     "get_all_registered_operators",
     "get_operator_arguments",
     "register",
@@ -178,6 +186,148 @@ def register(reg_name: str) -> Callable[[PropT], PropT]:
     return enter
 
 
+# -- from before CustomOp --------------------------------------------------------------
+
+
+class PythonOp:
+    """What `NumpyOp` and `NDArrayOp` share: one object is operator and property in one.
+
+    need_top_grad: whether `backward` uses `out_grad`; a loss does not.
+    """
+
+    _numpy = True
+    _count = itertools.count()
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        self.need_top_grad_ = need_top_grad
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Symbol:
+        """The same as get_symbol."""
+        return self.get_symbol(*args, **kwargs)
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
+        """The operator in a graph; inputs by place or by name, and a `name`."""
+        op_type = f"{type(self).__name__}:{next(self._count)}"
+        custom.PROPS[op_type] = lambda: _Bridge(self)
+        return Custom(*args, op_type=op_type, **kwargs)
+
+    def forward(self, in_data: Arrays, out_data: Arrays) -> None:
+        """Fill the arrays of `out_data`; by default with the input."""
+        out_data[0][:] = in_data[0]
+
+    def backward(
+        self, out_grad: Arrays, in_data: Arrays, out_data: Arrays, in_grad: Arrays
+    ) -> None:
+        """Fill the arrays of `in_grad`; by default with ones."""
+        in_grad[0][:] = 1.0
+
+    def infer_shape(self, in_shape: list[list[int]]) -> tuple[Sequence[Any], ...]:
+        """Shapes of the inputs and of the outputs; by default all like the first."""
+        return in_shape, [in_shape[0]]
+
+    def list_arguments(self) -> list[str]:
+        """The names of the inputs."""
+        return ["data"]
+
+    def list_outputs(self) -> list[str]:
+        """The names of the outputs."""
+        return ["output"]
+
+    def need_top_grad(self) -> bool:
+        """Whether `backward` uses `out_grad`."""
+        return self.need_top_grad_
+
+
+class NumpyOp(PythonOp):
+    """An operator whose `forward` and `backward` are given NumPy arrays."""
+
+
+class NDArrayOp(PythonOp):
+    """An operator whose `forward` and `backward` are given arrays of mx.nd."""
+
+    _numpy = False
+
+    def declare_backward_dependency(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int]
+    ) -> list[int]:
+        """Which arrays `backward` uses, by number; by default all."""
+        return (out_grad if self.need_top_grad() else []) + in_data + out_data
+
+
+class _Bridge(CustomOpProp):
+    """The property of a PythonOp, for the machinery of CustomOp."""
+
+    def __init__(self, op: PythonOp) -> None:
+        super().__init__(op.need_top_grad())
+        self.op = op
+        self.list_arguments = op.list_arguments  # type: ignore[method-assign]
+        self.list_outputs = op.list_outputs  # type: ignore[method-assign]
+        if isinstance(op, NDArrayOp):
+            self.declare_backward_dependency = op.declare_backward_dependency  # type: ignore[method-assign]
+
+    def infer_shape(self, in_shape: list[list[int]]) -> tuple[Sequence[Any], ...]:
+        """As the operator says; it has no states."""
+        return (*self.op.infer_shape(in_shape), [])
+
+    def create_operator(
+        self, ctx: Any, in_shapes: list[list[int]], in_dtypes: list[Any]
+    ) -> CustomOp:
+        """One that hands the arrays on."""
+        return _Crossing(self.op)
+
+
+class _Crossing(CustomOp):
+    """Hands arrays to a PythonOp, as they are or as NumPy's, and its answers back."""
+
+    def __init__(self, op: PythonOp) -> None:
+        self.op = op
+
+    def forward(
+        self,
+        is_train: bool,
+        req: list[str],
+        in_data: Arrays,
+        out_data: Arrays,
+        aux: Arrays,
+    ) -> None:
+        """Let the operator fill the outputs."""
+        self._fill(self.op.forward, req, out_data, in_data=in_data)
+
+    def backward(
+        self,
+        req: list[str],
+        out_grad: Arrays,
+        in_data: Arrays,
+        out_data: Arrays,
+        in_grad: Arrays,
+        aux: Arrays,
+    ) -> None:
+        """Let the operator fill the gradients."""
+        given = {"in_data": in_data, "out_data": out_data}
+        given["out_grad"] = out_grad if self.op.need_top_grad() else []
+        self._fill(self.op.backward, req, in_grad, **given)
+
+    def _fill(
+        self,
+        run: Callable[..., None],
+        req: list[str],
+        targets: Arrays,
+        **given: Arrays,
+    ) -> None:
+        word = "in_grad" if "out_grad" in given else "out_data"
+        if not self.op._numpy:
+            run(**given, **{word: targets})
+            return
+        ours = {k: [x.asnumpy() for x in arrays] for k, arrays in given.items()}
+        made = [x.asnumpy() for x in targets]
+        run(**ours, **{word: made})
+        for target, what, numbers in zip(targets, req, made, strict=True):
+            self.assign(target, what, numbers)
+
+
+# -- what there is ---------------------------------------------------------------------
+
+
 def get_all_registered_operators() -> list[str]:
     """The names of all operators, under every name they have."""
     return sorted({*REGISTRY, *ALIASES})
@@ -204,5 +354,19 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     types = [kind] * len(names)
     fields: dict[str, Any] = sheet.__dataclass_fields__  # type: ignore[attr-defined]
     names += fields
-    types += [str(field.type) for field in fields.values()]
+    types += [_in_words(sheet, field) for field in fields.values()]
     return OperatorArguments(len(names), names, types)
+
+
+_KINDS = {"bool": "boolean", "str": "string", "Shape": "Shape(tuple)"}
+
+
+def _in_words(sheet: type[Op], field: dataclasses.Field[Any]) -> str:
+    """What a setting may be, and whether it must be given."""
+    said = str(field.type).split(" | ")
+    kind = " or ".join(_KINDS.get(word, word) for word in said)
+    if field.name in sheet.choices:
+        kind = "{" + ", ".join(map(repr, sorted(sheet.choices[field.name]))) + "}"
+    if field.default is dataclasses.MISSING:
+        return f"{kind}, required"
+    return f"{kind}, optional, default={field.default}"

@@ -289,3 +289,69 @@ def test_operators_are_listed() -> None:
     found = mx.operator.get_operator_arguments("FullyConnected")
     assert found.names[:3] == ["data", "weight", "bias"]
     assert found.narg == len(found.types) == len(found.names)
+    kinds = mx.operator.get_operator_arguments("Dropout").types
+    assert kinds[:3] == [
+        "NDArray-or-Symbol",
+        "float, optional, default=0.5",
+        "{'always', 'training'}, optional, default=training",
+    ]
+
+
+class Softmax(mx.operator.NumpyOp):
+    def __init__(self) -> None:
+        super().__init__(need_top_grad=False)
+
+    def list_arguments(self) -> list[str]:
+        return ["data", "label"]
+
+    def infer_shape(self, in_shape: Any) -> Any:
+        return [in_shape[0], [in_shape[0][0]]], [in_shape[0]]
+
+    def forward(self, in_data: Any, out_data: Any) -> None:
+        assert isinstance(in_data[0], np.ndarray)
+        powers = np.exp(in_data[0])
+        out_data[0][:] = powers / powers.sum(axis=1, keepdims=True)
+
+    def backward(
+        self, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any
+    ) -> None:
+        assert out_grad == []
+        hot = np.eye(in_data[0].shape[1])[in_data[1].astype(int)]
+        in_grad[0][:] = out_data[0] - hot
+
+
+class Times(mx.operator.NDArrayOp):
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, in_data: Any, out_data: Any) -> None:
+        out_data[0][:] = in_data[0] * self.factor
+
+    def backward(
+        self, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any
+    ) -> None:
+        in_grad[0][:] = out_grad[0] * self.factor
+
+
+def test_operators_from_before_custom_op() -> None:
+    data = mx.sym.var("data")
+    net = Softmax()(Times(2)(Times(3)(data, name="three"), name="two"), name="softmax")
+    assert net.list_arguments() == ["data", "softmax_label"]
+    executor = net.simple_bind(data=(2, 3), grad_req={"data": "write"})
+    x = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]], dtype=np.float32)
+    (out,) = executor.forward(True, data=mx.nd.array(x), softmax_label=[0, 1])
+    expected = np.exp(6 * x) / np.exp(6 * x).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-6)
+    executor.backward()
+    hot = np.array([[1, 0, 0], [0, 1, 0]])
+    slopes = executor.grad_dict["data"].asnumpy()
+    np.testing.assert_allclose(slopes, 6 * (expected - hot), rtol=1e-5)
+
+
+def test_an_operator_from_before_custom_op_copies_unless_told() -> None:
+    executor = mx.operator.NumpyOp()(mx.sym.var("x"), name="same").simple_bind(x=(2,))
+    (out,) = executor.forward(True, x=mx.nd.array([4, 5]))
+    executor.backward(mx.nd.array([9, 9]))
+    assert out.asnumpy().tolist() == [4, 5]
+    assert executor.grad_dict["x"].asnumpy().tolist() == [1, 1]

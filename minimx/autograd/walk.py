@@ -35,7 +35,8 @@ def backward(
     """Fill the gradients of every marked variable that `heads` depend on.
 
     heads: arrays computed under `record()`.
-    head_grads: one array for each head, of its shape; None means ones.
+    head_grads: one array for each head, of its shape; None means ones. What is given
+    for the head of an operator without a gradient (`argmax`) is not looked at.
     retain_graph: keep the tape, so that it can be walked again.
     """
     heads_, grads_ = _as_lists(heads, head_grads)
@@ -103,12 +104,19 @@ def _as_lists(heads: Any, head_grads: Any) -> tuple[list[Value], list[Value | No
                 "marked variable inside `with autograd.record():`. Call attach_grad() "
                 "on the inputs first, and compute inside the block."
             )
-        if gradient is not None and gradient.shape != head.shape:
+        fits = gradient is None or gradient.shape == head.shape
+        if not fits and _leads_back(head):
             raise GradientError(
                 f"backward: head gradient {gradient.shape} does not have the shape "
                 f"{head.shape} of its head."
             )
     return list(heads), list(head_grads)
+
+
+def _leads_back(head: Value) -> bool:
+    """Whether a gradient of the head matters: not if it is a shape, or a place."""
+    node = head._entry[0]
+    return isinstance(node, Leaf) or node.op.differentiable
 
 
 class _Pending:
@@ -180,7 +188,9 @@ def _walk(
     with _walking(train, create_graph):
         attribute("", "backward", "gradient")
         for head, gradient in zip(heads, head_grads, strict=True):
-            if gradient is None:
+            if not _leads_back(head):
+                gradient = None
+            elif gradient is None:
                 gradient = bind(lookup("ones_like").of(), head._neutral())
             else:
                 gradient = gradient._neutral(history=True)

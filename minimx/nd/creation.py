@@ -9,7 +9,7 @@ import numpy as np
 
 from minimx import flavour
 from minimx.device import Device, DeviceLike, as_device, current_device
-from minimx.errors import DTypeError, OperatorError
+from minimx.errors import DTypeError, OperatorError, ShapeError
 from minimx.nd.array import NDArray, checked_dtype, new
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import adopt, from_numpy_copy
@@ -27,6 +27,21 @@ def _shape(shape: ShapeLike) -> tuple[int, ...]:
     found = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if any(n < 0 for n in found):
         raise OperatorError(f"shape {found}: the length of an axis cannot be negative.")
+    return found
+
+
+def _filled(name: str, shape: ShapeLike) -> tuple[int, ...]:
+    """The shape of an array that an operator fills: it has elements, and an axis.
+
+    With np_shape, as under mx.np, it may have none of them.
+    """
+    found = _shape(shape)
+    if not flavour.is_np_shape() and (0 in found or not found):
+        what = "no elements" if found else "no axes"
+        raise ShapeError(
+            f"mx.nd.{name}: an array of shape {found} has {what}, and such arrays are "
+            "NumPy's. Use mx.np, or call it in `with mx.np_shape():`."
+        )
     return found
 
 
@@ -144,7 +159,8 @@ def zeros(
     if stype not in (None, "default"):
         return _sparse_zeros(stype, shape, ctx or device, dtype)
     name = checked_dtype(dtype).name
-    return _create("_zeros", ctx or device, out, shape=_shape(shape), dtype=name)
+    where = ctx or device
+    return _create("_zeros", where, out, shape=_filled("zeros", shape), dtype=name)
 
 
 def ones(
@@ -157,7 +173,8 @@ def ones(
 ) -> Any:
     """An array of ones."""
     name = checked_dtype(dtype).name
-    return _create("_ones", ctx or device, out, shape=_shape(shape), dtype=name)
+    where = ctx or device
+    return _create("_ones", where, out, shape=_filled("ones", shape), dtype=name)
 
 
 def full(

@@ -153,7 +153,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 def tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     """Copies of an array side by side: `reps` of them along each axis."""
     a = as_ndarray(A, "tile", "A")
-    return call("tile", a, reps=whole(as_tuple(reps)))
+    return call("tile", a, reps=whole(as_tuple(reps)), np_shape=True)
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:

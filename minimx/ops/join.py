@@ -302,8 +302,11 @@ class BackwardPad(Frame):
 # -- diagonals and blocks --------------------------------------------------------------
 
 
-def _check_blocks(op: Op, data: Spec, fits: bool, size: int) -> None:
-    if data.ndim != 4 or size < 1 or not fits:
+def _check_blocks(op: Op, data: Spec, size: int, *split: int) -> None:
+    """Raise unless the axes that are split are multiples of the size, and none is 0."""
+    lengths = [data.shape[axis] for axis in split] if data.ndim == 4 else []
+    unit = size if len(split) > 1 else size * size
+    if not lengths or size < 1 or 0 in data.shape or any(n % unit for n in lengths):
         raise ShapeError(
             f"{op.name}: blocks of {size} x {size} cannot be made of shape "
             f"{data.shape}, which is taken as (batch, channels, height, width)."
@@ -320,7 +323,7 @@ class DepthToSpace(Move):
         """Fewer channels, a larger image."""
         (data,) = specs
         b = self.block_size
-        _check_blocks(self, data, data.ndim == 4 and data.shape[1] % (b * b) == 0, b)
+        _check_blocks(self, data, b, 1)
         n, c, h, w = data.shape
         return data.with_shape((n, c // (b * b), b * h, b * w))
 
@@ -347,8 +350,7 @@ class SpaceToDepth(Move):
         """More channels, a smaller image."""
         (data,) = specs
         b = self.block_size
-        fits = data.ndim == 4 and data.shape[2] % b == 0 and data.shape[3] % b == 0
-        _check_blocks(self, data, fits, b)
+        _check_blocks(self, data, b, 2, 3)
         n, c, h, w = data.shape
         return data.with_shape((n, c * b * b, h // b, w // b))
 

@@ -78,6 +78,7 @@ class Activation(Choice):
 
     act_type: str
 
+    choices = {"act_type": ACTIVATIONS}
     inplace = {"out": "data"}
 
     def chosen(self) -> Op:
@@ -254,7 +255,8 @@ class LeakyReLU(Choice):
 class Dropout(Op):
     """In training, set elements to 0 with probability p and divide the others by 1 - p.
 
-    data: any shape; out: the same shape
+    data: any shape; out: the same shape. With p=1 nothing is kept, and out is NaN: 0
+    times the infinite scale, as in MXNet.
     mode: 'training', or 'always' to drop in prediction as well.
     axes: axes along which all elements share their fate. `training` is internal.
     """
@@ -265,14 +267,15 @@ class Dropout(Op):
     cudnn_off: bool = False
     training: bool = False
 
+    choices = {"mode": ("training", "always")}
     deterministic = False
     deduce = deduction.first_is_out
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mode not in ("training", "always") or not 0 <= self.p < 1:
+        if self.mode not in self.choices["mode"] or not 0 <= self.p <= 1:
             raise OperatorError(
-                f"Dropout: p={self.p} must be at least 0 and below 1, and "
+                f"Dropout: p={self.p} must be a probability, from 0 to 1, and "
                 f"mode={self.mode!r} one of training, always."
             )
         object.__setattr__(self, "needs_rng", self.drops)
@@ -282,6 +285,11 @@ class Dropout(Op):
     def drops(self) -> bool:
         """Whether anything happens at all."""
         return (self.training or self.mode == "always") and self.p > 0
+
+    @property
+    def scale(self) -> float:
+        """What the elements that are kept are multiplied by."""
+        return 1 / (1 - self.p) if self.p < 1 else float("inf")
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
         """The same shape; and a bit for every decision."""
@@ -298,7 +306,7 @@ class Dropout(Op):
         if not self.drops:
             return lambda data, out: np.copyto(out, data)
         draw, keep = find("dropout.draw"), 1 - self.p
-        mask = _masking(specs[0], self.axes, 1 / keep)
+        mask = _masking(specs[0], self.axes, self.scale)
 
         def run(data: Any, out: Any, bits: Any, rng: Any) -> None:
             draw(rng, bits, keep)
@@ -310,7 +318,7 @@ class Dropout(Op):
         """The same elements pass, scaled alike."""
         if not self.drops:
             return (dout,)
-        op = Mask.of(scale=1 / (1 - self.p), axes=self.axes)
+        op = Mask.of(scale=self.scale, axes=self.axes)
         return (bind(op, dout, *saved),)
 
     def cost(self, *specs: Spec) -> Cost:
@@ -336,6 +344,11 @@ def _masking(data: Spec, axes: Shape, scale: float) -> Kernel:
         mask = np.unpackbits(bits, count=count, bitorder="little").reshape(decisions)
         np.multiply(x, mask * x.dtype.type(scale), out=out)
 
+    def none(x: Any, bits: Any, out: Any) -> None:
+        out.fill(np.nan)  # where nothing is kept: 0 times an infinite scale
+
+    if np.isinf(scale):
+        return none
     return each if decisions == data.shape else shared
 
 

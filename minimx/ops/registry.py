@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -104,6 +104,8 @@ class Op:
     state_inputs: Any = ()
     #: What the outputs are called in graphs; "output" or "output0", … without it.
     output_names: ClassVar[tuple[str, ...]] = ()
+    #: {setting: the words it may be}, for settings that choose one of several ways.
+    choices: ClassVar[Mapping[str, Collection[str]]] = {}
     #: An axis may be shorter than what is asked of it: how long the output is along an
     #: axis that is not known yet cannot be told from long ones.
     clips: ClassVar[bool] = False

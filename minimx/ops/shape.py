@@ -414,12 +414,22 @@ class BroadcastLike(Stretch):
 
 @register("tile", "_npi_tile")
 class Tile(Move):
-    """Lay copies side by side. data (2, 3), reps=(2, 2); out (4, 6)."""
+    """Lay copies side by side. data (2, 3), reps=(2, 2); out (4, 6).
+
+    No copy at all, reps=(0, 2), takes an array without elements, which exist with
+    `np_shape` only.
+    """
 
     reps: Shape
+    np_shape: bool = False
 
     def padded(self, data: Spec) -> tuple[Shape, Shape]:
         """Shape and repetitions, both as long as the output has axes."""
+        if any(n < (0 if self.np_shape else 1) for n in self.reps):
+            raise OperatorError(
+                f"tile: reps={self.reps} asks for fewer than one copy. Give whole "
+                "numbers above 0; under mx.np_shape(), 0 makes an empty array."
+            )
         ndim = max(len(self.reps), data.ndim)
         shape = (1,) * (ndim - data.ndim) + data.shape
         return shape, (1,) * (ndim - len(self.reps)) + self.reps

@@ -34,6 +34,16 @@ def test_head_gradients() -> None:
         y.backward(nd.ones((3,)))
 
 
+def test_what_is_given_for_a_head_without_a_gradient_is_not_looked_at() -> None:
+    x = nd.array([[1.0, 2.0, 3.0]])
+    x.attach_grad()
+    x.grad[:] = 7
+    with autograd.record():
+        heads = [x.argmax(axis=1), x.shape_array(), x * 2]
+    autograd.backward(heads, [nd.ones(5), nd.ones((2, 2)), nd.ones((1, 3))])
+    assert (x.grad.asnumpy() == 2).all()
+
+
 def test_modes_nest_and_return() -> None:
     assert not autograd.is_recording()
     with autograd.record():

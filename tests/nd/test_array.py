@@ -1,4 +1,5 @@
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,6 +7,17 @@ import pytest
 import minimx as mx
 from minimx import nd
 from minimx.errors import DeviceError, DTypeError, OperatorError, ShapeError
+
+
+@pytest.mark.parametrize("make", [mx.nd.zeros, mx.nd.ones])
+@pytest.mark.parametrize("shape", [(), (0, 3), 0])
+def test_arrays_without_elements_or_axes_are_numpys(make: Any, shape: Any) -> None:
+    with pytest.raises(ShapeError, match="np_shape"):
+        make(shape)
+    with mx.np_shape():
+        found = make(shape)
+        assert found.asnumpy().shape == np.zeros(shape).shape
+        assert mx.nd.tile(found, reps=(2, 0)).size == 0
 
 
 def test_an_array_knows_its_shape_type_and_place() -> None:

@@ -164,6 +164,13 @@ class TestDropout:
         (found,) = gradients(op, [self.X], [self.X], [True], [bits])
         np.testing.assert_array_equal(found, out)
 
+    def test_where_nothing_is_kept_there_are_no_numbers(self) -> None:
+        op = of("Dropout", p=1, training=True)
+        out, bits = run(op, self.X)
+        assert np.isnan(out).all()
+        (found,) = gradients(op, [self.X], [self.X], [True], [bits])
+        assert np.isnan(found).all()
+
     def test_prediction_changes_nothing_and_asks_for_no_numbers(self) -> None:
         op = of("Dropout", p=0.9)
         assert not op.needs_rng
