@@ -8,6 +8,7 @@ is a promise.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -40,7 +41,8 @@ def walk() -> Iterator[tuple[str, ModuleType, str, Any]]:
         for name in public(module):
             value = getattr(module, name)
             yield f"{path}.{name}", module, name, value
-            if isinstance(value, ModuleType) and value not in seen:
+            ours = isinstance(value, ModuleType) and value.__name__ in sys.modules
+            if ours and value.__name__.startswith("minimx") and value not in seen:
                 seen.add(value)
                 waiting.append((f"{path}.{name}", value))
 

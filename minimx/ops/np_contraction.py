@@ -30,7 +30,7 @@ class Labels:
     """The subscripts of an einsum, with letters in place of every ellipsis.
 
     >>> Labels("...ij, jk", (3, 2)).text
-    'Aij,jk->Aik'
+    'Zij,jk->Zik'
     """
 
     def __init__(self, subscripts: str, ndims: Sequence[int]) -> None:

@@ -217,7 +217,7 @@ def _special_numbers() -> list[Sample]:
         "log": np.log,
         "log1p": np.log1p,
         "tanh": np.tanh,
-        "sign": np.sign,
+        "sign": lambda x: np.nan_to_num(np.sign(x)),
         "isnan": np.isnan,
         "isinf": np.isinf,
         "isfinite": np.isfinite,
