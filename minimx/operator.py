@@ -164,16 +164,16 @@ class CustomOpProp:
         return CustomOp()
 
 
-PropT = TypeVar("PropT", bound=type[CustomOpProp])
+_PropT = TypeVar("_PropT", bound=type[CustomOpProp])
 
 
-def register(reg_name: str) -> Callable[[PropT], PropT]:
+def register(reg_name: str) -> Callable[[_PropT], _PropT]:
     """Offer a CustomOpProp as `mx.nd.Custom(..., op_type=reg_name)`.
 
     A name may be registered again: the later class is used from then on.
     """
 
-    def enter(prop_cls: PropT) -> PropT:
+    def enter(prop_cls: _PropT) -> _PropT:
         if not (inspect.isclass(prop_cls) and issubclass(prop_cls, CustomOpProp)):
             raise OperatorError(
                 f"register({reg_name!r}) goes above a class derived from CustomOpProp, "

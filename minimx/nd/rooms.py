@@ -23,7 +23,17 @@ def open_room(
     What the module defines itself comes first. Operators registered later are found.
     """
     room = sys.modules[module]
-    own = [name for name in vars(room) if not name.startswith("_")]
+    own = [
+        name
+        for name, value in vars(room).items()
+        if not name.startswith("_")
+        and value is not open_room
+        and (
+            name in vars(room).get("__all__", ())
+            or callable(value)
+            and str(getattr(value, "__module__", "")).startswith("minimx.")
+        )
+    ]
 
     def find(name: str) -> Callable[..., Any] | None:
         found = (functions.get(prefix + name) for prefix in prefixes)
@@ -34,9 +44,9 @@ def open_room(
             name.removeprefix(prefix)
             for prefix in prefixes
             for name in functions
-            if name.startswith(prefix)
+            if name.startswith(prefix) and "backward" not in name
         }
-        return sorted(read_off | {name for name in own if name != "open_room"})
+        return sorted(read_off | set(own))
 
     def __getattr__(name: str) -> Any:
         found = find(name)

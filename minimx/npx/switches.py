@@ -20,7 +20,7 @@ from minimx import flavour
 from minimx.errors import ArgumentError
 from minimx.flavour import is_np_array, is_np_shape
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 __all__ = [
     "is_np_array",
@@ -81,7 +81,7 @@ def is_np_default_dtype() -> bool:
 class _Scope(flavour.Scope):
     """A `with` scope that is a decorator as well."""
 
-    def __call__(self, function: Decorated) -> Decorated:
+    def __call__(self, function: _Decorated) -> _Decorated:
         """The function, running inside such a scope."""
         return _inside(function, self.np_shape, self.np_array)  # type: ignore[no-any-return]
 
@@ -129,16 +129,16 @@ def _decorated(thing: Any, shape: bool | None, array: bool | None) -> Any:
     return thing
 
 
-def use_np_shape(func: Decorated) -> Decorated:
+def use_np_shape(func: _Decorated) -> _Decorated:
     """Decorate a function or class: arrays without axes exist inside."""
     return _decorated(func, True, None)  # type: ignore[no-any-return]
 
 
-def use_np_array(func: Decorated) -> Decorated:
+def use_np_array(func: _Decorated) -> _Decorated:
     """Decorate a function or class: layers and loaders give `mx.np` arrays inside."""
     return _decorated(func, None, True)  # type: ignore[no-any-return]
 
 
-def use_np(func: Decorated) -> Decorated:
+def use_np(func: _Decorated) -> _Decorated:
     """Decorate a function or class: it speaks NumPy's flavour inside."""
     return _decorated(func, True, True)  # type: ignore[no-any-return]

@@ -19,7 +19,7 @@ from minimx.symbol.creation import arange, full, ones, zeros
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.symbol import Symbol as _Symbol
 
-__all__ = ["arange", "concat", "full", "linalg", "ones", "random", "zeros"]
+__all__ = ["arange", "full", "linalg", "ones", "random", "zeros"]
 
 
 def _call(name: str, *symbols: Any, **settings: Any) -> Any:
@@ -252,4 +252,9 @@ linalg = SimpleNamespace(
 #: `mx.sym.np.random`.
 random = SimpleNamespace(normal=_normal, uniform=_uniform)
 
+__all__ += [
+    name
+    for name, value in vars().items()
+    if getattr(value, "__module__", None) == __name__ and not name.startswith("_")
+]
 open_room(__name__, "mx.sym.np", "_npi_", "_np_", functions=FUNCTIONS)

@@ -205,7 +205,6 @@ __all__ = [
     "sys",
     "time",
     "use_np",
-    "use_np",
     "var_check",
     "verify_generator",
 ]
