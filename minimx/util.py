@@ -26,7 +26,7 @@ from minimx.npx.switches import (
 )
 from minimx.storage import device_memory_info
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 __all__ = [
     "get_cuda_compute_capability",
@@ -88,10 +88,10 @@ def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def set_module(module: str) -> Callable[[Decorated], Decorated]:
+def set_module(module: str) -> Callable[[_Decorated], _Decorated]:
     """Decorate a function: say that it belongs to another module."""
 
-    def decorate(function: Decorated) -> Decorated:
+    def decorate(function: _Decorated) -> _Decorated:
         function.__module__ = module
         return function
 
