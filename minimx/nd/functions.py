@@ -201,14 +201,18 @@ _REMEDY = {
 }
 
 
+#: Arrays that can be written to and hold every element; `mx.np` adds its own.
+changeable_classes: set[type] = {NDArray}
+
+
 def changeable(array: NDArray) -> bool:
-    """Whether `x[:] = …` may still change an array of `mx.nd`.
+    """Whether `x[:] = …` may still change an array.
 
     If so, `flatten` and its like copy, as in MXNet: what is written to one must not
     show in the other. What is on the tape is never written to, so it can be shared.
     """
     on_tape = autograd.is_recording() and array._entry is not None
-    return type(array) is NDArray and not on_tape
+    return type(array) in changeable_classes and not on_tape
 
 
 def make(

@@ -42,7 +42,7 @@ def unique_all(x: Any) -> tuple[Any, Any, Any, Any]:
     Waits for the numbers, as all four do.
     """
     values, places, inverse, counts = unique(x, True, True, True)
-    return values, places, inverse.reshape(x.shape), counts
+    return values, places, inverse.reshape_view(x.shape), counts
 
 
 def unique_counts(x: Any) -> tuple[Any, Any]:
@@ -54,7 +54,7 @@ def unique_counts(x: Any) -> tuple[Any, Any]:
 def unique_inverse(x: Any) -> tuple[Any, Any]:
     """The different elements, and which of them every element is."""
     values, inverse = unique(x, return_inverse=True)
-    return values, inverse.reshape(x.shape)
+    return values, inverse.reshape_view(x.shape)
 
 
 def unique_values(x: Any) -> Any:

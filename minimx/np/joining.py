@@ -165,14 +165,14 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     if _is_count(repeats):
         return call("repeat", a, repeats=whole(repeats), axis=axis)
     if axis is None:
-        a, axis = a.reshape(-1), 0
+        a, axis = a.reshape_view(-1), 0
     places = onp.repeat(onp.arange(a.shape[axis]), whole(repeats))
     return call("take", a, constant(places, a, "int64"), axis=axis, mode="clip")
 
 
 def resize(a: Any, new_shape: Any) -> Any:
     """The elements in a new shape; there are copies of them if it has room for more."""
-    a = as_ndarray(a, "resize").reshape(-1)
+    a = as_ndarray(a, "resize").reshape_view(-1)
     shape = whole(as_tuple(new_shape))
     if min(shape, default=0) < 0:
         raise ValueError(f"resize: {shape}: an axis cannot have a negative length.")
@@ -180,7 +180,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     if a.size == 0 or size == 0:
         return constant(onp.zeros(shape), a)
     copies = -(-size // a.size)
-    return tile(a, copies)[:size].reshape(shape)
+    return tile(a, copies)[:size].reshape_view(shape)
 
 
 # -- frames ----------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """
     arr = as_ndarray(arr, "delete", "arr")
     if axis is None:
-        arr, axis = arr.reshape(-1), 0
+        arr, axis = arr.reshape_view(-1), 0
     axis = normalize_axis("delete", axis, arr.ndim)
     every, key = onp.arange(arr.shape[axis]), _key(obj)
     if isinstance(key, onp.ndarray) and key.ndim and key.dtype != bool:
@@ -280,10 +280,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr = as_ndarray(arr, "insert", "arr")
     values = cast(value_beside(values, arr, "insert"), arr.spec.dtype)
     if axis is None:
-        arr, axis = arr.reshape(-1), 0
+        arr, axis = arr.reshape_view(-1), 0
     axis = normalize_axis("insert", axis, arr.ndim)
     length, key = arr.shape[axis], _key(obj)
-    values = values.reshape((1,) * (arr.ndim - values.ndim) + values.shape)
+    values = values.reshape_view((1,) * (arr.ndim - values.ndim) + values.shape)
     if not isinstance(key, slice) and onp.ndim(key) == 0:
         # A single place takes the values as they are: their first axis is `axis`.
         values = call("_np_moveaxis", values, source=(0,), destination=(axis,))

@@ -115,7 +115,7 @@ def _matrix_norm(x: Any, ord: Any, axes: Any, keepdims: bool) -> Any:  # noqa: A
         )
     kept = [1 if k in axes else n for k, n in enumerate(x.shape)]
     dropped = [n for k, n in enumerate(x.shape) if k not in axes]
-    return found.reshape(kept if keepdims else dropped)
+    return found.reshape_view(kept if keepdims else dropped)
 
 
 # -- factorisations --------------------------------------------------------------------
@@ -246,11 +246,11 @@ def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
     largest = np_max(values, axis=-1, keepdims=True)
     if hasattr(rcond, "ndim") and rcond.ndim:
         rcond = cast(as_ndarray(rcond, "pinv", "rcond"), values.spec.dtype)
-        rcond = rcond.reshape((*rcond.shape, 1))
+        rcond = rcond.reshape_view((*rcond.shape, 1))
     kept = cast(values > largest * rcond, values.spec.dtype)
     # 1 / L where it is kept, 0 elsewhere, without a division by 0.
     inverse = kept / (values * kept + (1 - kept))
-    column = inverse.reshape((*inverse.shape, 1))
+    column = inverse.reshape_view((*inverse.shape, 1))
     return matmul(matrix_transpose(v), column * matrix_transpose(u))
 
 
@@ -265,7 +265,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
             f"linalg.tensorinv: shape {a.shape}: the first {ind} axes must hold as "
             "many elements as the others."
         )
-    return inv(a.reshape(prod(head), prod(tail))).reshape((*tail, *head))
+    return inv(a.reshape_view(prod(head), prod(tail))).reshape_view((*tail, *head))
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
@@ -282,7 +282,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
             f"linalg.tensorsolve: a {a.shape} with b {b.shape} is no system of "
             f"{b.size} equations for as many numbers."
         )
-    return solve(a.reshape(b.size, b.size), b.reshape(-1)).reshape(shape)
+    return solve(a.reshape_view(b.size, b.size), b.reshape_view(-1)).reshape_view(shape)
 
 
 # -- products and numbers --------------------------------------------------------------

@@ -18,9 +18,10 @@ import numpy as onp
 from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, ShapeError, Unavailable
 from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
+from minimx.nd.functions import changeable, changeable_classes
+from minimx.nd.launch import invoke, place_for
 from minimx.np.operators import Operators
-from minimx.ops.registry import lookup
+from minimx.ops.registry import Op, lookup
 
 
 class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
@@ -165,7 +166,7 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
     @property
     def T(self) -> ndarray:  # noqa: N802 (NumPy's name)
         """The array with its axes reversed."""
-        return self.transpose() if self.ndim > 1 else self
+        return self.transpose()  # type: ignore[no-any-return]
 
     def astype(  # type: ignore[override]
         self,
@@ -195,9 +196,9 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
         return self._bind(op, [self])  # type: ignore[no-any-return]
 
     def reshape(self, *shape: Any, order: str = "C", **kwargs: Any) -> ndarray:
-        """The same memory under another shape; one length may be -1.
+        """A copy of the elements under another shape; one length may be -1.
 
-        order: 'C' reads and writes rows first, 'F' columns first (a copy).
+        order: 'C' reads and writes rows first, 'F' columns first.
         """
         if not shape and "newshape" in kwargs:
             shape = (kwargs.pop("newshape"),)
@@ -206,14 +207,19 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
         if kwargs or not shape:
             what = f"no setting {next(iter(kwargs))!r}" if kwargs else "no shape given"
             raise ArgumentError(f"reshape: {what}. Write x.reshape(2, -1).")
-        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
-            shape = tuple(shape[0])
-        wanted = filled_in(self.shape, tuple(int(n) for n in shape))
+        wanted = filled_in(self.shape, shape)
         if order in ("C", "A"):
-            return invoke(lookup("_reshape_to").of(shape=wanted), [self])  # type: ignore[no-any-return]
+            return unshared(lookup("_reshape_to").of(shape=wanted), self)  # type: ignore[no-any-return]
         if order != "F":
             raise ArgumentError(f"reshape: order={order!r}: choose 'C' or 'F'.")
-        return self.T.reshape(wanted[::-1]).T
+        return self.T.reshape_view(wanted[::-1]).T
+
+    def reshape_view(self, *shape: Any, order: str = "C") -> ndarray:
+        """The same memory under another shape; one length may be -1."""
+        if order != "C":
+            raise ArgumentError(f"reshape_view: order={order!r}: there is only 'C'.")
+        op = lookup("_reshape_to").of(shape=filled_in(self.shape, shape))
+        return invoke(op, [self])  # type: ignore[no-any-return]
 
     def copy(self, order: str = "C") -> ndarray:
         """A copy on the same device, recorded like any operator."""
@@ -223,7 +229,7 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
 
     def flatten(self, order: str = "C") -> ndarray:  # type: ignore[override]
         """A copy with one axis."""
-        return self.reshape(-1, order=order).copy()
+        return self.reshape(-1, order=order)
 
     def slice_assign(self, value: Any, begin: Any, end: Any, step: Any) -> None:
         """Overwrite the part that begin, end and step name for each axis."""
@@ -260,14 +266,26 @@ def flavoured(value: NDArray) -> ndarray:
 
 # `mx.nd` stands on a lower floor and cannot name this class itself.
 setattr(NDArray, "as_np_ndarray", flavoured)  # noqa: B010
+changeable_classes.add(ndarray)
 
 
-def filled_in(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
+def unshared(op: Op, a: ndarray) -> Any:
+    """Apply an operator that only looks at the memory of `a` otherwise, on a copy.
+
+    What is on the tape is never written to, so that it can be shared.
+    """
+    return invoke(op, [a], place_for(op, [a]) if changeable(a) else None)
+
+
+def filled_in(shape: tuple[int, ...], wanted: tuple[Any, ...]) -> tuple[int, ...]:
     """A wanted shape with its -1 replaced by the length that is left.
 
-    >>> filled_in((2, 6), (3, -1))
-    (3, 4)
+    >>> filled_in((2, 6), (3, -1)), filled_in((2, 6), ([4, 3],))
+    ((3, 4), (4, 3))
     """
+    if len(wanted) == 1 and isinstance(wanted[0], (tuple, list)):
+        wanted = tuple(wanted[0])
+    wanted = tuple(int(n) for n in wanted)
     size = prod(shape)
     found = wanted
     if wanted.count(-1) == 1:

@@ -61,8 +61,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 def _contracted(a: Any, b: Any) -> Any:
     """Sum over the last axis of a and the first axis of b."""
     k, shape = a.shape[-1], (*a.shape[:-1], *b.shape[1:])
-    flat = _product(a.reshape(prod(a.shape[:-1]), k), b.reshape(k, prod(b.shape[1:])))
-    return flat.reshape(shape)
+    flat = _product(
+        a.reshape_view(prod(a.shape[:-1]), k), b.reshape_view(k, prod(b.shape[1:]))
+    )
+    return flat.reshape_view(shape)
 
 
 def matmul(a: Any, b: Any, out: Any = None) -> Any:
@@ -82,14 +84,14 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
         return store(_contracted(a, b), out)
     row = a.ndim == 1
     if row:
-        a = a.reshape(1, -1)
+        a = a.reshape_view(1, -1)
     lead = _stack(a.shape[:-2], b.shape[:-2])
     a, b = _spread(a, lead), _spread(b, lead)
     count = prod(lead)
-    stacks = a.reshape(count, *a.shape[-2:]), b.reshape(count, *b.shape[-2:])
+    stacks = a.reshape_view(count, *a.shape[-2:]), b.reshape_view(count, *b.shape[-2:])
     found = a._bind(lookup("batch_dot").of(), stacks)
     shape = (*lead, *(() if row else a.shape[-2:-1]), b.shape[-1])
-    return store(found.reshape(shape), out)
+    return store(found.reshape_view(shape), out)
 
 
 def _stack(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -114,22 +116,22 @@ def inner(a: Any, b: Any) -> Any:
     k = a.shape[-1]
     flat = a._bind(
         lookup("dot").of(transpose_b=True),
-        (a.reshape(prod(a.shape[:-1]), k), b.reshape(prod(b.shape[:-1]), k)),
+        (a.reshape_view(prod(a.shape[:-1]), k), b.reshape_view(prod(b.shape[:-1]), k)),
     )
-    return flat.reshape((*a.shape[:-1], *b.shape[:-1]))
+    return flat.reshape_view((*a.shape[:-1], *b.shape[:-1]))
 
 
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """Every element of a with every element of b: (a.size, b.size)."""
     a, b = _two("outer", a, b)
-    return store(a.reshape(-1, 1) * b.reshape(1, -1), out)
+    return store(a.reshape_view(-1, 1) * b.reshape_view(1, -1), out)
 
 
 def vdot(a: Any, b: Any) -> Any:
     """The sum of the products of all elements."""
     a, b = _two("vdot", a, b)
     _agree("vdot", a, b, a.size, b.size)
-    return _contracted(a.reshape(-1), b.reshape(-1))
+    return _contracted(a.reshape_view(-1), b.reshape_view(-1))
 
 
 def kron(a: Any, b: Any) -> Any:
@@ -138,10 +140,10 @@ def kron(a: Any, b: Any) -> Any:
     ndim = max(a.ndim, b.ndim)
     left = (1,) * (ndim - a.ndim) + a.shape
     right = (1,) * (ndim - b.ndim) + b.shape
-    wide = a.reshape([n for length in left for n in (length, 1)])
-    narrow = b.reshape([n for length in right for n in (1, length)])
+    wide = a.reshape_view([n for length in left for n in (length, 1)])
+    narrow = b.reshape_view([n for length in right for n in (1, length)])
     shape = tuple(n * m for n, m in zip(left, right, strict=True))
-    return (wide * narrow).reshape(shape)
+    return (wide * narrow).reshape_view(shape)
 
 
 def cross(

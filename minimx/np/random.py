@@ -220,7 +220,7 @@ def multivariate_normal(
     stack = onp.broadcast_shapes(mean.shape[:-1], factor.shape[:-2])
     shape = (*(_size(size) or ()), *stack, mean.shape[-1])
     standard = normal(0.0, 1.0, (*shape, 1), mean.spec.dtype, mean.context)
-    return mean + matmul(factor, standard).reshape(shape)
+    return mean + matmul(factor, standard).reshape_view(shape)
 
 
 # -- without -----------------------------------------------------------------------

@@ -289,7 +289,7 @@ def _weights(a: Any, axis: Any, weights: Any) -> Any:
     place = axis % a.ndim
     shape = [1] * a.ndim
     shape[place] = a.shape[place]
-    return weights.reshape(shape).broadcast_to(a.shape)
+    return weights.reshape_view(shape).broadcast_to(a.shape)
 
 
 def nansum(

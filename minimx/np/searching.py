@@ -57,7 +57,7 @@ def take(
     if not isinstance(indices, NDArray):
         indices = constant(onp.asarray(indices), a, "int64")
     if axis is None:
-        a, axis = a.reshape(-1), 0
+        a, axis = a.reshape_view(-1), 0
     mode = "numpy" if mode == "raise" else mode  # negative ones count from the end
     return call("take", a, as_ndarray(indices, "take"), axis=axis, mode=mode, out=out)
 
@@ -70,7 +70,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     arr = as_ndarray(arr, "take_along_axis", "arr")
     indices = as_ndarray(indices, "take_along_axis", "indices")
     if axis is None:
-        arr, indices, axis = arr.reshape(-1), indices.reshape(-1), 0
+        arr, indices, axis = arr.reshape_view(-1), indices.reshape_view(-1), 0
     if arr.ndim != indices.ndim:
         raise ShapeError(
             f"take_along_axis: arr {arr.shape} and indices {indices.shape} must have "
@@ -99,7 +99,7 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
 def flatnonzero(a: Any) -> Any:
     """Where the elements of the flat array are not 0. Waits for the numbers."""
-    return nonzero(as_ndarray(a, "flatnonzero").reshape(-1))[0]
+    return nonzero(as_ndarray(a, "flatnonzero").reshape_view(-1))[0]
 
 
 def argwhere(a: Any) -> Any:

@@ -10,7 +10,7 @@ from minimx.errors import ShapeError
 from minimx.nd.array import NDArray
 from minimx.np.arithmetic import full_like
 from minimx.np.creation import array, asarray
-from minimx.np.multiarray import as_ndarray
+from minimx.np.multiarray import as_ndarray, unshared
 from minimx.np.promotion import BOOL, cast, common, is_number
 from minimx.ops.registry import lookup
 from minimx.shapes import normalize_axis
@@ -56,15 +56,15 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     """Drop axes of length 1: those named, or all."""
     x = as_ndarray(x, "squeeze", "x")
     if axis == () or (x.ndim == 0 and axis in (0, -1)):
-        return x
-    return x._bind(lookup("squeeze").of(axis=axis, np_shape=True), (x,))
+        return x.reshape(x.shape)
+    return unshared(lookup("squeeze").of(axis=axis, np_shape=True), x)
 
 
 def expand_dims(a: Any, axis: Any) -> Any:
     """Insert axes of length 1 at the places of the result that `axis` names."""
     a = as_ndarray(a, "expand_dims")
     if isinstance(axis, int):
-        return a._bind(lookup("expand_dims").of(axis=axis), (a,))
+        return unshared(lookup("expand_dims").of(axis=axis), a)
     ndim = a.ndim + len(axis)
     places = {normalize_axis("expand_dims", one, ndim) for one in axis}
     lengths = iter(a.shape)
@@ -77,7 +77,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     a = as_ndarray(a, "broadcast_to", "array")
     wanted = (int(shape),) if not hasattr(shape, "__len__") else tuple(shape)
     if a.shape == wanted:
-        return a
+        return a.reshape(wanted)
     return a._bind(lookup("_npi_broadcast_to").of(shape=wanted), (a,))
 
 
@@ -173,7 +173,9 @@ def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy", **_: Any) -> 
         raise ValueError(f"meshgrid: indexing={indexing!r}: choose 'xy' or 'ij'.")
     n = len(xi)
     arrays = [
-        as_ndarray(x, "meshgrid", "xi").reshape((1,) * k + (-1,) + (1,) * (n - 1 - k))
+        as_ndarray(x, "meshgrid", "xi").reshape_view(
+            (1,) * k + (-1,) + (1,) * (n - 1 - k)
+        )
         for k, x in enumerate(xi)
     ]
     if not sparse:
@@ -205,7 +207,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 def _atleast(arrays: Any, widen: Any, least: int = 1) -> Any:
     found = [
-        a if a.ndim >= least else widen(a)
+        a.reshape(a.shape) if a.ndim >= least else widen(a)
         for a in (as_ndarray(x, "atleast_nd", "arys") for x in arrays)
     ]
     return found[0] if len(found) == 1 else found

@@ -82,12 +82,14 @@ def diff(
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of the flat array, with further numbers before and after them."""
-    ary = as_ndarray(ary, "ediff1d", "ary").reshape(-1)
+    ary = as_ndarray(ary, "ediff1d", "ary").reshape_view(-1)
     parts = [call("_npi_diff", ary)]
     if to_begin is not None:
-        parts.insert(0, value_beside(to_begin, ary, "ediff1d", "to_begin").reshape(-1))
+        parts.insert(
+            0, value_beside(to_begin, ary, "ediff1d", "to_begin").reshape_view(-1)
+        )
     if to_end is not None:
-        parts.append(value_beside(to_end, ary, "ediff1d", "to_end").reshape(-1))
+        parts.append(value_beside(to_end, ary, "ediff1d", "to_end").reshape_view(-1))
     return concatenate(parts) if len(parts) > 1 else parts[0]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import minimx.np as np
 from minimx.errors import ArgumentError
-from minimx.np.multiarray import as_ndarray, ndarray
+from minimx.np.multiarray import as_ndarray, ndarray, unshared
 from minimx.np.promotion import BOOL, cast
 from minimx.npx.operators import function
 from minimx.ops.registry import lookup
@@ -116,7 +116,7 @@ def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> A
     a = as_ndarray(a, "reshape")
     codes = (newshape,) if isinstance(newshape, int) else tuple(newshape)
     op = lookup("_npx_reshape").of(newshape=codes, reverse=bool(reverse))
-    return a._bind(op, (a,))
+    return unshared(op, a)
 
 
 def nonzero(a: Any) -> Any:

@@ -173,11 +173,6 @@ class Parameter:
             )
         self._shape = new
 
-    @property
-    def stype(self) -> str:
-        """The storage type of the values."""
-        return self._stype
-
     # -- making it --------------------------------------------------------------------
 
     def initialize(

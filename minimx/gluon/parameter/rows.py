@@ -43,9 +43,9 @@ def _picked(array: NDArray, row_id: NDArray) -> NDArray:
 
 
 def _check(parameter: Parameter) -> None:
-    if parameter.stype != "row_sparse":
+    if parameter._stype != "row_sparse":
         raise ParameterError(
-            f"{parameter.name} is stored as {parameter.stype}; use data() instead."
+            f"{parameter.name} is stored as {parameter._stype}; use data() instead."
         )
     if parameter._trainer is None:
         raise ParameterError(
