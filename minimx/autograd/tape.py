@@ -25,6 +25,8 @@ class Leaf:
 
     __slots__ = ("consumed", "grad", "number", "req")
 
+    flows = True  # gradients arrive here
+
     def __init__(self, grad: Value, req: str) -> None:
         self.grad = grad
         self.req = req
@@ -37,6 +39,7 @@ class Node:
 
     __slots__ = (
         "consumed",
+        "flows",
         "inputs",
         "ins",
         "layer",
@@ -57,6 +60,7 @@ class Node:
         op_id: int,
     ) -> None:
         self.op = op
+        self.flows = op.differentiable
         self.inputs: list[Entry | None] | None = inputs
         self.ins = ins
         self.outs = outs

@@ -115,8 +115,7 @@ def _as_lists(heads: Any, head_grads: Any) -> tuple[list[Value], list[Value | No
 
 def _leads_back(head: Value) -> bool:
     """Whether a gradient of the head matters: not if it is a shape, or a place."""
-    node = head._entry[0]
-    return isinstance(node, Leaf) or node.op.differentiable
+    return bool(head._entry[0].flows)
 
 
 class _Pending:
@@ -221,7 +220,14 @@ def _step(
     if attribution.layer is not node.layer:
         attribute(node.layer, "backward", "gradient")
     attribution.forward_op = node.op_id
-    wants = tuple(_is_wanted(entry, node) for entry in inputs)
+    leads = [_leads_on(entry, node) for entry in inputs]
+    # A gradient that would be lost at the next node need not be computed.
+    wants = tuple(
+        [
+            lead and cast(Entry, entry)[0].flows
+            for lead, entry in zip(leads, inputs, strict=True)
+        ]
+    )
     saved = [_restore(node, value, place, create_graph) for value, place in node.saved]
     if node.op.visible > 1:
         dout: Any = tuple(
@@ -230,14 +236,13 @@ def _step(
     else:
         dout = douts[0]
     gradients = node.op.grad(Site(node.ins, node.outs, wants), dout, *saved)
-    for entry, gradient, wanted in zip(inputs, gradients, wants, strict=True):
-        if not _leads_on(entry, node):
+    for k, lead in enumerate(leads):
+        if not lead:
             continue
-        if not wanted:
-            gradient = None
-        elif gradient is not None and create_graph and gradient._entry is None:
+        gradient = gradients[k] if wants[k] else None
+        if create_graph and gradient is not None and gradient._entry is None:
             gradient = _constant(gradient, node)
-        pending.add(cast(Entry, entry), gradient)
+        pending.add(cast(Entry, inputs[k]), gradient)
 
 
 class _Constant(Op):
@@ -273,17 +278,11 @@ def _leads_on(entry: Entry | None, user: Node) -> bool:
     return entry is not None and not 0 < entry[0].consumed < user.number
 
 
-def _is_wanted(entry: Entry | None, user: Node) -> bool:
-    """Whether a gradient must be computed: it would not be lost at its first node."""
-    if not _leads_on(entry, user):
-        return False
-    node = cast(Entry, entry)[0]
-    return isinstance(node, Leaf) or node.op.differentiable
-
-
 def _is_zero(node: Node, douts: list[Value | None]) -> bool:
     """Whether all that flows on from a call is zero: through `argmax` or `x > 0`."""
-    return not node.op.differentiable or all(dout is None for dout in douts)
+    if node.flows and douts[0] is not None:  # nearly always
+        return False
+    return not node.flows or all(dout is None for dout in douts)
 
 
 def _restore(node: Node, value: Value, place: int, create_graph: bool) -> Value:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import minimx.nd.masks
@@ -205,6 +206,11 @@ _REMEDY = {
 changeable_classes: set[type] = {NDArray}
 
 
+def _same(arrays: Sequence[Any], args: tuple[Any, ...]) -> bool:
+    """Whether the arrays of a call are just what was given by place."""
+    return len(arrays) == len(args) and all(map(operator.is_, arrays, args))
+
+
 def changeable(array: NDArray) -> bool:
     """Whether `x[:] = …` may still change an array.
 
@@ -226,9 +232,24 @@ def make(
     if array_class is not NDArray and "np_shape" in call.internal:
         call.internal["np_shape"] = lambda: True
     takes_arrays = sheet.variadic or bool(call.inputs)
+    asked = tuple(call.internal.values())
+    # Calls of arrays by place and settings by name, as they were met: most calls are
+    # like one before, and need not be taken apart again.
+    met: dict[Any, Op] = {}
 
     def function(*args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
+        key: Any = (len(args), *kwargs.items(), *[ask() for ask in asked])
+        try:
+            known = met.get(key)
+        except TypeError:  # a list among the settings
+            known = key = None
+        if known is not None:
+            for arg in args:
+                if not isinstance(arg, NDArray):
+                    break
+            else:
+                return invoke(known, args, out)
         device = None
         for word in _NAMING:
             if word not in call.fields:
@@ -239,6 +260,10 @@ def make(
         inplace = kwargs.pop("inplace", False) if sheet.is_view else False
         op, arrays = call.sort(args, kwargs)
         if arrays:
+            if key and not sheet.is_view and _same(arrays, args):
+                if len(met) >= 256:  # settings that change with every call
+                    met.clear()
+                met[key] = op
             if sheet.is_view and out is None and not inplace and changeable(arrays[0]):
                 out = place_for(op, arrays)
             return invoke(op, arrays, out)
