@@ -229,6 +229,12 @@ class NDArray(Arithmetic, Methods):
     def __reduce__(self) -> Any:
         return transfer.rebuild, (type(self), self.asnumpy(), self.context)
 
+    def __setstate__(self, state: Any) -> None:
+        """Become the array that MXNet's `__getstate__` described."""
+        from minimx.nd import serialize
+
+        serialize.restore(self, state)
+
     # -- copies -----------------------------------------------------------------------
 
     def copyto(self, other: NDArray | Device) -> NDArray:

@@ -83,8 +83,8 @@ def array(
             f"nd.array: the {type(source_array).__name__} given is no array of "
             f"numbers: {reason}. Give numbers, nested in lists of equal lengths."
         ) from None
-    shape = numbers.shape if flavour.is_np_shape() else numbers.shape or (1,)
-    return from_numpy_copy(np.ascontiguousarray(numbers).reshape(shape), where, NDArray)
+    solid = np.ascontiguousarray(numbers).reshape(numbers.shape)  # () stays ()
+    return from_numpy_copy(solid, where, NDArray)
 
 
 def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:

@@ -10,10 +10,14 @@
                  (i32 dtype code | shape) * lists of places | the values | the lists
 
 A row_sparse array has one list, the row numbers; csr two, indptr and the columns.
-Everything is little endian. `save` writes V2; `load` also reads the older V0 and V1 and
-the newer V3. A file is checked while it is read: no claim in it is believed before the
-bytes that back it have been seen, so a damaged or hostile file gives a DataError and
-never a huge allocation.
+Everything is little endian. `save` writes V2, or V3 with np_shape on; `load` also reads
+the older V0 and V1. V3 differs in what a length of 0 means: before, an axis that is not
+known yet; in V3, one without elements. An array with such an axis is read only where 0
+means the same.
+
+A file is checked while it is read: no claim in it is believed before the bytes that back
+it have been seen, so a damaged or hostile file gives a DataError and never a huge
+allocation.
 """
 
 from __future__ import annotations
@@ -143,10 +147,28 @@ def _pack_array(item: NDArray) -> bytes:
         return _pack_sparse(item)
     numbers = np.ascontiguousarray(item.asnumpy())
     shape = item.shape
-    magic = V3 if flavour.is_np_shape() or not numbers.size or not shape else V2
+    magic = V3 if flavour.is_np_shape() or not shape else V2
     head = struct.pack(f"<Iii{len(shape)}q", magic, 0, len(shape), *shape)
     where = struct.pack("<iii", 1, 0, code_of(numbers.dtype))
     return head + where + numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
+
+
+def restore(target: NDArray, state: Any) -> None:
+    """Let an array be the one of a state that MXNet's `__getstate__` made.
+
+    state: {"handle": the bytes of one array, as in a file}; it is put on the CPU.
+    """
+    handle = state.get("handle") if isinstance(state, dict) else None
+    if not isinstance(handle, (bytes, bytearray)):
+        raise DataError(
+            "__setstate__ takes MXNet's state of an array: a dict with its bytes as "
+            "'handle'."
+        )
+    reader = _Reader(bytes(handle), "the state")
+    found = _read_array(reader)
+    if reader.left:
+        reader.fail(f"{reader.left} bytes follow its end")
+    target.__init__(found.chunk, found.spec, found.offset)  # type: ignore[misc]
 
 
 def loads(content: bytes, source: str = "the buffer") -> Arrays:
@@ -179,7 +201,7 @@ class _Reader:
     def __init__(self, content: bytes, source: str) -> None:
         self._content = memoryview(content)
         self._at = 0
-        self._source = source
+        self.source = source
 
     @property
     def left(self) -> int:
@@ -189,7 +211,7 @@ class _Reader:
     def fail(self, why: str) -> Any:
         """Refuse the file."""
         raise DataError(
-            f"{self._source} is damaged at byte {self._at}: {why}. "
+            f"{self.source} is damaged at byte {self._at}: {why}. "
             "Get or save the file again."
         )
 
@@ -234,10 +256,15 @@ def _read_array(reader: _Reader) -> NDArray:
         shape = _read_shape(reader, "I", magic)
     if shape is None or (not shape and magic != V3):
         return reader.fail("it holds an array without a shape")  # type: ignore[no-any-return]
+    if 0 in shape and flavour.is_np_shape() != (magic == V3):
+        raise DataError(
+            f"{reader.source}: an array of shape {shape} was saved with np_shape "
+            f"{'on' if magic == V3 else 'off'}, and 0 means something else now. Load "
+            f"it in `with mx.np_shape({magic == V3}):`."
+        )
     _, _, code = reader.take("<iii")
     dtype = _dtype_of(reader, code)
     numbers = _read_numbers(reader, shape, dtype)
-    # Where there are no arrays without axes, a single number is an array of one.
     return make_array(numbers, ctx=cpu(), dtype=dtype)
 
 

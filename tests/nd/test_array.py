@@ -1,4 +1,5 @@
 import pickle
+import struct
 from typing import Any
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import DeviceError, DTypeError, OperatorError, ShapeError
+from minimx.errors import DataError, DeviceError, DTypeError, OperatorError, ShapeError
 
 
 @pytest.mark.parametrize("make", [mx.nd.zeros, mx.nd.ones])
@@ -43,8 +44,21 @@ def test_sources_become_float32_unless_told() -> None:
     assert nd.array(nd.ones((2,), dtype="float64")).dtype is np.float64
 
 
-def test_a_number_becomes_an_array_of_one_element() -> None:
-    assert nd.array(5.0).shape == (1,)
+def test_a_number_becomes_an_array_without_axes() -> None:
+    x = nd.array(5.0)
+    assert x.shape == ()
+    assert x.asscalar() == 5 and (x + nd.ones(2)).asnumpy().tolist() == [6, 6]
+
+
+def test_the_state_that_mxnet_pickles() -> None:
+    x = nd.zeros(2)
+    handle = struct.pack("<Iiiqiii2f", 0xF993FAC9, 0, 1, 2, 2, 0, 0, 3.0, 4.0)
+    x.__setstate__({"handle": bytearray(handle)})
+    assert x.asnumpy().tolist() == [3, 4] and x.context == mx.cpu()
+    for state, lesson in (({"handle": handle[:-1]}, "damaged"), ({}, "as 'handle'"),
+                          ({"handle": handle + b"x"}, "follow its end")):  # fmt: skip
+        with pytest.raises(DataError, match=lesson):
+            x.__setstate__(state)
 
 
 def test_arithmetic_agrees_with_numpy() -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import minimx as mx
 import minimx.nd as nd
 from minimx.dtypes import CODES
 from minimx.errors import ArgumentError, DataError
@@ -144,12 +145,39 @@ def test_other_generations_are_read(head: bytes, shape: tuple[int, ...]) -> None
     assert found.asnumpy().tolist() == [1.0, 2.0]
 
 
-def test_a_number_without_axes_becomes_an_array_of_one() -> None:
+@pytest.mark.parametrize("wrote", [False, True])
+def test_a_length_of_zero_is_read_where_it_means_the_same(wrote: bool) -> None:
+    with mx.np_shape(wrote):
+        content = serialize.dumps([nd.array(np.zeros((2, 0))), nd.ones(3)])
+        empty, full = serialize.loads(content)
+    assert (empty.shape, full.shape) == ((2, 0), (3,))
+    with mx.np_shape(not wrote), pytest.raises(DataError, match=f"np_shape.{wrote}"):
+        serialize.loads(content)
+
+
+@pytest.mark.parametrize("wrote", [False, True])
+def test_other_arrays_are_read_anywhere(wrote: bool) -> None:
+    with mx.np_shape(wrote):
+        content = serialize.dumps(nd.array([1, 2]))
+    with mx.np_shape(not wrote):
+        assert serialize.loads(content)[0].asnumpy().tolist() == [1, 2]
+
+
+def test_a_number_stays_without_axes() -> None:
     body = struct.pack("<Iiiiiif", 0xF993FACA, 0, 0, 1, 0, 0, 5.0)
     content = struct.pack("<QQQ", 0x112, 0, 1) + body + struct.pack("<Q", 0)
     (found,) = serialize.loads(content)
     assert isinstance(found, nd.NDArray)
-    assert found.asnumpy().tolist() == [5.0]
+    assert found.asnumpy().tolist() == 5.0
+
+
+def test_a_csr_array_without_row_starts_is_refused() -> None:
+    places = struct.pack("<iiqiiq", 6, 1, 0, 6, 1, 0)
+    shapes = struct.pack("<iqiqq", 1, 0, 2, 0, 2) + struct.pack("<iii", 1, 0, 0)
+    body = struct.pack("<Ii", 0xF993FAC9, 2) + shapes + places
+    content = struct.pack("<QQQ", 0x112, 0, 1) + body + struct.pack("<Q", 0)
+    with pytest.raises(DataError, match="indptr"):
+        serialize.loads(content)
 
 
 @pytest.mark.parametrize("length", range(len(NAMED)))

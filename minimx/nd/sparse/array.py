@@ -391,7 +391,8 @@ def outside(spec: SparseSpec, parts: Any) -> str:
     bound = spec.shape[0]
     if spec.stype == CSR:
         indptr, bound = parts.indptr, spec.shape[1]
-        if indptr[0] != 0 or indptr[-1] != count or len(indptr) != spec.shape[0] + 1:
+        steps = len(indptr) - 1
+        if steps != spec.shape[0] or indptr[0] != 0 or indptr[-1] != count:
             return (
                 f"indptr must lead from 0 to the {count} elements in {spec.shape[0]} "
                 "steps"
