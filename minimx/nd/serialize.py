@@ -15,8 +15,8 @@ the older V0 and V1. V3 differs in what a length of 0 means: before, an axis tha
 known yet; in V3, one without elements. An array with such an axis is read only where 0
 means the same.
 
-A file is checked while it is read: no claim in it is believed before the bytes that back
-it have been seen, so a damaged or hostile file gives a DataError and never a huge
+A file is checked while it is read: no claim in it is believed before the bytes that
+back it have been seen, so a damaged or hostile file gives a DataError and never a huge
 allocation.
 """
 
