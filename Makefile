@@ -71,9 +71,10 @@ bench: $(STAMPS)/test $(STAMPS)/compiled
 
 bench-peers: $(PEERS)/mxnet $(PEERS)/torch
 
-# The same programs under MXNet and under minimx, answer by answer.
+# The same programs and operators under MXNet and under minimx, answer by answer.
 compat: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/mxnet
 	$(BIN)/python tests/compat/run.py --mxnet $(PEERS)/mxnet $(FLAGS)
+	$(BIN)/python -m tests.compat.operators --mxnet $(PEERS)/mxnet $(FLAGS)
 
 $(PEERS)/%: | $(STAMPS)/test
 	$(BIN)/python -m tests.benchmarks.peers $(PEERS) $*
