@@ -305,6 +305,16 @@ def _heed(sheet: type[Op], comes: bool) -> None:
 users.listeners.append(_heed)
 
 
+def bound(signature: inspect.Signature) -> inspect.Signature:
+    """A function's signature as that of a method: `self` is the first array."""
+    kinds = inspect.Parameter
+    first, *others = signature.parameters.values()
+    if first.kind is kinds.VAR_POSITIONAL:
+        others.insert(0, first)
+    own = kinds("self", kinds.POSITIONAL_OR_KEYWORD)
+    return signature.replace(parameters=[own, *others])
+
+
 def _method(name: str) -> Callable[..., Any]:
     function = FUNCTIONS[name]
 
@@ -313,6 +323,7 @@ def _method(name: str) -> Callable[..., Any]:
 
     method.__name__ = name
     method.__doc__ = function.__doc__
+    method.__signature__ = bound(inspect.signature(function))  # type: ignore[attr-defined]
     method.from_registry = True  # type: ignore[attr-defined]
     return method
 

@@ -6,7 +6,8 @@
 Reading order: `multiarray.py` (the class), `promotion.py`, `arithmetic.py` (which types
 meet how), `creation.py`, `ufuncs.py`, `reductions.py`, `products.py`, `shaping.py`,
 `moving.py`, `joining.py`, `sums.py`, `searching.py`, `linalg.py`, `random.py`,
-`dispatch.py` (NumPy's own functions on our arrays), `fallback.py` (what is left to it).
+`dispatch.py` (NumPy's own functions on our arrays), `fallback.py` (what is left to it),
+`help.py` (the examples).
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from minimx.np import (
     sums,
     ufuncs,
 )
-from minimx.np import methods as _methods  # noqa: F401  (gives the class its methods)
+from minimx.np import help as _help
+from minimx.np import methods as _methods
 from minimx.np.multiarray import ndarray as ndarray  # noqa: PLC0414 (an export)
 
 #: The modules whose `__all__` is offered here; a later one may not repeat a name.
@@ -51,6 +53,11 @@ for _room in ROOMS:
 globals().update(_names)
 
 __all__ = sorted(_names)
+
+_help.explain(_names)
+_help.explain(_help.public(linalg), "linalg.")
+_help.explain(_help.public(random), "random.")
+_methods.explain()
 
 # `F.np` in a hybrid_forward, and the module's other name in MXNet.
 _nd.np = sys.modules["minimx.numpy"] = sys.modules[__name__]

@@ -367,10 +367,23 @@ def copy(a: Any) -> Any:
     return as_ndarray(a, "copy").copy()
 
 
-def genfromtxt(*args: Any, dtype: Any = "float32", **kwargs: Any) -> Any:
-    """Numbers from a text file, read by NumPy."""
-    read: Any = onp.genfromtxt
-    return array(read(*args, dtype=dtype, **kwargs), dtype)
+def genfromtxt(
+    fname: Any,
+    dtype: Any = float,
+    comments: str = "#",
+    delimiter: Any = None,
+    skip_header: int = 0,
+    skip_footer: int = 0,
+    **further: Any,
+) -> Any:
+    """Numbers from a text file, float64 unless told; read by NumPy.
+
+    fname: the file's name, the file, or its lines. further: see `numpy.genfromtxt`.
+    """
+    words: Any = {"comments": comments, "delimiter": delimiter, **further}
+    words |= {"skip_header": skip_header, "skip_footer": skip_footer}
+    read = onp.genfromtxt(fname, dtype=dtype, **words)
+    return array(read, read.dtype)
 
 
 __all__ = [

@@ -350,3 +350,7 @@ __all__ = [
     "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
     "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -316,14 +316,16 @@ def randint(
     return store(invoke(op, (), None, where, ndarray), out)
 
 
-def rand(*size: int, **kwargs: Any) -> Any:
+def rand(*size: int, dtype: Any = None, ctx: Where = None, device: Where = None) -> Any:
     """Numbers evenly distributed in [0, 1); the shape is given as arguments."""
-    return uniform(size=size, **kwargs)
+    return uniform(size=size, dtype=dtype, ctx=ctx, device=device)
 
 
-def randn(*size: int, **kwargs: Any) -> Any:
+def randn(
+    *size: int, dtype: Any = None, ctx: Where = None, device: Where = None
+) -> Any:
     """Numbers of the standard normal distribution; the shape is given as arguments."""
-    return normal(size=size, **kwargs)
+    return normal(size=size, dtype=dtype, ctx=ctx, device=device)
 
 
 # -- choosing --------------------------------------------------------------------------
@@ -398,3 +400,7 @@ __all__ = [
     "permutation", "poisson", "power", "rand", "randint", "randn", "rayleigh", "seed",
     "shuffle", "uniform", "weibull",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -26,13 +26,10 @@ def ravel(x: Any, order: str = "C") -> Any:
     return as_ndarray(x, "ravel", "x").reshape(-1, order=order)
 
 
-def transpose(a: Any, *axes: Any, **kwargs: Any) -> Any:
+def transpose(a: Any, axes: Any = None) -> Any:
     """The axes in another order; reversed if none is given."""
     a = as_ndarray(a, "transpose")
-    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-        axes = tuple(axes[0] or ())
-    axes = axes or tuple(kwargs.get("axes") or ())
-    axes = axes or tuple(range(a.ndim))[::-1]
+    axes = tuple(axes or range(a.ndim)[::-1])
     order = tuple(normalize_axis("transpose", int(axis), a.ndim) for axis in axes)
     if sorted(order) != list(range(a.ndim)):
         raise ShapeError(
@@ -163,11 +160,13 @@ def _triangle(m: Any, tri: Any, k: int, lower: bool) -> Any:
     return where(inside, m, 0)
 
 
-def meshgrid(*xi: Any, sparse: bool = False, indexing: str = "xy", **_: Any) -> Any:
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> Any:
     """A grid for each of several axes: the coordinate of every place.
 
     indexing: 'xy' swaps the first two axes of the result, 'ij' does not. sparse: leave
-    length 1 where nothing changes.
+    length 1 where nothing changes. copy: NumPy's; there are always copies here.
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing={indexing!r}: choose 'xy' or 'ij'.")

@@ -6,6 +6,7 @@ one. `out=` names an array to write to. Plain numbers go to NumPy and come back 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -90,8 +91,9 @@ def _unary(name: str, sheet: str, is_real: bool) -> Callable[..., Any]:
                 x = cast(x, INT64)
         return x._bind(op, (x,)) if out is None else into(out, op, (x,))
 
-    doc = f"{lookup(sheet).__doc__}\n\nout: an array to write to."
-    return _named(function, name, doc)
+    first = (lookup(sheet).__doc__ or "").partition("\n\n")[0]
+    what = "x: an array of any shape, or a number; the result has its shape."
+    return _named(function, name, f"{first}\n\n{what}", "x")
 
 
 def _binary(name: str) -> Callable[..., Any]:
@@ -118,14 +120,30 @@ def _binary(name: str) -> Callable[..., Any]:
             )
         return found
 
-    doc = f"{type(entry.array_op).__doc__}\n\nout: an array to write to."
-    return _named(function, name, doc)
+    first = (type(entry.array_op).__doc__ or "").partition("\n\n")[0]
+    what = "x1, x2: arrays whose shapes stretch to one, or numbers."
+    return _named(function, name, f"{first}\n\n{what}", "x1", "x2")
 
 
-def _named(function: Any, name: str, doc: str) -> Callable[..., Any]:
+_OPTIONS = """\
+out: an array to write to. where, dtype, order, casting and subok are NumPy's, and have
+one value each here; others raise Unavailable."""
+
+
+def _signature(inputs: tuple[str, ...]) -> inspect.Signature:
+    kinds = inspect.Parameter
+    parameters = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in inputs]
+    parameters.append(kinds("out", kinds.POSITIONAL_OR_KEYWORD, default=None))
+    for name, default in {**_LEGAL, "dtype": None}.items():
+        parameters.append(kinds(name, kinds.KEYWORD_ONLY, default=default))
+    return inspect.Signature(parameters, return_annotation="ndarray")
+
+
+def _named(function: Any, name: str, doc: str, *inputs: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = f"{doc}\n{_OPTIONS}\n"
     function.__module__ = "minimx.np"
+    function.__signature__ = _signature(inputs)
     return function  # type: ignore[no-any-return]
 
 
@@ -134,7 +152,9 @@ for _is_real, _rows in ((True, _REAL), (False, _SAME)):
     for _name, _sheet, *_more in _rows:
         FUNCTIONS[_name] = _unary(_name, _sheet, _is_real)
         FUNCTIONS |= dict.fromkeys(_more, FUNCTIONS[_name])
-FUNCTIONS |= {_name: _binary(_name) for _name in BINARY}
+_written: dict[int, Callable[..., Any]] = {}
+for _name, _entry in BINARY.items():  # several names of one entry are one function
+    FUNCTIONS[_name] = _written.setdefault(id(_entry), _binary(_name))
 
 
 def around(x: Any, decimals: int = 0, out: Any = None) -> Any:

@@ -4,7 +4,7 @@
     npx.set_np()
     npx.relu(np.array([-1, 2]))
 
-Operators of the registry are found by their names in small letters (`operators.py`);
+`operators.py` says which operators of the registry are offered under which names;
 `layers.py` has functions made of several, `files.py` saves and loads.
 """
 
@@ -29,6 +29,8 @@ from minimx.engine import wait_all as waitall
 from minimx.flavour import is_np_array, is_np_shape
 from minimx.nd.creation import from_dlpack as _from_dlpack
 from minimx.nd.creation import from_numpy as _from_numpy
+from minimx.nd.functions import keepers
+from minimx.np import help as _help
 from minimx.np.multiarray import flavoured as _flavoured
 from minimx.np.multiarray import ndarray as _ndarray
 from minimx.npx import image, operators, random
@@ -83,6 +85,9 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+keepers.append(globals())
+
+
 def __dir__() -> list[str]:
     return sorted({*__all__, *operators.names(), *_CONTROL})
 
@@ -105,3 +110,7 @@ def to_dlpack_for_read(data: _ndarray) -> Any:
 def to_dlpack_for_write(data: _ndarray) -> Any:
     """A DLPack capsule of an array's memory, once pending reads and writes are done."""
     return data.to_dlpack_for_write()
+
+
+_help.explain({name: globals()[name] for name in __all__}, file=operators.EXAMPLES)
+_help.explain(_help.public(random), "random.", operators.EXAMPLES)

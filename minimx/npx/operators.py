@@ -1,80 +1,129 @@
 """Operators of the registry under the names that `npx` gives them.
 
 `npx.fully_connected` is `FullyConnected`, `npx.multibox_prior` is
-`_contrib_MultiBoxPrior`: names are matched without regard to case and underscores, so
-that an operator is found here as soon as it is registered.
+`_contrib_MultiBoxPrior`. Operators of a user's own keep their names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 from minimx.nd import functions
 from minimx.np.multiarray import ndarray
+from minimx.ops.help import examples, with_example
 from minimx.ops.registry import ALIASES, REGISTRY, lookup
 
-#: Where the name says too little, or where two operators share one.
+EXAMPLES = Path(__file__).with_name("examples.txt")
+
+#: What MXNet's npx calls an operator.
 NAMES = {
     "activation": "Activation",
+    "all_finite": "all_finite",
+    "arange_like": "_contrib_arange_like",
+    "batch_dot": "batch_dot",
     "batch_flatten": "Flatten",
+    "batch_norm": "BatchNorm",
+    "bipartite_matching": "_contrib_bipartite_matching",
+    "boolean_mask": "_contrib_boolean_mask",
+    "box_iou": "_contrib_box_iou",
+    "box_nms": "_contrib_box_nms",
+    "broadcast_like": "broadcast_like",
     "cast": "cast",
+    "convolution": "Convolution",
     "ctc_loss": "CTCLoss",
+    "deconvolution": "Deconvolution",
+    "deformable_convolution": "_contrib_DeformableConvolution",
+    "digamma": "digamma",
     "dropout": "Dropout",
     "embedding": "Embedding",
-    "nonzero": "",
+    "erf": "erf",
+    "erfinv": "erfinv",
+    "fully_connected": "FullyConnected",
+    "gamma": "gamma",
+    "gammaln": "gammaln",
+    "gather_nd": "gather_nd",
+    "group_norm": "GroupNorm",
+    "hard_sigmoid": "hard_sigmoid",
+    "index_copy": "_contrib_index_copy",
+    "instance_norm": "InstanceNorm",
+    "l2_normalization": "L2Normalization",
+    "layer_norm": "LayerNorm",
+    "leaky_relu": "LeakyReLU",
+    "modulated_deformable_convolution": "_contrib_ModulatedDeformableConvolution",
+    "multibox_detection": "_contrib_MultiBoxDetection",
+    "multibox_prior": "_contrib_MultiBoxPrior",
+    "multibox_target": "_contrib_MultiBoxTarget",
     "norm": "norm",
+    "one_hot": "one_hot",
+    "pick": "pick",
     "pooling": "Pooling",
-    "reshape": "_npx_reshape",
+    "relu": "relu",
+    "reshape_like": "reshape_like",
     "rnn": "RNN",
-    "softmax": "softmax",
+    "roi_align": "_contrib_ROIAlign",
+    "roi_pooling": "ROIPooling",
+    "sequence_mask": "SequenceMask",
+    "shape_array": "shape_array",
+    "sigmoid": "sigmoid",
+    "slice": "slice",
+    "smooth_l1": "smooth_l1",
     "stop_gradient": "BlockGrad",
+    "topk": "topk",
 }
-#: What names begin with that are offered without it.
-_PREFIXES = ("", "_npx_", "_contrib_", "_")
+#: Behind functions of `layers.py`, which take more words.
+_BEHIND = {"softmax": "softmax", "log_softmax": "log_softmax"}
+
+_made: dict[str, Callable[..., Any]] = {}
+functions.keepers.append(_made)
 
 
-def _plain(name: str) -> str:
-    return name.replace("_", "").lower()
+def _is_own(name: str) -> bool:
+    """Whether an operator was registered by a user."""
+    sheet = REGISTRY.get(ALIASES.get(name, name))
+    return sheet is not None and not sheet.__module__.startswith("minimx.")
 
 
-@cache
-def _by_plain_name(_: int) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for prefix in reversed(_PREFIXES):
-        for name in (*ALIASES, *REGISTRY):
-            rest = name.removeprefix(prefix) if name.startswith(prefix) else ""
-            if rest and not rest.startswith("_"):
-                found[_plain(rest)] = name
-    return found
+def names() -> list[str]:
+    """What is offered: the names of `NAMES`, and the user's own operators."""
+    own = (name for name in (*REGISTRY, *ALIASES) if _is_own(name))
+    return sorted({*NAMES, *(name for name in own if not name.startswith("_"))})
 
 
 def operator_of(name: str) -> str | None:
     """The registry's name of the operator that `npx` calls so; None without one."""
-    if name.startswith("_"):
-        return None
-    known = NAMES.get(name)
-    if known is None:
-        if name != name.lower():
-            return None
-        known = _by_plain_name(len(REGISTRY) + len(ALIASES)).get(_plain(name), "")
-    return known if known in REGISTRY or known in ALIASES else None
+    known = NAMES.get(name) or _BEHIND.get(name)
+    if known is None and not name.startswith("_") and _is_own(name):
+        return name
+    return known
 
 
-def names() -> list[str]:
-    """The names of NAMES whose operators are there."""
-    return sorted(name for name in NAMES if operator_of(name))
-
-
-@cache
 def function(name: str) -> Callable[..., Any] | None:
     """The `npx` function of an operator, None if there is none of that name."""
-    found = operator_of(name)
-    if found is None:
-        return None
-    made = functions.make(lookup(found), name, ndarray)
+    if name not in _made:
+        operator = operator_of(name)
+        if operator is None:
+            return None
+        _made[name] = _make(operator, name, name)
+    return _made[name]
+
+
+def _make(operator: str, public: str, place: str) -> Callable[..., Any]:
+    made = functions.make(lookup(operator), public, ndarray)
     made.__module__ = "minimx.npx"
     # The examples of the operators are written for mx.nd.
-    made.__doc__ = (made.__doc__ or "").partition("\nExamples\n")[0].rstrip()
+    made.__doc__ = with_example(made.__doc__ or "", examples(EXAMPLES).get(place, ""))
     return made
+
+
+def room(prefix: str, place: str) -> dict[str, Callable[..., Any]]:
+    """The functions of all operators whose names begin with a prefix.
+
+    place: what stands before their names where they are offered, such as "image."
+    """
+    return {
+        name: _make(name, (short := name.removeprefix(prefix)), place + short)
+        for name in (*REGISTRY, *ALIASES)
+        if name.startswith(prefix)
+    }

@@ -75,3 +75,7 @@ def normal_n(
     settings = {"loc": loc, "scale": scale, "size": batch_shape}
     settings["dtype"] = "float32" if dtype is None else dtype
     return _drawn("_npi_normal_n", settings, ctx or device, None)
+
+
+def __dir__() -> list[str]:
+    return __all__

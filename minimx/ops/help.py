@@ -18,9 +18,9 @@ EXAMPLES = Path(__file__).with_name("examples.txt")
 
 
 @cache
-def examples() -> dict[str, str]:
-    """The text of each example by the operator's name."""
-    blocks = EXAMPLES.read_text(encoding="utf-8").split("\n\n")
+def examples(file: Path = EXAMPLES) -> dict[str, str]:
+    """The text of each example of a file, by the operator's or function's name."""
+    blocks = file.read_text(encoding="utf-8").split("\n\n")
     pairs = (block.strip().partition("\n") for block in blocks)
     return {name: text for name, _, text in pairs if text.startswith(">>>")}
 
@@ -38,6 +38,12 @@ def example_of(name: str) -> str:
     known = examples()
     names = (name, name.removeprefix("_"), *_also_called().get(name, ()))
     return next((known[word] for word in names if word in known), "")
+
+
+def with_example(doc: str, example: str) -> str:
+    """A docstring with an example at its end; one that it has already goes."""
+    body = inspect.cleandoc(doc).partition("\nExamples\n--------\n")[0].rstrip()
+    return f"{body}\n\nExamples\n--------\n{example}\n" if example else f"{body}\n"
 
 
 def inputs_of(sheet: type[Op]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from minimx.symbol.control import cond as cond
 from minimx.symbol.control import foreach as foreach
 from minimx.symbol.control import while_loop as while_loop
 from minimx.symbol.functions import FUNCTIONS
-from minimx.symbol.random import uniform
+from minimx.symbol.random import uniform as _uniform
 from minimx.symbol.symbol import Symbol
 
 
@@ -22,7 +22,7 @@ def rand_zipfian(
     (int64), and how often each of true_classes, and each of them, is to be expected.
     """
     width = log(range_max + 1)
-    drawn = uniform(0, width, shape=(num_sampled,), dtype="float64")
+    drawn = _uniform(0, width, shape=(num_sampled,), dtype="float64")
     samples = (drawn.exp() - 1).astype("int64") % range_max
 
     def expected(classes: Symbol) -> Symbol:

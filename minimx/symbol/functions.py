@@ -19,7 +19,7 @@ from minimx.dtypes import resolve
 from minimx.errors import OperatorError
 from minimx.graph import words
 from minimx.graph.ir import Entry, Node
-from minimx.nd.functions import METHODS, Call, _signature, keepers
+from minimx.nd.functions import METHODS, Call, _signature, bound, keepers
 from minimx.ops import help
 from minimx.ops.registry import ALIASES, REGISTRY, Op
 from minimx.symbol.symbol import Symbol, placed, single
@@ -159,6 +159,7 @@ def _method(name: str) -> Callable[..., Any]:
 
     method.__name__ = name
     method.__doc__ = inspect.getdoc(function)
+    method.__signature__ = bound(inspect.signature(function))  # type: ignore[attr-defined]
     return method
 
 

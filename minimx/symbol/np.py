@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from minimx.dtypes import resolve
+from minimx.dtypes import resolve as _resolve
 from minimx.nd.rooms import open_room
-from minimx.ops.registry import lookup
+from minimx.ops.registry import lookup as _lookup
 from minimx.symbol.creation import arange, full, ones, zeros
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.symbol import Symbol as _Symbol
@@ -23,7 +23,7 @@ __all__ = ["arange", "full", "linalg", "ones", "random", "zeros"]
 
 
 def _call(name: str, *symbols: Any, **settings: Any) -> Any:
-    return symbols[0]._bind(lookup(name).of(**settings), symbols)
+    return symbols[0]._bind(_lookup(name).of(**settings), symbols)
 
 
 def _tuple(value: Any) -> tuple[int, ...]:
@@ -31,7 +31,7 @@ def _tuple(value: Any) -> tuple[int, ...]:
 
 
 def _cast(a: Any, dtype: Any) -> Any:
-    return a if dtype is None else _call("cast", a, dtype=resolve(dtype).name)
+    return a if dtype is None else _call("cast", a, dtype=_resolve(dtype).name)
 
 
 # -- many elements become one ----------------------------------------------------------
@@ -225,7 +225,7 @@ def _draw(name: str, given: dict[str, Any], size: Any, dtype: Any) -> Any:
     symbols = [value for value in given.values() if isinstance(value, _Symbol)]
     plain = {k: None if isinstance(v, _Symbol) else v for k, v in given.items()}
     size = None if size is None else _tuple(size)
-    kind = resolve("float32" if dtype is None else dtype).name
+    kind = _resolve("float32" if dtype is None else dtype).name
     return FUNCTIONS[f"_npi_{name}"](*symbols, **plain, size=size, dtype=kind)
 
 

@@ -1,0 +1,82 @@
+"""What `help(mx.np.sum)` says: the function's docstring, and an example at its end.
+
+The examples stand in `examples.txt`, one for each function; a test runs them. Rooms and
+the class have theirs under longer names: `linalg.norm`, `ndarray.reshape`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from minimx.nd.functions import bound
+from minimx.ops.help import examples, with_example
+
+EXAMPLES = Path(__file__).with_name("examples.txt")
+
+
+def explain(
+    functions: Mapping[str, Any], prefix: str = "", file: Path = EXAMPLES
+) -> None:
+    """Give functions their examples, those of `file` under prefix + name.
+
+    A function of several names has one example, under any of them.
+    """
+    known = examples(file)
+    for name, function in functions.items():
+        example = known.get(prefix + name)
+        if example and inspect.isfunction(function):
+            function.__doc__ = with_example(function.__doc__ or "", example)
+
+
+def public(room: Any) -> dict[str, Any]:
+    """What a room offers, by name."""
+    return {name: getattr(room, name) for name in room.__all__}
+
+
+def explain_class(cls: type[Any]) -> None:
+    """Give the members of a class their examples, `ndarray.…` in the file.
+
+    What a base class defines is left as it is there: the class gets twins.
+    """
+    for name, example in examples(EXAMPLES).items():
+        place, _, member = name.partition(".")
+        if place == cls.__name__:
+            found = inspect.getattr_static(cls, member)
+            setattr(cls, member, _explained(found, example))
+
+
+def _explained(member: Any, example: str) -> Any:
+    doc = with_example(member.__doc__ or "", example)
+    if isinstance(member, property):
+        return property(member.fget, member.fset, member.fdel, doc)
+    twin = _twin(member)
+    twin.__doc__ = doc
+    return twin
+
+
+def _twin(function: Any) -> Any:
+    """A copy of a function, to be given another docstring."""
+    twin = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    twin.__kwdefaults__ = function.__kwdefaults__
+    twin.__qualname__ = function.__qualname__
+    twin.__annotations__ = function.__annotations__
+    twin.__dict__.update(function.__dict__)
+    return twin
+
+
+def as_method(method: Any, function: Callable[..., Any], name: str) -> None:
+    """Let a method say what the function says of which it is one, and take the same."""
+    doc, _, example = inspect.cleandoc(function.__doc__ or "").partition("\nExamples\n")
+    more = f"As a method: `np.{name}` with this array as its first argument."
+    method.__doc__ = f"{doc.rstrip()}\n\n{more}\n\nExamples\n{example}\n"
+    method.__signature__ = bound(inspect.signature(function))
