@@ -96,6 +96,7 @@ class Scaled(nn.HybridBlock):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_gluon_speaks_numpy(workers: int) -> None:
+    np.random.seed(1)
     data = onp.random.default_rng(0).normal(size=(8, 3)).astype("float32")
     dataset = gluon.data.ArrayDataset(np.array(data), np.array(data.sum(1)))
     net = nn.HybridSequential()
