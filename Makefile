@@ -79,10 +79,12 @@ compat: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/mxnet
 $(PEERS)/%: | $(STAMPS)/test
 	$(BIN)/python -m tests.benchmarks.peers $(PEERS) $*
 
-# Pages that are written from the code; the knob page is the first of them.
+# Pages that are written from the code: knobs and operators.
 book: $(STAMPS)/lab
 	$(BIN)/python -m minimx.knobs.page > book/knobs.md.new
 	mv book/knobs.md.new book/knobs.md
+	$(BIN)/python -m minimx.nd.page > book/operators.md.new
+	mv book/operators.md.new book/operators.md
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \

@@ -33,6 +33,25 @@ way: `_contrib_box_nms` is `mx.nd.contrib.box_nms`, `_plus_scalar` is `x + 2`,
 left out here.
 """
 
+#: Where operators are offered that have no example of their own, and under which names:
+#: `_npi_einsum` is `mx.np.einsum`. The modules stand on higher floors.
+_PLACES = {
+    "minimx.np": "mx.np",
+    "minimx.np.linalg": "mx.np.linalg",
+    "minimx.np.random": "mx.np.random",
+    "minimx.npx": "mx.npx",
+    "minimx.npx.random": "mx.npx.random",
+    "minimx.nd": "mx.nd",
+    "minimx.nd.contrib": "mx.nd.contrib",
+}
+_PREFIXES = ("_npi_", "_np_", "_npx_", "_")
+_SUFFIXES = ("_scalar", "_int_axes")
+#: Those whose names say too little.
+_SPELLINGS = {
+    "_npi_powerd": ("minimx.np.random", "power"),
+    "_random_bernoulli": ("minimx.npx.random", "bernoulli"),
+}
+
 
 def markdown() -> str:
     """The whole page."""
@@ -44,7 +63,8 @@ def _rooms() -> dict[str, list[str]]:
     """The operators of each module, in the order in which they stand there."""
     rooms: dict[str, list[str]] = {}
     for name, sheet in REGISTRY.items():
-        if not name.startswith("_backward"):
+        ours = sheet.__module__.startswith("minimx.")
+        if ours and not name.startswith("_backward"):
             rooms.setdefault(_room_of(sheet), []).append(name)
     return dict(sorted(rooms.items()))
 
@@ -55,8 +75,10 @@ def _room_of(sheet: type[Op]) -> str:
 
 
 def _contents(rooms: dict[str, list[str]]) -> Iterator[str]:
-    count = sum(len(names) for names in rooms.values())
-    yield f"There are {count} operators, under {count + len(ALIASES)} names.\n"
+    listed = {name for names in rooms.values() for name in names}
+    others = [name for name in ALIASES.values() if name in listed]
+    count = len(listed)
+    yield f"There are {count} operators, under {count + len(others)} names.\n"
     yield "| room | what it is | operators |"
     yield "| --- | --- | --- |"
     for room, names in rooms.items():
@@ -72,7 +94,7 @@ def _title(room: str) -> str:
 
 
 def _anchor(title: str) -> str:
-    return title.replace(".", "").replace("_", "-")
+    return title.replace(".", "")
 
 
 def _sections(rooms: dict[str, list[str]]) -> Iterator[str]:
@@ -99,8 +121,28 @@ def _entry(name: str) -> Iterator[str]:
         yield f"- settings: {settings}"
     yield ""
     example = help.example_of(name)
+    if not example and (reached := reached_as(name)):
+        place, public = reached
+        yield f"Reached as `{_PLACES[place]}.{public}`.\n"
+        doc = inspect.getdoc(getattr(import_module(place), public)) or ""
+        example = doc.partition("Examples\n--------\n")[2]
     if example:
         yield f"```python\n{example}\n```\n".replace("<BLANKLINE>\n", "")
+
+
+def reached_as(name: str) -> tuple[str, str] | None:
+    """Which module offers an operator without being called like it, and how."""
+    if name in _SPELLINGS:
+        return _SPELLINGS[name]
+    for word in (name, *(other for other, meant in ALIASES.items() if meant == name)):
+        prefix = next((p for p in _PREFIXES if word.startswith(p)), "")
+        short = word.removeprefix(prefix)
+        for suffix in _SUFFIXES:
+            short = short.removesuffix(suffix)
+        for place in sorted(_PLACES, key=lambda p: ("npx" in p) != (prefix == "_npx_")):
+            if prefix and short in dir(import_module(place)):
+                return place, short
+    return None
 
 
 def _fields(sheet: type[Op]) -> dict[str, dataclasses.Field[object]]:

@@ -13,6 +13,7 @@ The tape takes the second where a gradient is to be differentiated again.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -52,6 +53,8 @@ class Pointwise(Op):
     backward: ClassVar[tuple[Any, ...]] = ()
     #: False for the `elemwise_*` operators, which want equal shapes.
     stretches: ClassVar[bool] = True
+    #: The module whose table the formula stands in.
+    declared_in: ClassVar[str]
     #: The element type of the output where it is not that of the inputs.
     gives: ClassVar[DType | None] = None
 
@@ -225,6 +228,11 @@ def _gradient(
     return _enter(Backward, (f"_backward_{name}",), doc, facts, settings)
 
 
+def _caller() -> str:
+    """The module whose table a sheet stands in: the one that calls `unary`, `binary`."""
+    return str(sys._getframe(2).f_globals["__name__"])
+
+
 def _saved(rules: Sequence[Any], order: Sequence[str]) -> tuple[str, ...]:
     """What the backward operators take, each once, in the order of the sheet."""
     wanted = {name for rule in rules for name in getattr(rule, "takes", ())}
@@ -254,6 +262,7 @@ def unary(
         "backward": (rule,),
         "saves": _saved([rule], ("data", "out")),
         "differentiable": rule is not None,
+        "declared_in": _caller(),
         **(facts or {}),
     }
     doc = f"{doc}\n\ny = {text}; data: any shape; out: the same shape."
@@ -282,6 +291,7 @@ def binary(
         "backward": rules,
         "saves": _saved(rules, ("lhs", "rhs", "out")),
         "differentiable": grads is not None,
+        "declared_in": _caller(),
         **(facts or {}),
     }
     doc = f"{doc}\n\nz = {text}; lhs, rhs: shapes that stretch to the shape of out."
