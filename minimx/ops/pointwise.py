@@ -229,7 +229,7 @@ def _gradient(
 
 
 def _caller() -> str:
-    """The module whose table a sheet stands in: the one that calls `unary`, `binary`."""
+    """The module whose table a sheet stands in: it calls `unary` or `binary`."""
     return str(sys._getframe(2).f_globals["__name__"])
 
 
