@@ -23,6 +23,7 @@ from minimx.graph import words
 from minimx.graph.footprint import peak_bytes
 from minimx.graph.infer import infer, settled
 from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.places import places
 from minimx.graph.run import decided
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
@@ -42,6 +43,7 @@ class Executor:
         grads: Sequence[NDArray | None],
         reqs: Sequence[str],
         states: Sequence[NDArray],
+        groups: Mapping[str, Device] | None = None,
     ) -> None:
         self._graph = graph
         self._ctx = ctx
@@ -53,7 +55,8 @@ class Executor:
         self.aux_arrays = list(states)
         self._reqs = list(reqs)
         self._symbol: Any = None
-        self._group2ctx: dict[str, Any] = {}
+        self._groups = dict(groups or {})
+        self._places = places(self._runs, self._groups, ctx) if self._groups else {}
         self._monitor: Callable[[str, NDArray], None] | None = None
         self._monitor_all = False
         self._heads: list[NDArray] | None = None
@@ -173,7 +176,10 @@ class Executor:
                 op = decided(node.op, training)
                 if self._monitor is not None and self._monitor_all:
                     self._report_inputs(node, inputs)
-                outs = invoke(op, inputs, None, self._ctx, NDArray)
+                where = self._places.get(node, self._ctx)
+                if self._places:
+                    inputs = _moved(node, inputs, where)
+                outs = invoke(op, inputs, None, where, NDArray)
                 outs = outs if isinstance(outs, list) else [outs]
                 for index, out in enumerate(outs):
                     values[Entry(node, index)] = out
@@ -307,8 +313,10 @@ class Executor:
             fitted(Entry(node), array, False)
             for node, array in zip(self._graph.states, self.aux_arrays, strict=True)
         ]
-        made = Executor(self._graph, self._ctx, args, grads, self._reqs, states)
-        made._symbol, made._group2ctx = self._symbol, self._group2ctx
+        made = Executor(
+            self._graph, self._ctx, args, grads, self._reqs, states, self._groups
+        )
+        made._symbol = self._symbol
         return made
 
     def get_optimized_symbol(self) -> Any:
@@ -333,3 +341,12 @@ def _fitted(grad: NDArray | None, head: NDArray) -> NDArray | None:
         return None
     grad = grad.as_in_context(head.context)
     return grad if grad.dtype == head.dtype else grad.astype(head.dtype)
+
+
+def _moved(node: Node, inputs: Sequence[NDArray], where: Device) -> list[NDArray]:
+    """The inputs of a node on its device; states stay, since it writes to them."""
+    states = node.states()
+    return [
+        value if entry in states else value.as_in_context(where)
+        for entry, value in zip(node.inputs, inputs, strict=True)
+    ]

@@ -163,7 +163,8 @@ class Constant(Initializer):
     """Fill with one number, or with a given array of the right shape."""
 
     def __init__(self, value: Any) -> None:
-        super().__init__(value=value)
+        listed = isinstance(value, (NDArray, np.ndarray, np.generic))
+        super().__init__(value=value.tolist() if listed else value)
         self.value = value
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
@@ -177,13 +178,6 @@ class Constant(Initializer):
 
     def __hash__(self) -> int:
         return hash((Constant, np.asarray(self.value).tobytes()))
-
-    def dumps(self) -> str:
-        """The initializer as JSON text, with the numbers of an array as lists."""
-        value = self.value
-        if isinstance(value, (NDArray, np.ndarray, np.generic)):
-            value = value.tolist()
-        return json.dumps([type(self).__name__.lower(), {"value": value}])
 
 
 @register

@@ -211,3 +211,51 @@ def test_a_copy_of_the_outputs_is_that_of_its_time(
     for row, copy in zip(rows, copies, strict=True):
         wanted = np.exp(row) / np.exp(row).sum()
         np.testing.assert_allclose(copy.asnumpy(), wanted, rtol=1e-5)
+
+
+def test_groups_of_a_graph_run_on_devices_of_their_own() -> None:
+    with mx.AttrScope(ctx_group="front"):
+        hidden = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=4, name="f")
+        hidden = mx.sym.BatchNorm(hidden, name="n", fix_gamma=False)
+    with mx.AttrScope(ctx_group="back"):
+        net = mx.sym.FullyConnected(hidden, num_hidden=3, name="g")
+    net = mx.sym.tanh(net)  # of no group: where its input is
+    groups = {"front": mx.gpu(0), "back": mx.cpu(1)}
+    split = net.simple_bind(mx.cpu(), group2ctx=groups, x=(5, 2))
+    whole = net.simple_bind(mx.cpu(), x=(5, 2))
+    assert {name: array.context for name, array in split.arg_dict.items()} == {
+        name: mx.cpu(1) if name.startswith("g") else mx.gpu(0)
+        for name in whole.arg_dict
+    }
+    assert {array.context for array in split.aux_arrays} == {mx.gpu(0)}
+    rng = np.random.RandomState(0)
+    for ours, other in zip(split.arg_arrays, whole.arg_arrays, strict=True):
+        ours[:] = other[:] = rng.uniform(-1, 1, ours.shape)
+    (out,), (expected,) = split.forward(True), whole.forward(True)
+    assert out.context == mx.cpu(1)
+    np.testing.assert_array_equal(out.asnumpy(), expected.asnumpy())
+    head = mx.nd.array(rng.uniform(-1, 1, (5, 3)))
+    split.backward(head)
+    whole.backward(head)
+    for name, slope in split.grad_dict.items():
+        assert slope.context == split.arg_dict[name].context
+        other = whole.grad_dict[name].asnumpy()
+        np.testing.assert_array_equal(slope.asnumpy(), other)
+    for moved, stayed in zip(split.aux_arrays, whole.aux_arrays, strict=True):
+        np.testing.assert_array_equal(moved.asnumpy(), stayed.asnumpy())
+    assert split.reshape(x=(3, 2)).forward()[0].context == mx.cpu(1)
+
+
+def test_bound_arrays_cross_between_the_devices_of_groups() -> None:
+    with mx.AttrScope(ctx_group="other"):
+        net = a * 3
+    net = net + b
+    x, y = mx.nd.array([1, 2], ctx=mx.gpu(0)), mx.nd.array([3, 4])
+    dx, dy = mx.nd.zeros(2, ctx=mx.gpu(0)), mx.nd.zeros(2)
+    groups = {"other": [mx.gpu(0)]}
+    executor = net.bind(mx.cpu(), [x, y], [dx, dy], group2ctx=groups)
+    assert executor.forward(True)[0].asnumpy().tolist() == [6, 10]
+    executor.backward(ones(2))
+    assert (dx.asnumpy().tolist(), dy.asnumpy().tolist()) == ([3, 3], [1, 1])
+    with pytest.raises(ArgumentError, match="by the name of their group"):
+        net.simple_bind(a=(2,), b=(2,), group2ctx=[mx.cpu()])

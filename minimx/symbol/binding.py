@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minimx.device import DeviceLike, as_device, current_device
+from minimx.device import Device, DeviceLike, as_device, current_device
 from minimx.errors import ArgumentError, GradientError, ShapeError, did_you_mean
 from minimx.executor import Executor
 from minimx.graph.infer import Inference
 from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.places import places
 from minimx.graph.storage import storage_types
 from minimx.knobs import knobs
 from minimx.nd.array import NDArray
@@ -41,7 +42,9 @@ class Binding:
 
         args, aux_states: an array for each argument and state, in order or by name.
         args_grad: arrays for gradients; those left away are not computed. grad_req:
-        'write', 'add' or 'null', for all, in order or by name.
+        'write', 'add' or 'null', for all, in order or by name. group2ctx: the devices
+        of the parts that were written in AttrScope(ctx_group=…); arrays are copied
+        where they cross from one to the other.
         """
         graph = self.graph
         arguments = _in_order("args", args, graph.arguments)
@@ -53,8 +56,9 @@ class Binding:
             for req, grad in zip(wanted, grads, strict=True)
         ]
         device = as_device(ctx or current_device())
-        made = Executor(graph, device, arguments, grads, reqs, states)
-        made._symbol, made._group2ctx = self, dict(group2ctx or {})
+        groups = _devices(group2ctx)
+        made = Executor(graph, device, arguments, grads, reqs, states, groups)
+        made._symbol = self
         return made
 
     def simple_bind(
@@ -74,6 +78,7 @@ class Binding:
         type_dict, stype_dict: element and storage types by name, float32 and default
         for others. shared_exec,
         shared_arg_names, shared_buffer: take arrays of the same spec from there.
+        group2ctx: as for bind; arrays lie where they are used.
         """
         found: Inference = self._infer(kwargs, type_dict or {})  # type: ignore[attr-defined]
         _require_whole(found)
@@ -85,32 +90,37 @@ class Binding:
         reuse = dict(shared_exec.arg_dict) if shared_exec is not None else {}
         kept = set(shared_arg_names or (reuse if shared_exec else ()))
 
+        graph, groups = self.graph, _devices(group2ctx)
+        at = places(graph, groups, device)
+
         def new(node: Node) -> NDArray:
             spec = found.spec(Entry(node))
             assert spec is not None
             old = reuse.get(node.name) if node.name in kept else store.get(node.name)
             stype = stored.values[Entry(node)]
-            if old is not None and old.spec is like(spec, stype):
+            fits = old is not None and old.spec is like(spec, stype)
+            if old is not None and fits and old.context is at[node]:
                 return old
-            made: NDArray = zeros(spec.shape, device, spec.dtype, stype)
+            made: NDArray = zeros(spec.shape, at[node], spec.dtype, stype)
             if shared_buffer is not None:
                 shared_buffer[node.name] = made
             return made
 
-        graph = self.graph
         wanted = requests(grad_req, [node.name for node in graph.arguments])
         arguments = [new(node) for node in graph.arguments]
         grads = [
             None
             if req == "null"
-            else zeros(array.shape, device, array.spec.dtype, stored.gradients[name])
+            else zeros(
+                array.shape, array.context, array.spec.dtype, stored.gradients[name]
+            )
             for req, array, name in zip(
                 wanted, arguments, stored.gradients, strict=True
             )
         ]
         states = [new(node) for node in graph.states]
-        made = Executor(graph, device, arguments, grads, wanted, states)
-        made._symbol, made._group2ctx = self, dict(group2ctx or {})
+        made = Executor(graph, device, arguments, grads, wanted, states, groups)
+        made._symbol = self
         return made
 
     _simple_bind = simple_bind  # MXNet 2's name; for `_bind` see symbol.py
@@ -127,6 +137,20 @@ class Binding:
             "gradient: a Symbol has no gradient of its own. Bind it with args_grad, "
             "run forward(is_train=True) and backward(); or use mx.autograd on arrays."
         )
+
+
+def _devices(group2ctx: Mapping[str, Any] | None) -> dict[str, Device]:
+    """The devices of the groups by name; of several given for one, the first."""
+    if group2ctx is not None and not isinstance(group2ctx, Mapping):
+        raise ArgumentError(
+            "group2ctx: give a dict of devices by the name of their group, such as "
+            "{'front': mx.gpu(0)}."
+        )
+    found = {}
+    for name, device in (group2ctx or {}).items():
+        one = device[0] if isinstance(device, (list, tuple)) else device
+        found[name] = as_device(one)
+    return found
 
 
 def requests(grad_req: Any, names: list[str]) -> list[str]:

@@ -137,10 +137,10 @@ class Dropout(HybridBlock):
     def __init__(
         self, rate: float, axes: int | tuple[int, ...] = (), **kwargs: Any
     ) -> None:
-        if not 0 <= rate < 1:
+        if not 0 <= rate <= 1:
             raise ArgumentError(
                 f"Dropout: rate={rate} is the share of elements to drop; "
-                "give 0 or more, and less than 1."
+                "give a number from 0 to 1."
             )
         super().__init__(**kwargs)
         self._rate = rate

@@ -436,7 +436,7 @@ def test_initializers_of_weights_and_biases() -> None:
         (lambda: nn.Conv2D(4, 3, layout="NWC"), ArgumentError, "NCHW or NHWC"),
         (lambda: nn.Conv2D(4, 3, groups=3), ShapeError, "groups=3 does not divide"),
         (lambda: nn.MaxPool1D(2, layout="NHWC"), ArgumentError, "NCW or NWC"),
-        (lambda: nn.Dropout(1.0), ArgumentError, "rate=1.0"),
+        (lambda: nn.Dropout(1.5), ArgumentError, "rate=1.5"),
         (lambda: nn.LeakyReLU(-1), ArgumentError, "alpha=-1"),
         (lambda: nn.Lambda(3), ArgumentError, "not 3"),
         (lambda: nn.HybridLambda("tahn"), AttributeError, "Did you mean tan"),
