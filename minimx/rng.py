@@ -47,6 +47,7 @@ class Stream:
         Whoever draws at the same moment must be kept out by the engine: push this as an
         operation that writes `var`.
         """
+        value = _checked(value)
         # Philox counts instead of mixing a state, so streams with different keys never
         # meet; the device is part of the key.
         place = (self.device.device_typeid, self.device.device_id)
@@ -108,7 +109,7 @@ def seed(value: Any, device: Device | str = "all") -> None:
     have an engine use `set_seed` and push the reseeding.
     """
     for affected in set_seed(value, device):
-        affected.reseed(int(value))
+        affected.reseed(value)
 
 
 def current_seed(device: Device | None = None) -> int:
@@ -119,12 +120,11 @@ def current_seed(device: Device | None = None) -> int:
 
 
 def _checked(value: Any) -> int:
+    """A seed that generators take; a negative one counts down from 2 ** 32, as in C."""
     try:
         number = int(value.__index__())
     except (AttributeError, TypeError):
-        number = -1
-    if number < 0:
         raise ArgumentError(
-            f"seed: {value!r} cannot be a seed. Choose a whole number from 0."
-        )
-    return number
+            f"seed: {value!r} cannot be a seed. Choose a whole number."
+        ) from None
+    return number % (1 << 32) if number < 0 else number

@@ -231,7 +231,9 @@ class MakeDiag(Line):
 
 @register("_linalg_extracttrian", "linalg_extracttrian")
 class ExtractTrian(Line):
-    """The elements of a triangle of every matrix, row by row.
+    """The elements of a triangle of every matrix, as a line.
+
+    Those of a lower triangle row by row, those of an upper one column by column.
 
     A (..., n, n); out (..., k (k + 1) / 2), with k = n - |offset|
     offset: where the triangle begins, above the diagonal or, negative, below it.
@@ -254,7 +256,7 @@ class ExtractTrian(Line):
 
 @register("_linalg_maketrian", "linalg_maketrian")
 class MakeTrian(Line):
-    """A matrix with the elements of A as a triangle, row by row, zeros elsewhere.
+    """A matrix with the elements of A as a triangle, zeros elsewhere.
 
     A (..., k (k + 1) / 2); out (..., n, n), with n = k + |offset|
     offset, lower: which triangle, as for extracttrian.

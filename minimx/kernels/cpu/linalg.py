@@ -226,7 +226,12 @@ def _diagonal(offset: int) -> Callable[[int], Any]:
 def _triangle(offset: int, lower: bool) -> Callable[[int], Any]:
     if offset < 0 or (offset == 0 and lower):
         return lambda n: np.tril_indices(n, offset)
-    return lambda n: np.triu_indices(n, offset)
+
+    def upper(n: int) -> Any:  # column by column: the lower one of the transposed
+        rows, columns = np.tril_indices(n, -offset)
+        return columns, rows
+
+    return upper
 
 
 def extractdiag(offset: int) -> Launch:
@@ -240,7 +245,7 @@ def makediag(offset: int) -> Launch:
 
 
 def extracttrian(offset: int, lower: bool) -> Launch:
-    """(a, out): the elements of a triangle, row by row."""
+    """(a, out): the elements of a triangle: of a lower one row by row."""
     return _pick(_triangle(offset, lower))
 
 

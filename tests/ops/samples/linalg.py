@@ -118,8 +118,8 @@ def _triangles() -> list[Sample]:
         for lower in (True, False):
             settings = {"offset": offset, "lower": lower}
             low = offset < 0 or (offset == 0 and lower)
-            place = np.tril_indices if low else np.triu_indices
-            places = place(3, offset)
+            places = np.tril_indices(3, offset if low else -offset)
+            places = places if low else places[::-1]  # column by column
             count = len(places[0])
 
             def made(a: Any, places: Any = places) -> Any:
