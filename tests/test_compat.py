@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compat import run
+from tests.compat import operators, run
 
 
 @pytest.mark.parametrize("program", run.PROGRAMS, ids=lambda path: path.stem)
@@ -27,3 +27,15 @@ def test_a_program_shows_what_it_showed_under_mxnet(program: Path) -> None:
         if not run.is_to_differ(our) and not run.same_cell(their, our)
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_operators_answer_as_mxnet_did() -> None:
+    theirs = operators.kept()
+    asked = [case for case in operators.cases() if case.key in theirs]
+    verdict = operators.judge(
+        asked, theirs, operators.ask(sys.executable, "minimx", asked)
+    )
+    assert not verdict.surprises(), "\n".join(verdict.surprises())
+    assert len(verdict.compared) >= 450, str(verdict)
+    assert len(verdict.backward) >= 250, str(verdict)
+    assert len(verdict.agreeing) >= 0.975 * len(verdict.compared), str(verdict)

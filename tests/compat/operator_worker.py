@@ -40,11 +40,16 @@ ROOMS = (
 
 def is_numpys(op: str) -> bool:
     """Whether an operator belongs to the front end `mx.np`."""
-    return op.startswith("_np")
+    return op.startswith(("_np", "np"))
 
 
 def function_of(mx: Any, op: str) -> Callable[..., Any] | None:
     """The function that calls an operator; None if there is no such operator."""
+    if op.startswith("np"):
+        found = mx
+        for part in op.split("."):
+            found = getattr(found, part, None)
+        return found  # type: ignore[no-any-return]
     if mx.__name__ == "minimx":
         return vars(importlib.import_module("minimx.nd.functions"))["FUNCTIONS"].get(op)
     for prefix, path in ROOMS:
@@ -86,6 +91,12 @@ class Caller:
         if function is None:
             return {"absent": True}
         settings = {name: as_tuple(v) for name, v in case["settings"].items()}
+        if settings.pop("*", False):  # arrays that are given as one list
+            plain = function
+
+            def function(*arrays: Any, **settings: Any) -> Any:
+                return plain(list(arrays), **settings)
+
         arrays = [self.array(case["op"], value) for value in inputs]
         flavour = (
             self.mx.util.np_shape(True)
