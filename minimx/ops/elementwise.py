@@ -67,6 +67,7 @@ binary(
     "_Mod",
     doc="The rest of a division, with the sign of the divisor; 0 if that is 0.",
     grads=("dz", "-dz * floor(a / b)"),
+    facts={"jumps": True},
 )
 binary(
     "broadcast_power",

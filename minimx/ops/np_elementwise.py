@@ -88,7 +88,8 @@ _SMOOTH = (
      "A step from 0 to 1; b is the value at 0."),
 )  # fmt: skip
 for _word, _text, _grads, _what in _SMOOTH:
-    binary(f"_npi_{_word}", _text, doc=_what, grads=_grads)
+    _facts_of = {"jumps": True} if _word == "fmod" else None
+    binary(f"_npi_{_word}", _text, doc=_what, grads=_grads, facts=_facts_of)
 
 unary(
     "_npi_exp2",

@@ -51,6 +51,8 @@ class Pointwise(Op):
     #: For each input the class of its backward operator, "same" where the gradient
     #: passes unchanged, "zero" where there is none.
     backward: ClassVar[tuple[Any, ...]] = ()
+    #: From integer to integer it only jumps: their gradient is 0.
+    jumps: ClassVar[bool] = False
     #: False for the `elemwise_*` operators, which want equal shapes.
     stretches: ClassVar[bool] = True
     #: The module whose table the formula stands in.
@@ -107,10 +109,11 @@ class Pointwise(Op):
         """One backward operator for each input that wants a gradient."""
         known = dict(zip(self.saves, saved, strict=True))
         grads: list[Value | None] = []
+        flat = self.jumps and at.ins[0].dtype.kind in "iu"
         for rule, spec, wanted in zip(self.backward, at.ins, at.wants, strict=True):
             if not wanted:
                 grads.append(None)
-            elif rule == "zero":
+            elif rule == "zero" or flat:
                 zeros = bind(lookup("zeros_like").of(), dout)
                 grads.append(sum_to(zeros, at.outs[0].shape, spec.shape))
             else:

@@ -6,6 +6,8 @@ stands still. The number takes the element type of the array.
 
 from __future__ import annotations
 
+from typing import Any
+
 from minimx.ops.pointwise import unary
 
 _SCALAR = {"scalar": "float"}
@@ -43,6 +45,11 @@ _COMPARISONS = (
     ("_logical_or_scalar", "x or scalar"),
     ("_logical_xor_scalar", "(x != 0) != (scalar != 0)"),
 )
+_FACTS: dict[str, dict[str, Any]] = {
+    "smooth_l1": {"scalar": 1.0},
+    "_mod_scalar": {"jumps": True},
+    "_rmod_scalar": {"jumps": True},
+}
 _DOCS = {
     "smooth_l1": "The absolute value with a parabola of width 1 / scalar**2 at the tip."
 }
@@ -66,7 +73,7 @@ for _name, _text, _grad in _ARITHMETIC:
         doc=_DOCS.get(_name, "Arithmetic of an array and a number."),
         grad=_grad,
         settings=_SCALAR,
-        facts={"scalar": 1.0} if _name == "smooth_l1" else None,
+        facts=_FACTS.get(_name),
     )
 for _name, _text in _COMPARISONS:
     unary(

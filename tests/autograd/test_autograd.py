@@ -44,6 +44,19 @@ def test_what_is_given_for_a_head_without_a_gradient_is_not_looked_at() -> None:
     assert (x.grad.asnumpy() == 2).all()
 
 
+@pytest.mark.parametrize(
+    "rest", [lambda x, y: x % y, lambda x, y: x % 3, lambda x, y: 7 % x]
+)
+def test_between_integers_the_rest_of_a_division_has_no_slope(rest: Any) -> None:
+    x, y = nd.array([5, -7, 0], dtype="int32"), nd.array([3, 0, 4], dtype="int32")
+    x.attach_grad()
+    y.attach_grad()
+    with autograd.record():
+        z = rest(x, y)
+    z.backward()
+    assert x.grad.asnumpy().tolist() == y.grad.asnumpy().tolist() == [0, 0, 0]
+
+
 def test_modes_nest_and_return() -> None:
     assert not autograd.is_recording()
     with autograd.record():
