@@ -254,7 +254,7 @@ def _layers() -> Iterator[Call]:
     yield "npx.slice", (A,), {"begin": (0, 1), "end": (2, 3)}
     yield "npx.nonzero", (WHOLE,), {}
     yield "npx.shape_array", (STACK,), {}
-    yield "npx.image.flip_left_right", (numbers(4, 3, 3),), {}
+    yield "npx.image.flip_left_right", (numbers(3, 4, 3),), {}
     yield (
         "npx.image.crop",
         (numbers(4, 5, 3),),
