@@ -238,8 +238,9 @@ class Op:
         converted = {}
         for name, value in settings.items():
             if name not in fields:
-                hint = did_you_mean(name, fields)
-                known = ", ".join(fields) or "none"
+                offered = [word for word in fields if word not in OF_THE_MOMENT]
+                hint = did_you_mean(name, offered)
+                known = ", ".join(offered) or "none"
                 raise OperatorError(
                     f"{cls.name} has no setting {name!r}; it has: {known}.{hint}"
                 )
@@ -326,6 +327,9 @@ def _to_type(op: str, name: str, value: Any, wanted: str) -> Any:
         ) from None
     return value
 
+
+#: Settings that no caller gives: they say what holds at the moment of a call.
+OF_THE_MOMENT = ("training", "np_shape")
 
 REGISTRY: dict[str, type[Op]] = {}
 #: Other names under which an operator is offered: {alias: name}.

@@ -111,3 +111,8 @@ def test_an_index_that_does_not_exist_is_named() -> None:
     kernel = lookup("take").of(mode="raise").plan(specs).kernel
     with pytest.raises(OperatorError, match="index 3 does not exist.*length 3"):
         kernel(x, np.array([3], np.int32), out)
+
+
+def test_what_the_moment_decides_is_not_offered_as_a_setting() -> None:
+    with pytest.raises(OperatorError, match="it has: axis, keepdims, exclude[.,] "):
+        lookup("sum").of(axes=1)
