@@ -26,7 +26,7 @@ _ROOMS = {
     "recordio": "files of records",
 }
 _OPERATORS = """
-    CachedOp Crop imdecode
+    CachedOp imdecode
 """
 _TRANSFORMS = """
     RandomRotation Rotate

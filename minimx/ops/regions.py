@@ -1,4 +1,7 @@
-"""Data sheets of regions with channels of their own, at an angle, or proposed."""
+"""Data sheets of regions with channels of their own, at an angle, or proposed.
+
+And of the window that is the same for all images of a batch.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from minimx.ops.checks import expect, same_reals
 from minimx.ops.multibox import floats
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.roi import check_regions, grid_of
+from minimx.ops.shape import Key, Part
 from minimx.ops.spec import Spec
 from minimx.shapes import Shape
 
@@ -314,3 +318,45 @@ class MultiProposal(_Proposing):
     feature_stride: int = 16
     output_score: bool = False
     iou_loss: bool = False
+
+
+# -- the same window for all -----------------------------------------------------------
+
+
+@register("Crop")
+class Crop(Part):
+    """A window of every image: as large as a second array's images, or as h_w says.
+
+    data (N, C, H, W), and perhaps crop_like (…, …, h, w); out (N, C, h, w). offset:
+    where its upper left corner is, (y, x); center_crop: in the middle instead.
+    """
+
+    offset: Shape = (0, 0)
+    h_w: Shape = (0, 0)
+    center_crop: bool = False
+
+    variadic = True
+
+    def key(self, *specs: Spec) -> Key:
+        """All images and channels, and a range of rows and of columns."""
+        if not 1 <= len(specs) <= 2 or any(spec.ndim != 4 for spec in specs):
+            raise ShapeError(
+                "Crop takes images (N, C, H, W) and perhaps a second array of images "
+                f"that says how large; it was given {[spec.shape for spec in specs]}."
+            )
+        data = specs[0].shape
+        size = self.h_w if len(specs) == 1 else specs[1].shape[2:]
+        start = self.offset
+        if self.center_crop and len(size) == 2:
+            start = ((data[2] - size[0]) // 2, (data[3] - size[1]) // 2)
+        window = [(at, at + n, 1) for at, n in zip(start, size, strict=False)]
+        inside = [
+            0 <= at < stop <= n
+            for (at, stop, _), n in zip(window, data[2:], strict=False)
+        ]
+        if inside != [True, True]:
+            raise ShapeError(
+                f"Crop: a window of {size} at {start} does not lie in images of "
+                f"{data[2:]}. Give h_w and offset, two numbers each, or a second array."
+            )
+        return ((0, data[0], 1), (0, data[1], 1), *window)

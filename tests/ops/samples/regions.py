@@ -126,6 +126,12 @@ def _rows() -> list[Sample]:
             "_backward_PSROIPooling", (numbers(2, 2, 2, 2), ROIS),
             {"shape": DATA.shape, **pool, "group_size": 0}, None, REALS, ONLY,
         ),
+        Sample("Crop", (DATA,), {"h_w": (3, 4), "offset": (2, 1)},
+               lambda x: x[:, :, 2:5, 1:5]),
+        Sample("Crop", (DATA,), {"h_w": (3, 4), "center_crop": True},
+               lambda x: x[:, :, 1:4, 1:5]),
+        Sample("Crop", (DATA, numbers(1, 3, 5, 2)), {"offset": (0, 5)},
+               lambda x, like: x[:, :, :5, 5:], smooth=ONLY),
         Sample("_contrib_RROIAlign", (DATA, boxes), grid, upright, REALS, tolerance=64),
         Sample(
             "_contrib_RROIAlign", (DATA, round_), grid, turned_round, REALS,
