@@ -26,7 +26,9 @@ Part = int | tuple[int, int, int] | None
 
 
 def get(array: NDArray, key: Any) -> NDArray:
-    """The elements that a key picks."""
+    """The elements that a key picks; the array itself if that is all of them."""
+    if isinstance(key, (slice, tuple)) and key in (slice(None), ()):
+        return array
     if _is_basic(key):
         parts = _complete(array.shape, key)
         window = _contiguous(array.shape, parts)

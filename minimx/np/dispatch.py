@@ -3,7 +3,7 @@
 NumPy asks an array that is handed to one of its functions whether it knows better
 (`__array_function__`, `__array_ufunc__`). What `mx.np` has under the same name is
 called; the rest is computed by NumPy on copies, and comes back as our arrays, without
-gradients.
+gradients. A single number stays NumPy's.
 """
 
 from __future__ import annotations
@@ -75,8 +75,7 @@ def by_numpy(func: Any, args: Any, kwargs: Any) -> Any:
     def back(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
             return type(value)(back(item) for item in value)
-        known = isinstance(value, (onp.ndarray, onp.generic))
-        if known and value.dtype in SUPPORTED:
+        if isinstance(value, onp.ndarray) and value.dtype in SUPPORTED:
             return array(value, dtype=value.dtype, ctx=device)
         return value
 

@@ -208,11 +208,10 @@ def det(a: Any) -> Any:
     return call("_npi_det", a)
 
 
-def slogdet(a: Any) -> tuple[Any, Any]:
+def slogdet(a: Any) -> list[Any]:
     """The sign of the determinant, and the logarithm of its size."""
     a = _matrices(a, "slogdet", square=True)
-    sign, logarithm = call("_npi_slogdet", a)
-    return sign, logarithm
+    return list(call("_npi_slogdet", a))
 
 
 def solve(a: Any, b: Any) -> Any:

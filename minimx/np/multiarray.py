@@ -82,15 +82,12 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
-    @property
-    def grad(self) -> Any:
-        """The gradient that `backward` fills; None where none is kept."""
-        return self._grad if self._entry is not None else None
-
     # -- printing ---------------------------------------------------------------------
 
     def __repr__(self) -> str:
         text = repr(self.asnumpy())
+        if self.size:  # NumPy 2 adds the shape where it leaves elements out
+            text = text.replace(f", shape={self.shape}", "")
         name = self.spec.dtype.name
         if "dtype=" in text:
             text = text[: text.rindex(",")] + ")"

@@ -63,7 +63,13 @@ def _draw(
         settings[word] = value
     settings["size"] = _size(size)
     if name not in ("choice", "multinomial"):
-        settings["dtype"] = resolve("float32" if dtype is None else dtype).name
+        kind = resolve("float32" if dtype is None else dtype)
+        if kind.kind != "f" and name != "poisson":
+            raise DTypeError(
+                f"random.{name}: dtype={kind.name}: these numbers are not whole. Draw "
+                "in float32 and convert them, or use random.randint."
+            )
+        settings["dtype"] = kind.name
     op = lookup(f"_npi_{name}").of(**settings)
     if arrays:
         made = arrays[0]._bind(op, arrays)

@@ -44,9 +44,11 @@ def _reduced(who: str, a: Any, axis: Any, keepdims: bool, out: Any, **more: Any)
 
 
 def _typed(a: Any, dtype: Any) -> Any:
-    """The array in the type to add up in; bool counts in int64."""
+    """The array in the type to add up in; bool counts in int64, fractions add up."""
     if dtype is not None:
         wanted = resolve(dtype)
+        if wanted.kind in "iu" and a.spec.dtype.kind == "f":
+            return a
         wider = wanted.kind != "f" or a.spec.dtype.kind != "f"
         wider = wider or wanted.itemsize > a.spec.dtype.itemsize
         return cast(a, wanted) if wider else a

@@ -210,7 +210,7 @@ def histogram(
     normed: Any = None,
     weights: Any = None,
     density: Any = None,
-) -> tuple[Any, Any]:
+) -> list[Any]:
     """How many elements lie in each interval, and where the intervals begin and end.
 
     bins: how many of equal width, or the places where they begin and the last ends;
@@ -224,9 +224,9 @@ def histogram(
     counts, found = onp.histogram(a.asnumpy(), edges, range, bool(density), given)
     kind = INT64 if counts.dtype.kind == "i" else a.spec.dtype
     if isinstance(bins, NDArray):
-        return constant(counts, a, kind), bins
+        return [constant(counts, a, kind), bins]
     wide = a.spec.dtype if a.spec.dtype.kind == "f" else "float32"
-    return constant(counts, a, kind), constant(found, a, wide)
+    return [constant(counts, a, kind), constant(found, a, wide)]
 
 
 # -- statistics of order ---------------------------------------------------------------

@@ -202,3 +202,30 @@ def test_options_that_there_are_not_say_so() -> None:
         np.add(x, x, dtype="abc")
     with pytest.raises(NotImplementedError, match="C"):
         np.zeros(3, order="F")
+
+
+def test_all_of_an_array_is_the_array_itself() -> None:
+    x = np.ones((2, 3))
+    assert x[:] is x
+    assert x[()] is x
+    x.attach_grad(grad_req="null")
+    assert x[:].grad.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_long_arrays_are_printed_without_their_shape() -> None:
+    assert repr(np.arange(2000)).endswith("1.999e+03])")
+    assert repr(np.zeros((2, 0))) == "array([], shape=(2, 0))"
+
+
+def test_fractions_add_up_before_they_are_cut_off() -> None:
+    x = np.array([1.7, 1.7, 1.7])
+    assert np.sum(x, dtype="int32").item() == 5
+    assert np.prod(x, dtype="int8").item() == 4
+    assert np.cumsum(x, dtype="int32").tolist() == [1, 2, 3]
+
+
+def test_numbers_that_numpy_computes_are_numpys() -> None:
+    x = np.array([1.0, 2.0, 4.0])
+    assert isinstance(np.nanmedian(x), onp.float32)
+    assert isinstance(np.linalg.matrix_rank(np.eye(2)), onp.integer)
+    assert isinstance(np.corrcoef(np.stack([x, x * x])), np.ndarray)

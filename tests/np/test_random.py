@@ -133,3 +133,9 @@ def test_out_and_dtype() -> None:
     assert np.random.uniform(out=out, size=(2, 2)) is out
     assert out.sum() > 0
     assert np.random.uniform(size=2, dtype="float64").dtype == onp.float64
+
+
+@pytest.mark.parametrize("draw", [np.random.uniform, np.random.normal])
+def test_fractions_are_not_drawn_as_whole_numbers(draw: Any) -> None:
+    with pytest.raises(mx.base.MXNetError, match="randint"):
+        draw(size=(2,), dtype="int32")
