@@ -10,7 +10,7 @@ from minimx.dtypes import resolve
 from minimx.nd.creation import from_dlpack as _from_dlpack
 from minimx.np.dispatch import by_numpy
 from minimx.np.linalg import vecdot
-from minimx.np.multiarray import as_ndarray, flavoured
+from minimx.np.multiarray import as_ndarray, flavoured, ndarray
 from minimx.np.reductions import all as np_all
 from minimx.np.reductions import any as np_any
 from minimx.np.reductions import cumsum, prod
@@ -20,7 +20,7 @@ alltrue, sometrue, product = np_all, np_any, prod
 cumulative_sum = cumsum
 
 
-def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
+def astype(x: Any, dtype: Any, copy: bool = True) -> ndarray:
     """The array with another element type."""
     return as_ndarray(x, "astype", "x").astype(dtype, copy=copy)
 
@@ -31,12 +31,12 @@ def can_cast(from_: Any, to: Any) -> bool:
     return bool(onp.can_cast(source, resolve(to)))
 
 
-def from_dlpack(x: Any) -> Any:
+def from_dlpack(x: Any) -> ndarray:
     """An array over the memory of another framework's CPU tensor."""
     return flavoured(_from_dlpack(x))
 
 
-def unique_all(x: Any) -> tuple[Any, Any, Any, Any]:
+def unique_all(x: Any) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """The different elements, where each is first, which each is, how many there are.
 
     Waits for the numbers, as all four do.
@@ -45,24 +45,24 @@ def unique_all(x: Any) -> tuple[Any, Any, Any, Any]:
     return values, places, inverse.reshape_view(x.shape), counts
 
 
-def unique_counts(x: Any) -> tuple[Any, Any]:
+def unique_counts(x: Any) -> tuple[ndarray, ndarray]:
     """The different elements, and how often each comes."""
     values, counts = unique(x, return_counts=True)
     return values, counts
 
 
-def unique_inverse(x: Any) -> tuple[Any, Any]:
+def unique_inverse(x: Any) -> tuple[ndarray, ndarray]:
     """The different elements, and which of them every element is."""
     values, inverse = unique(x, return_inverse=True)
     return values, inverse.reshape_view(x.shape)
 
 
-def unique_values(x: Any) -> Any:
+def unique_values(x: Any) -> ndarray:
     """The different elements."""
     return unique(x)
 
 
-def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> ndarray:
     """The area below a line through points; computed by NumPy, without gradient."""
     return by_numpy(onp.trapezoid, (y, x, dx, axis), {})
 

@@ -46,7 +46,7 @@ def _c_order(order: str) -> None:
 
 def _made(
     name: str, ctx: Where, device: Where, out: Any = None, **settings: Any
-) -> Any:
+) -> ndarray:
     made = invoke(lookup(name).of(**settings), (), None, _place(ctx, device), ndarray)
     return store(made, out)
 
@@ -110,11 +110,11 @@ def _without_arrays(source: Any) -> Any:
 
 def asarray(
     obj: Any, dtype: Any = None, ctx: Where = None, device: Where = None
-) -> Any:
+) -> ndarray:
     """The array itself if it is one of that type and place, else a new one."""
     where = ctx or device
     if isinstance(obj, ndarray) and (dtype is None or obj.dtype == resolve(dtype)):
-        return obj if where is None else obj.as_in_context(as_device(where))
+        return obj if where is None else flavoured(obj.as_in_context(as_device(where)))
     return array(obj, dtype, where)
 
 
@@ -125,7 +125,7 @@ def zeros(
     ctx: Where = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """An array of zeros."""
     _c_order(order)
     name = checked_dtype(dtype).name
@@ -139,7 +139,7 @@ def ones(
     ctx: Where = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """An array of ones."""
     _c_order(order)
     name = checked_dtype(dtype).name
@@ -153,11 +153,11 @@ def empty(
     ctx: Where = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """An array whose contents are whatever was in memory."""
     _c_order(order)
     spec = Spec.of(_shape(shape), checked_dtype(dtype))
-    return new(spec, _place(ctx, device), "empty", ndarray)
+    return flavoured(new(spec, _place(ctx, device), "empty", ndarray))
 
 
 def full(
@@ -169,7 +169,7 @@ def full(
     out: Any = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """An array of one value, a number or an array that stretches to the shape."""
     _c_order(order)
     if isinstance(fill_value, NDArray):
@@ -197,7 +197,7 @@ def zeros_like(
     out: Any = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Zeros in the shape and type of an array."""
     shape, name, where = _like(a, "zeros_like", dtype, order, ctx or device)
     return _made("_zeros", where, None, out, shape=shape, dtype=name)
@@ -211,7 +211,7 @@ def ones_like(
     out: Any = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Ones in the shape and type of an array."""
     shape, name, where = _like(a, "ones_like", dtype, order, ctx or device)
     return _made("_ones", where, None, out, shape=shape, dtype=name)
@@ -225,7 +225,7 @@ def empty_like(
     shape: Any = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """An array in the shape and type of another one, without contents."""
     found, name, where = _like(prototype, "empty_like", dtype, order, device)
     return empty(found if shape is None else shape, name, ctx=where)
@@ -240,7 +240,7 @@ def full_like(
     out: Any = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """One value in the shape and type of an array."""
     shape, name, where = _like(a, "full_like", dtype, order, ctx or device)
     return full(shape, fill_value, ctx=where, dtype=name, out=out)
@@ -254,7 +254,7 @@ def arange(
     ctx: Where = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Evenly spaced numbers from `start` up to, without, `stop`."""
     if step == 0:
         raise ZeroDivisionError("arange: a step of 0 never arrives; give another.")
@@ -308,7 +308,7 @@ def logspace(
     ctx: Where = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """`num` numbers from base**start to base**stop at equal ratios."""
     numbers = onp.logspace(start, stop, num, endpoint, base, axis=axis)
     return array(numbers, checked_dtype(dtype), ctx, device=device)
@@ -322,7 +322,7 @@ def eye(
     ctx: Where = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """A matrix (N, M) with ones on the k-th diagonal."""
     rows, columns = int(N), int(N if M is None else M)
     if rows < 0 or columns < 0:
@@ -333,7 +333,9 @@ def eye(
     return _made("_eye", ctx, device, N=rows, M=columns, k=k, dtype=name)
 
 
-def identity(n: int, dtype: Any = None, ctx: Where = None, device: Where = None) -> Any:
+def identity(
+    n: int, dtype: Any = None, ctx: Where = None, device: Where = None
+) -> ndarray:
     """A square matrix with ones on its diagonal."""
     return eye(n, n, 0, dtype, ctx, device=device)
 
@@ -346,7 +348,7 @@ def tri(
     ctx: Where = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """A matrix (N, M) with ones on and below the k-th diagonal."""
     return array(onp.tri(N, M, k), checked_dtype(dtype), ctx, device=device)
 
@@ -357,12 +359,12 @@ def indices(
     ctx: Where = None,
     *,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """The coordinates of every place of a grid: (number of axes, *dimensions)."""
     return array(onp.indices(dimensions), dtype, ctx, device=device)
 
 
-def copy(a: Any) -> Any:
+def copy(a: Any) -> ndarray:
     """A copy of an array."""
     return as_ndarray(a, "copy").copy()
 
@@ -375,7 +377,7 @@ def genfromtxt(
     skip_header: int = 0,
     skip_footer: int = 0,
     **further: Any,
-) -> Any:
+) -> ndarray:
     """Numbers from a text file, float64 unless told; read by NumPy.
 
     fname: the file's name, the file, or its lines. further: see `numpy.genfromtxt`.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as onp
 
 from minimx.np.dispatch import by_numpy
+from minimx.np.multiarray import ndarray
 
 #: What each function does.
 NAMES = {
@@ -132,7 +133,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+def in1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False
+) -> ndarray:
     """Which elements of the flat ar1 are in ar2; `isin` keeps the shape.
 
     Computed by NumPy on copies: it waits for its arrays, and has no gradient.
@@ -141,7 +144,7 @@ def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) 
     return FUNCTIONS["isin"](ar1.reshape(-1), ar2, **words)
 
 
-def msort(a: Any) -> Any:
+def msort(a: Any) -> ndarray:
     """The elements in order along the first axis.
 
     Computed by NumPy on copies: it waits for its arrays, and has no gradient.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as onp
 
 from minimx.np.dispatch import by_numpy
-from minimx.np.multiarray import as_ndarray
+from minimx.np.multiarray import as_ndarray, ndarray
 
 
 def lstsq(a: Any, b: Any, rcond: Any = "warn") -> Any:
@@ -23,7 +23,7 @@ def matrix_rank(
     A: Any,  # noqa: N803 (NumPy's name)
     tol: Any = None,
     hermitian: bool = False,
-) -> Any:
+) -> ndarray:
     """How many singular values are not 0. Waits for the numbers; no gradient."""
     matrix = as_ndarray(A, "matrix_rank", "A")
     return by_numpy(onp.linalg.matrix_rank, (matrix, tol, hermitian), {})

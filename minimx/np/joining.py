@@ -17,14 +17,14 @@ from minimx.np.calls import (
     value_beside,
     whole,
 )
-from minimx.np.multiarray import as_ndarray
+from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import cast
 from minimx.shapes import normalize_axis
 
 # -- joining ---------------------------------------------------------------------------
 
 
-def concatenate(seq: Any, axis: int | None = 0, out: Any = None) -> Any:
+def concatenate(seq: Any, axis: int | None = 0, out: Any = None) -> ndarray:
     """Arrays one after another along an axis; axis=None joins them flat.
 
     seq: arrays whose shapes differ along the axis only
@@ -35,12 +35,12 @@ def concatenate(seq: Any, axis: int | None = 0, out: Any = None) -> Any:
 concat = concatenate
 
 
-def stack(arrays: Any, axis: int = 0, out: Any = None) -> Any:
+def stack(arrays: Any, axis: int = 0, out: Any = None) -> ndarray:
     """Arrays of one shape one after another along a new axis."""
     return call("stack", *arrays_of("stack", arrays), axis=axis, out=out)
 
 
-def vstack(arrays: Any, out: Any = None) -> Any:
+def vstack(arrays: Any, out: Any = None) -> ndarray:
     """Arrays below each other; vectors are rows."""
     return call("_npi_vstack", *arrays_of("vstack", arrays), out=out)
 
@@ -48,22 +48,22 @@ def vstack(arrays: Any, out: Any = None) -> Any:
 row_stack = vstack
 
 
-def hstack(arrays: Any, out: Any = None) -> Any:
+def hstack(arrays: Any, out: Any = None) -> ndarray:
     """Arrays beside each other: along the second axis, vectors along their only one."""
     return call("_npi_hstack", *arrays_of("hstack", arrays), out=out)
 
 
-def dstack(arrays: Any, out: Any = None) -> Any:
+def dstack(arrays: Any, out: Any = None) -> ndarray:
     """Arrays behind each other, along the third axis."""
     return call("_npi_dstack", *arrays_of("dstack", arrays), out=out)
 
 
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: Any) -> ndarray:
     """Vectors and matrices as the columns of one matrix."""
     return call("_npi_column_stack", *arrays_of("column_stack", tup))
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
     """An array and, after it along an axis, further values; flat without an axis."""
     arr = as_ndarray(arr, "append", "arr")
     return concatenate([arr, value_beside(values, arr, "append")], axis)
@@ -72,7 +72,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 # -- taking apart ----------------------------------------------------------------------
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """An array cut along an axis, at given places or into equal pieces.
 
     indices_or_sections: how many pieces, or where each piece but the first begins.
@@ -93,7 +93,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _cut(ary, tuple(step * k for k in range(1, count)), axis)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """As `split`, but the first pieces may be longer by one than the last."""
     if not _is_count(indices_or_sections):
         return split(ary, indices_or_sections, axis)
@@ -111,7 +111,7 @@ def _is_count(value: Any) -> bool:
     return not isinstance(value, (list, tuple, set)) and onp.ndim(value) == 0
 
 
-def _cut(ary: Any, places: tuple[int, ...], axis: int) -> list[Any]:
+def _cut(ary: Any, places: tuple[int, ...], axis: int) -> list[ndarray]:
     length = ary.shape[axis]
     ends = (0, *places, length)
     if list(ends) == sorted(ends):
@@ -123,7 +123,7 @@ def _cut(ary: Any, places: tuple[int, ...], axis: int) -> list[Any]:
     return [ary[(*before, slice(a, b))] for a, b in pairs]
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     """An array cut into columns; vectors along their only axis."""
     ary = as_ndarray(ary, "hsplit", "ary")
     if ary.ndim < 1:
@@ -131,7 +131,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     """An array of two axes or more cut into rows."""
     ary = as_ndarray(ary, "vsplit", "ary")
     if ary.ndim < 2:
@@ -139,7 +139,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return split(ary, indices_or_sections, 0)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
     """An array of three axes or more cut along the third."""
     ary = as_ndarray(ary, "dsplit", "ary")
     if ary.ndim < 3:
@@ -150,13 +150,13 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 # -- repeating -------------------------------------------------------------------------
 
 
-def tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
+def tile(A: Any, reps: Any) -> ndarray:  # noqa: N803 (NumPy's name)
     """Copies of an array side by side: `reps` of them along each axis."""
     a = as_ndarray(A, "tile", "A")
     return call("tile", a, reps=whole(as_tuple(reps)), np_shape=True)
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> ndarray:
     """Every element several times in a row, along an axis or of the flat array.
 
     repeats: how often, one number or one for each element along the axis
@@ -170,7 +170,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     return call("take", a, constant(places, a, "int64"), axis=axis, mode="clip")
 
 
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: Any, new_shape: Any) -> ndarray:
     """The elements in a new shape; there are copies of them if it has room for more."""
     a = as_ndarray(a, "resize").reshape_view(-1)
     shape = whole(as_tuple(new_shape))
@@ -186,7 +186,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 # -- frames ----------------------------------------------------------------------------
 
 
-def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> ndarray:
     """An array inside a frame.
 
     pad_width: how many elements before and after: (before, after) for all axes, or one
@@ -253,7 +253,7 @@ def _places(who: str, find: Any) -> Any:
         raise ShapeError(f"np.{who}: {error}.") from None
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     """An array without the slices at some places along an axis; flat without an axis.
 
     obj: a place, several, or a slice. As in MXNet, an array may name places that do not
@@ -271,7 +271,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     return call("take", arr, places, axis=axis, mode="clip")
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
     """An array with values put in before some places along an axis; flat without one.
 
     obj: a place, several, or a slice; values: an array that stretches to what they ask

@@ -18,7 +18,7 @@ from minimx.errors import ArgumentError, ShapeError
 from minimx.np.calls import arrays_of, as_tuple, call, whole
 from minimx.np.fallback_linalg import lstsq, matrix_rank
 from minimx.np.moving import diagonal, matrix_transpose, trace
-from minimx.np.multiarray import as_ndarray
+from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.products import cross, matmul, outer
 from minimx.np.promotion import cast, real
 from minimx.np.reductions import max as np_max
@@ -28,7 +28,7 @@ from minimx.np.sums import tensordot
 from minimx.shapes import normalize_axis
 
 
-def _matrices(a: Any, who: str, square: bool = False) -> Any:
+def _matrices(a: Any, who: str, square: bool = False) -> ndarray:
     """A stack of matrices of numbers that LAPACK knows: float32 or float64."""
     a = as_ndarray(a, who)
     a = cast(a, a.spec.dtype if a.spec.dtype == FLOAT64 else FLOAT32)
@@ -44,7 +44,7 @@ def _matrices(a: Any, who: str, square: bool = False) -> Any:
 # -- norms -----------------------------------------------------------------------------
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:  # noqa: A002
     """The length of vectors, or the size of matrices.
 
     axis: one for vectors, two for matrices; None takes the whole array, which must have
@@ -72,11 +72,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     )
 
 
-def _root(x: Any) -> Any:
+def _root(x: Any) -> ndarray:
     return call("sqrt", x)
 
 
-def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:  # noqa: A002
+def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> ndarray:  # noqa: A002
     over: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
     if ord is None or ord == 2:
         return _root(np_sum(x * x, **over))
@@ -121,7 +121,7 @@ def _matrix_norm(x: Any, ord: Any, axes: Any, keepdims: bool) -> Any:  # noqa: A
 # -- factorisations --------------------------------------------------------------------
 
 
-def svd(a: Any) -> tuple[Any, Any, Any]:
+def svd(a: Any) -> tuple[ndarray, ndarray, ndarray]:
     """U, L, V with a = U · diag(L) · V: orthonormal columns in U and rows in V.
 
     a (..., m, n); U (..., m, k), L (..., k) descending, V (..., k, n), k = min(m, n)
@@ -130,17 +130,17 @@ def svd(a: Any) -> tuple[Any, Any, Any]:
     return u, values, v
 
 
-def svdvals(x: Any) -> Any:
+def svdvals(x: Any) -> ndarray:
     """The singular values, descending. x (..., m, n); result (..., min(m, n))."""
     return svd(x)[1]
 
 
-def cholesky(a: Any) -> Any:
+def cholesky(a: Any) -> ndarray:
     """The lower triangle L with a = L · Lᵀ, for a symmetric, positive definite a."""
     return call("_linalg_potrf", _matrices(a, "cholesky", square=True))
 
 
-def qr(a: Any, mode: str = "reduced") -> tuple[Any, Any]:
+def qr(a: Any, mode: str = "reduced") -> tuple[ndarray, ndarray]:
     """Q, R with a = Q · R: orthonormal columns in Q, an upper triangle R.
 
     a (..., m, n); Q (..., m, k), R (..., k, n) with k = min(m, n)
@@ -159,7 +159,7 @@ def qr(a: Any, mode: str = "reduced") -> tuple[Any, Any]:
     return q, matrix_transpose(lower)
 
 
-def eigh(a: Any, UPLO: str = "L") -> tuple[Any, Any]:  # noqa: N803 (NumPy's name)
+def eigh(a: Any, UPLO: str = "L") -> tuple[ndarray, ndarray]:  # noqa: N803 (NumPy's name)
     """Eigenvalues, ascending, and eigenvectors, in columns, of symmetric matrices.
 
     UPLO: which triangle is read, "L" or "U"
@@ -168,19 +168,19 @@ def eigh(a: Any, UPLO: str = "L") -> tuple[Any, Any]:  # noqa: N803 (NumPy's nam
     return values, matrix_transpose(rows)
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's name)
+def eigvalsh(a: Any, UPLO: str = "L") -> ndarray:  # noqa: N803 (NumPy's name)
     """The eigenvalues of symmetric matrices, ascending."""
     return call("_linalg_syevd", _triangle(a, "eigvalsh", UPLO))[1]
 
 
-def _triangle(a: Any, who: str, word: str) -> Any:
+def _triangle(a: Any, who: str, word: str) -> ndarray:
     a = _matrices(a, who, square=True)
     if word not in ("L", "U", "l", "u"):
         raise ValueError(f"linalg.{who}: UPLO={word!r}: choose 'L' or 'U'.")
     return a if word in "Ll" else matrix_transpose(a)
 
 
-def eig(a: Any) -> tuple[Any, Any]:
+def eig(a: Any) -> tuple[ndarray, ndarray]:
     """Eigenvalues and eigenvectors, in columns, of square matrices; no gradient.
 
     Complex ones give an error where somebody waits: arrays hold real numbers.
@@ -189,7 +189,7 @@ def eig(a: Any) -> tuple[Any, Any]:
     return values, vectors
 
 
-def eigvals(a: Any) -> Any:
+def eigvals(a: Any) -> ndarray:
     """The eigenvalues of square matrices; no gradient."""
     return call("_npi_eigvals", _matrices(a, "eigvals", square=True))
 
@@ -197,24 +197,24 @@ def eigvals(a: Any) -> Any:
 # -- inverses and equations ------------------------------------------------------------
 
 
-def inv(a: Any) -> Any:
+def inv(a: Any) -> ndarray:
     """The inverse of every matrix."""
     return call("_linalg_inverse", _matrices(a, "inv", square=True))
 
 
-def det(a: Any) -> Any:
+def det(a: Any) -> ndarray:
     """The determinant of every matrix. a (..., n, n); result (...)."""
     a = _matrices(a, "det", square=True)
     return call("_npi_det", a)
 
 
-def slogdet(a: Any) -> list[Any]:
+def slogdet(a: Any) -> list[ndarray]:
     """The sign of the determinant, and the logarithm of its size."""
     a = _matrices(a, "slogdet", square=True)
     return list(call("_npi_slogdet", a))
 
 
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Any, b: Any) -> ndarray:
     """The x with a · x = b. a (..., n, n), b (..., n) or (..., n, k); x like b."""
     a = _matrices(a, "solve", square=True)
     b = cast(as_ndarray(b, "solve", "b"), a.spec.dtype)
@@ -233,7 +233,7 @@ def solve(a: Any, b: Any) -> Any:
     return call("_npi_solve", a, b)
 
 
-def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
+def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> ndarray:
     """The pseudo-inverse: V · diag(1 / L) · Uᵀ, without the smallest singular values.
 
     rcond: singular values below rcond times the largest count as 0; a number, or an
@@ -253,7 +253,7 @@ def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
     return matmul(matrix_transpose(v), column * matrix_transpose(u))
 
 
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: Any, ind: int = 2) -> ndarray:
     """The inverse of an array as a map from its last axes to its first `ind`."""
     a = as_ndarray(a, "tensorinv")
     if ind <= 0:
@@ -267,7 +267,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return inv(a.reshape_view(prod(head), prod(tail))).reshape_view((*tail, *head))
 
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> ndarray:
     """The x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end."""
     a, b = arrays_of("tensorsolve", [a, b])
     if axes:
@@ -287,7 +287,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 # -- products and numbers --------------------------------------------------------------
 
 
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: Any, n: int) -> ndarray:
     """A square matrix times itself, n times; the inverse's power for negative n."""
     a = _matrices(a, "matrix_power", square=True)
     n = whole(n)
@@ -305,7 +305,7 @@ def matrix_power(a: Any, n: int) -> Any:
     return call("_linalg_makediag", ones)
 
 
-def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+def multi_dot(arrays: Any, *, out: Any = None) -> ndarray:
     """The product of several matrices, in an order that saves work.
 
     The first and the last may be vectors: a row, a column.
@@ -325,7 +325,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
     return call("_npi_einsum", *arrays, subscripts=text, optimize=1, out=out)
 
 
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: Any, p: Any = None) -> ndarray:
     """How much errors may grow when an equation with this matrix is solved.
 
     p: the `ord` of the norm; by default 2, the ratio of extreme singular values
@@ -338,7 +338,7 @@ def cond(x: Any, p: Any = None) -> Any:
     return norm(x, p, axis=(-2, -1)) * norm(inv(x), p, axis=(-2, -1))
 
 
-def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
+def vecdot(a: Any, b: Any, axis: int = -1) -> ndarray:
     """The sum of the products of elements along an axis."""
     return np_sum(as_ndarray(a, "vecdot") * as_ndarray(b, "vecdot", "b"), axis=axis)
 

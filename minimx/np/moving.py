@@ -11,11 +11,11 @@ from minimx.errors import ShapeError
 from minimx.nd.array import NDArray
 from minimx.np.arithmetic import store
 from minimx.np.calls import as_tuple, call, constant, whole
-from minimx.np.multiarray import as_ndarray
+from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import BOOL, cast
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: Any, source: Any, destination: Any) -> ndarray:
     """Axes at other places; the others stay in order."""
     places = {
         "source": whole(as_tuple(source)),
@@ -24,19 +24,19 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return call("_np_moveaxis", as_ndarray(a, "moveaxis"), **places)
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
     """One axis moved back until it stands before the axis `start`."""
     a = as_ndarray(a, "rollaxis")
     axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
-def matrix_transpose(x: Any) -> Any:
+def matrix_transpose(x: Any) -> ndarray:
     """Every matrix of a stack transposed: the last two axes change places."""
     return call("SwapAxis", as_ndarray(x, "matrix_transpose", "x"), dim1=-1, dim2=-2)
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
     """Elements shifted along axes; those pushed out at one end come in at the other.
 
     shift: how far, for each of `axis`; without axis the elements of the flat array move
@@ -44,19 +44,19 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return call("_np_roll", as_ndarray(a, "roll"), shift=whole(shift), axis=whole(axis))
 
 
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> ndarray:
     """A plane of two axes turned by k quarters, from the first axis to the second."""
     return call("_npi_rot90", as_ndarray(m, "rot90", "m"), k=k, axes=whole(axes))
 
 
-def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
+def flip(m: Any, axis: Any = None, out: Any = None) -> ndarray:
     """The elements in reverse order along some axes, or along all."""
     m = as_ndarray(m, "flip", "m")
     axes = tuple(range(m.ndim)) if axis is None else whole(as_tuple(axis))
     return call("reverse", m, axis=axes, out=out) if axes else store(m.copy(), out)
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: Any) -> ndarray:
     """The rows in reverse order."""
     m = as_ndarray(m, "flipud", "m")
     if m.ndim < 1:
@@ -64,7 +64,7 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
-def fliplr(m: Any) -> Any:
+def fliplr(m: Any) -> ndarray:
     """The columns in reverse order."""
     m = as_ndarray(m, "fliplr", "m")
     if m.ndim < 2:
@@ -72,7 +72,7 @@ def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
-def broadcast_arrays(*args: Any) -> list[Any]:
+def broadcast_arrays(*args: Any) -> list[ndarray]:
     """Arrays stretched to the one shape that all of them fit."""
     arrays = [as_ndarray(x, "broadcast_arrays", "args") for x in args]
     try:
@@ -91,17 +91,17 @@ def broadcast_arrays(*args: Any) -> list[Any]:
 # -- diagonals and triangles -----------------------------------------------------------
 
 
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: Any, k: int = 0) -> ndarray:
     """The k-th diagonal of a matrix, or the matrix that has a vector on it."""
     return call("_np_diag", as_ndarray(v, "diag", "v"), k=k)
 
 
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: Any, k: int = 0) -> ndarray:
     """The matrix that has all elements of an array on its k-th diagonal."""
     return call("_np_diagflat", as_ndarray(v, "diagflat", "v"), k=k)
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
     """Diagonals of two axes, along the last axis of the result (a copy)."""
     places = {"offset": offset, "axis1": axis1, "axis2": axis2}
     return call("_np_diagonal", as_ndarray(a, "diagonal"), **places)
@@ -114,7 +114,7 @@ def trace(
     axis2: int = 1,
     dtype: Any = None,
     out: Any = None,
-) -> Any:
+) -> ndarray:
     """Sums over diagonals of two axes."""
     a = as_ndarray(a, "trace")
     if dtype is not None or a.spec.dtype == BOOL:
@@ -123,7 +123,7 @@ def trace(
     return call("_np_trace", a, out=out, **places)
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
     """The places of the main diagonal: one array of indices for each axis.
 
     arr: two axes or more, all of one length
@@ -138,31 +138,31 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     return tuple(constant(numbers, arr, "int64") for _ in arr.shape)
 
 
-def _indices(found: tuple[Any, ...], beside: Any = None) -> tuple[Any, ...]:
+def _indices(found: tuple[Any, ...], beside: Any = None) -> tuple[ndarray, ...]:
     from minimx.np.creation import array
 
     where = beside.context if isinstance(beside, NDArray) else None
     return tuple(array(index, dtype="int64", ctx=where) for index in found)
 
 
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
     """The places of the lower triangle of an (n, m) matrix: rows and columns."""
     return _indices(onp.tril_indices(n, k, m))
 
 
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
     """The places of the upper triangle of an (n, m) matrix: rows and columns."""
     return _indices(onp.triu_indices(n, k, m))
 
 
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     """The places of the lower triangle of a matrix: rows and columns."""
     arr = as_ndarray(arr, "tril_indices_from", "arr")
     n, m = _matrix("tril_indices_from", arr)
     return _indices(onp.tril_indices(n, k, m), arr)
 
 
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[ndarray, ...]:
     """The places of the upper triangle of a matrix: rows and columns."""
     arr = as_ndarray(arr, "triu_indices_from", "arr")
     n, m = _matrix("triu_indices_from", arr)

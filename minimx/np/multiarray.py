@@ -163,7 +163,7 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
     @property
     def T(self) -> ndarray:  # noqa: N802 (NumPy's name)
         """The array with its axes reversed."""
-        return self.transpose()  # type: ignore[no-any-return]
+        return self.transpose()
 
     def astype(  # type: ignore[override]
         self,
@@ -190,7 +190,7 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
         if not copy and wanted == self.spec.dtype:
             return self
         op = lookup("cast").of(dtype=wanted.name)
-        return self._bind(op, [self])  # type: ignore[no-any-return]
+        return self._bind(op, [self])
 
     def reshape(self, *shape: Any, order: str = "C", **kwargs: Any) -> ndarray:
         """A copy of the elements under another shape; one length may be -1.
@@ -206,7 +206,7 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
             raise ArgumentError(f"reshape: {what}. Write x.reshape(2, -1).")
         wanted = filled_in(self.shape, shape)
         if order in ("C", "A"):
-            return unshared(lookup("_reshape_to").of(shape=wanted), self)  # type: ignore[no-any-return]
+            return unshared(lookup("_reshape_to").of(shape=wanted), self)
         if order != "F":
             raise ArgumentError(f"reshape: order={order!r}: choose 'C' or 'F'.")
         return self.T.reshape_view(wanted[::-1]).T
@@ -216,7 +216,7 @@ class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
         if order != "C":
             raise ArgumentError(f"reshape_view: order={order!r}: there is only 'C'.")
         op = lookup("_reshape_to").of(shape=filled_in(self.shape, shape))
-        return invoke(op, [self])  # type: ignore[no-any-return]
+        return invoke(op, [self])
 
     def copy(self, order: str = "C") -> ndarray:
         """A copy on the same device, recorded like any operator."""

@@ -15,7 +15,7 @@ from minimx.np.promotion import cast, common, is_number
 from minimx.ops.registry import lookup
 
 
-def _two(who: str, a: Any, b: Any) -> tuple[Any, Any]:
+def _two(who: str, a: Any, b: Any) -> tuple[ndarray, ndarray]:
     a, b = as_ndarray(a, who), as_ndarray(b, who, "b")
     dtype = common(a.spec.dtype, b.spec.dtype)
     return cast(a, dtype), cast(b, dtype)
@@ -27,7 +27,7 @@ def _settle(a: Any, b: Any) -> None:
         b._settle(-2, a.shape[-1] if a.shape else 1, a.context)
 
 
-def _product(a: Any, b: Any) -> Any:
+def _product(a: Any, b: Any) -> ndarray:
     """The product of two matrices."""
     return a._bind(lookup("dot").of(), (a, b))
 
@@ -40,7 +40,7 @@ def _agree(who: str, a: Any, b: Any, k: int, other: int) -> None:
         )
 
 
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: Any, b: Any, out: Any = None) -> ndarray:
     """Sum over the last axis of a and the second-to-last (or only) axis of b.
 
     a (..., k), b (..., k, n): out (..., ..., n); numbers and arrays without axes scale
@@ -58,7 +58,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return store(_contracted(a, b), out)
 
 
-def _contracted(a: Any, b: Any) -> Any:
+def _contracted(a: Any, b: Any) -> ndarray:
     """Sum over the last axis of a and the first axis of b."""
     k, shape = a.shape[-1], (*a.shape[:-1], *b.shape[1:])
     flat = _product(
@@ -67,7 +67,7 @@ def _contracted(a: Any, b: Any) -> Any:
     return flat.reshape_view(shape)
 
 
-def matmul(a: Any, b: Any, out: Any = None) -> Any:
+def matmul(a: Any, b: Any, out: Any = None) -> ndarray:
     """The matrix product; further axes in front are a stack, and stretch.
 
     a (..., m, k), b (..., k, n): out (..., m, n); vectors are rows on the left and
@@ -100,12 +100,12 @@ def _stack(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return broadcast("matmul", a, b)
 
 
-def _spread(a: Any, lead: tuple[int, ...]) -> Any:
+def _spread(a: Any, lead: tuple[int, ...]) -> ndarray:
     shape = (*lead, *a.shape[-2:])
     return a if a.shape == shape else a.broadcast_to(shape)
 
 
-def inner(a: Any, b: Any) -> Any:
+def inner(a: Any, b: Any) -> ndarray:
     """Sum over the last axes of both."""
     if is_number(a) or is_number(b):
         return a * b
@@ -121,20 +121,20 @@ def inner(a: Any, b: Any) -> Any:
     return flat.reshape_view((*a.shape[:-1], *b.shape[:-1]))
 
 
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: Any, b: Any, out: Any = None) -> ndarray:
     """Every element of a with every element of b: (a.size, b.size)."""
     a, b = _two("outer", a, b)
     return store(a.reshape_view(-1, 1) * b.reshape_view(1, -1), out)
 
 
-def vdot(a: Any, b: Any) -> Any:
+def vdot(a: Any, b: Any) -> ndarray:
     """The sum of the products of all elements."""
     a, b = _two("vdot", a, b)
     _agree("vdot", a, b, a.size, b.size)
     return _contracted(a.reshape_view(-1), b.reshape_view(-1))
 
 
-def kron(a: Any, b: Any) -> Any:
+def kron(a: Any, b: Any) -> ndarray:
     """Each element of a replaced by its product with b."""
     a, b = _two("kron", a, b)
     ndim = max(a.ndim, b.ndim)
@@ -153,7 +153,7 @@ def cross(
     axisb: int = -1,
     axisc: int = -1,
     axis: int | None = None,
-) -> Any:
+) -> ndarray:
     """The vectors at right angles to pairs of vectors of 2 or 3 components.
 
     The components stand on the given axes; of two vectors of 2 components the result
@@ -180,11 +180,11 @@ def cross(
     return found if axisc in (-1, found.ndim - 1) else _from_last(found, axisc)
 
 
-def _like(part: Any, example: Any) -> Any:
+def _like(part: Any, example: Any) -> ndarray:
     return part if part.shape == example.shape else part.broadcast_to(example.shape)
 
 
-def _last(a: Any, axis: int) -> Any:
+def _last(a: Any, axis: int) -> ndarray:
     """The array with an axis moved to the end."""
     axis %= a.ndim
     order = [k for k in range(a.ndim) if k != axis] + [axis]

@@ -49,7 +49,7 @@ def _draw(
     out: Any = None,
     device: Where = None,
     **settings: Any,
-) -> Any:
+) -> ndarray:
     """Numbers of the distribution whose operator is `name`."""
     if size is None and out is not None:
         size = out.shape
@@ -94,7 +94,7 @@ def uniform(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Numbers evenly distributed in [low, high)."""
     return _draw("uniform", {"low": low, "high": high}, size, dtype, ctx, out, device)
 
@@ -107,7 +107,7 @@ def normal(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Numbers of a normal distribution with mean `loc` and deviation `scale`."""
     return _draw("normal", {"loc": loc, "scale": scale}, size, dtype, ctx, out, device)
 
@@ -120,7 +120,7 @@ def lognormal(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Numbers whose logarithms are normal, with mean `mean` and deviation `sigma`."""
     drawn = normal(mean, sigma, size, dtype, ctx, None, device)
     return call("exp", drawn, out=out)
@@ -133,7 +133,7 @@ def logistic(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Numbers of a logistic distribution around `loc`, stretched by `scale`."""
     parameters = {"loc": loc, "scale": scale}
     return _draw("logistic", parameters, size, None, ctx, out, device)
@@ -146,7 +146,7 @@ def gumbel(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Numbers distributed as the largest of many: Gumbel's, around `loc`."""
     return _draw("gumbel", {"loc": loc, "scale": scale}, size, None, ctx, out, device)
 
@@ -159,7 +159,7 @@ def laplace(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Numbers with an exponential to either side of `loc`."""
     return _draw("laplace", {"loc": loc, "scale": scale}, size, dtype, ctx, out, device)
 
@@ -170,7 +170,7 @@ def exponential(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Waiting times with mean `scale`."""
     return _draw("exponential", {"scale": scale}, size, None, ctx, out, device)
 
@@ -181,28 +181,28 @@ def rayleigh(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Lengths of vectors with two normal parts of deviation `scale`."""
     return _draw("rayleigh", {"scale": scale}, size, None, ctx, out, device)
 
 
 def weibull(
     a: Any, size: Any = None, ctx: Where = None, out: Any = None, device: Where = None
-) -> Any:
+) -> ndarray:
     """Life times: the a-th root of an exponential number."""
     return _draw("weibull", {"a": a}, size, None, ctx, out, device)
 
 
 def pareto(
     a: Any, size: Any = None, ctx: Where = None, out: Any = None, device: Where = None
-) -> Any:
+) -> ndarray:
     """Pareto's distribution of exponent `a`, moved to begin at 0."""
     return _draw("pareto", {"a": a}, size, None, ctx, out, device)
 
 
 def power(
     a: Any, size: Any = None, ctx: Where = None, out: Any = None, device: Where = None
-) -> Any:
+) -> ndarray:
     """Numbers in [0, 1] with a density that grows like x^(a - 1)."""
     return _draw("powerd", {"a": a}, size, None, ctx, out, device)
 
@@ -213,7 +213,7 @@ def multivariate_normal(
     size: Any = None,
     check_valid: Any = None,
     tol: Any = None,
-) -> Any:
+) -> ndarray:
     """Vectors of a normal distribution with mean vector and covariance matrix.
 
     mean (..., n), cov (..., n, n), positive definite; result (*size, ..., n). Gradients
@@ -240,7 +240,7 @@ def gamma(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Numbers of a gamma distribution with mean shape · scale."""
     parameters = {"shape": shape, "scale": scale}
     return _draw("gamma", parameters, size, dtype, ctx, out, device)
@@ -253,7 +253,7 @@ def beta(
     dtype: Any = None,
     ctx: Where = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Numbers in [0, 1] with mean a / (a + b)."""
     return _draw("beta", {"a": a, "b": b}, size, dtype, ctx, None, device)
 
@@ -264,7 +264,7 @@ def chisquare(
     dtype: Any = None,
     ctx: Where = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Sums of `df` squared normal numbers."""
     return _draw("chisquare", {"df": df}, size, dtype, ctx, None, device)
 
@@ -275,7 +275,7 @@ def f(
     size: Any = None,
     ctx: Where = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Fisher's F: the ratio of two mean squares of `dfnum` and `dfden` numbers."""
     parameters = {"dfnum": dfnum, "dfden": dfden}
     return _draw("f", parameters, size, None, ctx, None, device)
@@ -288,7 +288,7 @@ def poisson(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """How often something happens that happens `lam` times on average."""
     return _draw("poisson", {"lam": lam}, size, dtype, ctx, out, device)
 
@@ -301,7 +301,7 @@ def randint(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Whole numbers from low up to, without, high; from 0 up to low if high is None.
 
     dtype: int64 unless told
@@ -322,14 +322,16 @@ def randint(
     return store(invoke(op, (), None, where, ndarray), out)
 
 
-def rand(*size: int, dtype: Any = None, ctx: Where = None, device: Where = None) -> Any:
+def rand(
+    *size: int, dtype: Any = None, ctx: Where = None, device: Where = None
+) -> ndarray:
     """Numbers evenly distributed in [0, 1); the shape is given as arguments."""
     return uniform(size=size, dtype=dtype, ctx=ctx, device=device)
 
 
 def randn(
     *size: int, dtype: Any = None, ctx: Where = None, device: Where = None
-) -> Any:
+) -> ndarray:
     """Numbers of the standard normal distribution; the shape is given as arguments."""
     return normal(size=size, dtype=dtype, ctx=ctx, device=device)
 
@@ -345,7 +347,7 @@ def choice(
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-) -> Any:
+) -> ndarray:
     """Elements of the vector `a`, or numbers from 0 up to, without, the number `a`.
 
     p: the probability of each, all alike by default; replace=False: none twice
@@ -377,7 +379,7 @@ def choice(
     return store(places, out)
 
 
-def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
+def multinomial(n: int, pvals: Any, size: Any = None) -> ndarray:
     """How often each outcome comes in n trials; int64.
 
     pvals (k,): the probabilities; result (*size, k)
@@ -393,7 +395,7 @@ def shuffle(x: Any) -> None:
     store(call("shuffle", x), x)
 
 
-def permutation(x: Any, ctx: Where = None, device: Where = None) -> Any:
+def permutation(x: Any, ctx: Where = None, device: Where = None) -> ndarray:
     """The slices of an array, or the numbers up to x, in a random order."""
     if isinstance(x, NDArray):
         return call("shuffle", as_ndarray(x, "random.permutation", "x"))

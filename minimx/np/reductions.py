@@ -13,7 +13,7 @@ import numpy as onp
 from minimx.dtypes import INT64, resolve
 from minimx.errors import ShapeError, Unavailable
 from minimx.np.arithmetic import store
-from minimx.np.multiarray import as_ndarray
+from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import BOOL, cast, real
 from minimx.ops.registry import lookup
 
@@ -35,7 +35,9 @@ def _axis(axis: Any) -> Any:
     return axis.item() if isinstance(axis, onp.integer) else axis
 
 
-def _reduced(who: str, a: Any, axis: Any, keepdims: bool, out: Any, **more: Any) -> Any:
+def _reduced(
+    who: str, a: Any, axis: Any, keepdims: bool, out: Any, **more: Any
+) -> ndarray:
     axis = _axis(axis)
     if axis == ():
         return store(a.copy(), out)
@@ -43,7 +45,7 @@ def _reduced(who: str, a: Any, axis: Any, keepdims: bool, out: Any, **more: Any)
     return store(a._bind(op, (a,)), out)
 
 
-def _typed(a: Any, dtype: Any) -> Any:
+def _typed(a: Any, dtype: Any) -> ndarray:
     """The array in the type to add up in; bool counts in int64, fractions add up."""
     if dtype is not None:
         wanted = resolve(dtype)
@@ -55,7 +57,7 @@ def _typed(a: Any, dtype: Any) -> Any:
     return cast(a, INT64) if a.spec.dtype == BOOL else a
 
 
-def _answer(value: Any, dtype: Any, out: Any) -> Any:
+def _answer(value: Any, dtype: Any, out: Any) -> ndarray:
     """The result in the type that was asked for."""
     return store(value if dtype is None else cast(value, resolve(dtype)), out)
 
@@ -68,7 +70,7 @@ def sum(  # noqa: A001 (NumPy's name)
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
-) -> Any:
+) -> ndarray:
     """Add up the elements. dtype: the type to compute and answer in."""
     _refuse("sum", initial, where)
     a = _typed(as_ndarray(a, "sum"), dtype)
@@ -84,7 +86,7 @@ def prod(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
-) -> Any:
+) -> ndarray:
     """Multiply the elements. dtype: the type to compute and answer in."""
     _refuse("prod", initial, where)
     a = _typed(as_ndarray(a, "prod"), dtype)
@@ -98,7 +100,7 @@ def mean(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """The average of the elements; of integers in float32 unless dtype says else."""
     a = as_ndarray(a, "mean")
     if dtype is not None and "f" not in (resolve(dtype).kind, a.spec.dtype.kind):
@@ -127,7 +129,7 @@ def var(
     out: Any = None,
     ddof: int = 0,
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """The mean squared distance from the mean, divided by (count - ddof).
 
     dtype: the type of the answer; of integers it is float32 by default.
@@ -152,7 +154,7 @@ def std(
     out: Any = None,
     ddof: int = 0,
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """The square root of the variance; arguments as for `var`."""
     spread = var(a, axis, dtype, None, ddof, keepdims)
     return store(spread._bind(lookup("sqrt").of(), (spread,)), out)
@@ -165,7 +167,7 @@ def max(  # noqa: A001 (NumPy's name)
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
-) -> Any:
+) -> ndarray:
     """The largest element."""
     _refuse("max", initial, where)
     return _reduced("max", as_ndarray(a, "max"), axis, keepdims, out, np_shape=True)
@@ -178,7 +180,7 @@ def min(  # noqa: A001 (NumPy's name)
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
-) -> Any:
+) -> ndarray:
     """The smallest element."""
     _refuse("min", initial, where)
     return _reduced("min", as_ndarray(a, "min"), axis, keepdims, out, np_shape=True)
@@ -187,7 +189,7 @@ def min(  # noqa: A001 (NumPy's name)
 amax, amin = max, min
 
 
-def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> ndarray:
     """From the smallest to the largest element."""
     high, low = max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims)
     return store(high - low, out)
@@ -195,19 +197,19 @@ def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> A
 
 def any(  # noqa: A001 (NumPy's name)
     a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
-) -> Any:
+) -> ndarray:
     """Whether any element is not 0."""
     return _truth("_np_any", as_ndarray(a, "any"), axis, out, keepdims)
 
 
 def all(  # noqa: A001 (NumPy's name)
     a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
-) -> Any:
+) -> ndarray:
     """Whether no element is 0."""
     return _truth("_np_all", as_ndarray(a, "all"), axis, out, keepdims)
 
 
-def _truth(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
+def _truth(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> ndarray:
     if axis == ():
         return store(a != 0, out)
     return _reduced(name, a, axis, keepdims, out)
@@ -215,38 +217,42 @@ def _truth(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
 
 def argmax(
     a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
-) -> Any:
+) -> ndarray:
     """Where the largest element stands, int64; the first one wins."""
     return _place("_npi_argmax", a, axis, out, keepdims)
 
 
 def argmin(
     a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
-) -> Any:
+) -> ndarray:
     """Where the smallest element stands, int64; the first one wins."""
     return _place("_npi_argmin", a, axis, out, keepdims)
 
 
-def _place(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
+def _place(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> ndarray:
     a = as_ndarray(a, name.removeprefix("_npi_"))
     if a.ndim == 0 and axis in (0, -1):
         axis = None
     return _reduced(name, a, axis, keepdims, out)
 
 
-def _running(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+def _running(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> ndarray:
     a = _typed(as_ndarray(a, name.rpartition("_")[2]), None)
     named = None if dtype is None else resolve(dtype).name
     op = lookup(name).of(axis=_axis(axis), dtype=named)
     return store(a._bind(op, (a,)), out)
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+def cumsum(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None
+) -> ndarray:
     """The sum so far, along an axis or of all elements in a row."""
     return _running("_np_cumsum", a, axis, dtype, out)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+def cumprod(
+    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None
+) -> ndarray:
     """The product so far, along an axis or of all elements in a row."""
     return _running("_npi_cumprod", a, axis, dtype, out)
 
@@ -278,7 +284,7 @@ def average(
     return store(found, out)
 
 
-def _weights(a: Any, axis: Any, weights: Any) -> Any:
+def _weights(a: Any, axis: Any, weights: Any) -> ndarray:
     weights = cast(weights, a.spec.dtype)
     if weights.shape == a.shape:
         return weights
@@ -300,7 +306,7 @@ def nansum(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """Add up the elements that are numbers."""
     a = _typed(as_ndarray(a, "nansum"), dtype)
     return _reduced("nansum", a, axis, keepdims, out, np_shape=True)
@@ -312,7 +318,7 @@ def nanprod(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """Multiply the elements that are numbers."""
     a = _typed(as_ndarray(a, "nanprod"), dtype)
     return _reduced("nanprod", a, axis, keepdims, out, np_shape=True)
@@ -324,7 +330,7 @@ def nanmean(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """The average of the elements that are numbers."""
     a = _typed(as_ndarray(a, "nanmean"), dtype)
     a = cast(a, real(a.spec.dtype))
@@ -341,7 +347,7 @@ def nanvar(
     out: Any = None,
     ddof: int = 0,
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """The variance of the elements that are numbers."""
     a = _typed(as_ndarray(a, "nanvar"), dtype)
     a = cast(a, real(a.spec.dtype))
@@ -357,13 +363,13 @@ def nanstd(
     out: Any = None,
     ddof: int = 0,
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """The standard deviation of the elements that are numbers."""
     spread = nanvar(a, axis, dtype, None, ddof, keepdims)
     return store(spread._bind(lookup("sqrt").of(), (spread,)), out)
 
 
-def _filled(a: Any, who: str, number: float) -> Any:
+def _filled(a: Any, who: str, number: float) -> ndarray:
     a = as_ndarray(a, who)
     if a.spec.dtype.kind != "f":
         return a
@@ -371,27 +377,31 @@ def _filled(a: Any, who: str, number: float) -> Any:
     return a._bind(op, (a,))
 
 
-def nanmax(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+def nanmax(
+    a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
+) -> ndarray:
     """The largest of the elements that are numbers."""
     return max(_filled(a, "nanmax", -onp.inf), axis, out, keepdims)
 
 
-def nanmin(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+def nanmin(
+    a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
+) -> ndarray:
     """The smallest of the elements that are numbers."""
     return min(_filled(a, "nanmin", onp.inf), axis, out, keepdims)
 
 
-def nanargmax(a: Any, axis: int | None = None) -> Any:
+def nanargmax(a: Any, axis: int | None = None) -> ndarray:
     """Where the largest of the elements that are numbers stands."""
     return argmax(_filled(a, "nanargmax", -onp.inf), axis)
 
 
-def nanargmin(a: Any, axis: int | None = None) -> Any:
+def nanargmin(a: Any, axis: int | None = None) -> ndarray:
     """Where the smallest of the elements that are numbers stands."""
     return argmin(_filled(a, "nanargmin", onp.inf), axis)
 
 
-def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> ndarray:
     """How many elements are not 0, int64."""
     return sum(as_ndarray(a, "count_nonzero") != 0, axis, keepdims=keepdims)
 

@@ -14,7 +14,7 @@ from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, DTypeError, ShapeError
 from minimx.nd.array import NDArray
 from minimx.np.calls import as_tuple, call, constant, refuse_words, whole
-from minimx.np.multiarray import as_ndarray
+from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import cast
 
 INT64 = resolve("int64")
@@ -23,7 +23,7 @@ INT64 = resolve("int64")
 # -- sorting ---------------------------------------------------------------------------
 
 
-def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> ndarray:
     """The elements in ascending order along an axis; flat if axis is None.
 
     The sort is stable, whatever `kind` says.
@@ -32,7 +32,9 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> 
     return call("sort", as_ndarray(a, "sort"), axis=axis)
 
 
-def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+def argsort(
+    a: Any, axis: int | None = -1, kind: Any = None, order: Any = None
+) -> ndarray:
     """Where the elements stand, in their ascending order; int64."""
     refuse_words("argsort", order=order)
     return call("argsort", as_ndarray(a, "argsort"), axis=axis, dtype="int64")
@@ -43,7 +45,7 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) 
 
 def take(
     a: Any, indices: Any, axis: int | None = None, mode: str = "raise", out: Any = None
-) -> Any:
+) -> ndarray:
     """Whole slices along an axis, in the order of the indices; flat without an axis.
 
     mode: what becomes of indices that do not exist: raise an error where somebody
@@ -62,7 +64,7 @@ def take(
     return call("take", a, as_ndarray(indices, "take"), axis=axis, mode=mode, out=out)
 
 
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> ndarray:
     """One element for each index, along an axis: argsort's places give what sort does.
 
     indices: as many axes as arr; axes of length 1 stretch
@@ -86,7 +88,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     return call("_take_along_axis", arr, indices, axis=axis, mode="numpy")
 
 
-def nonzero(a: Any) -> tuple[Any, ...]:
+def nonzero(a: Any) -> tuple[ndarray, ...]:
     """Where the elements are not 0: one row of int64 indices for each axis.
 
     Waits for the numbers.
@@ -97,18 +99,18 @@ def nonzero(a: Any) -> tuple[Any, ...]:
     return tuple(constant(row, a, INT64) for row in found)
 
 
-def flatnonzero(a: Any) -> Any:
+def flatnonzero(a: Any) -> ndarray:
     """Where the elements of the flat array are not 0. Waits for the numbers."""
     return nonzero(as_ndarray(a, "flatnonzero").reshape_view(-1))[0]
 
 
-def argwhere(a: Any) -> Any:
+def argwhere(a: Any) -> ndarray:
     """Where the elements are not 0: a row of indices for each. Waits for them."""
     a = as_ndarray(a, "argwhere")
     return constant(onp.argwhere(a.asnumpy()), a, INT64)
 
 
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
     """Before which element of the sorted vector `a` each of `v` belongs; int64.
 
     Waits for the numbers.
@@ -125,7 +127,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 # -- places as one number, or one for each axis ----------------------------------------
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, ...]:
     """Where elements of the flat array stand: one array of indices for each axis."""
     if order != "C":
         raise ArgumentError("np.unravel_index: arrays here are stored with order='C'.")
@@ -136,7 +138,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     return tuple(rows[k] for k in range(len(shape)))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any) -> Any:
+def ravel_multi_index(multi_index: Any, dims: Any) -> ndarray:
     """The place in the flat array, from one array of indices for each axis."""
     dims = whole(as_tuple(dims))
     rows = [as_ndarray(row, "ravel_multi_index", "multi_index") for row in multi_index]
@@ -176,7 +178,7 @@ def unique(
     return (constant(first, ar), *(constant(c.reshape(-1), ar, INT64) for c in counts))
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> ndarray:
     """How often each of 0, 1, 2, … stands in `x`, or the sum of the weights there.
 
     x (n,): whole numbers, none negative. Waits for the numbers; no gradient.
@@ -210,7 +212,7 @@ def histogram(
     normed: Any = None,
     weights: Any = None,
     density: Any = None,
-) -> list[Any]:
+) -> list[ndarray]:
     """How many elements lie in each interval, and where the intervals begin and end.
 
     bins: how many of equal width, or the places where they begin and the last ends;
@@ -224,7 +226,7 @@ def histogram(
     counts, found = onp.histogram(a.asnumpy(), edges, range, bool(density), given)
     kind = INT64 if counts.dtype.kind == "i" else a.spec.dtype
     if isinstance(bins, NDArray):
-        return [constant(counts, a, kind), bins]
+        return [constant(counts, a, kind), as_ndarray(bins, "histogram", "bins")]
     wide = a.spec.dtype if a.spec.dtype.kind == "f" else "float32"
     return [constant(counts, a, kind), constant(found, a, wide)]
 
@@ -240,7 +242,7 @@ def percentile(
     overwrite_input: Any = None,
     interpolation: str = "linear",
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """The numbers below which q percent of the elements lie; no gradient.
 
     q: a number or an array, whose axes come first; interpolation: which number where
@@ -266,7 +268,7 @@ def quantile(
     overwrite_input: Any = None,
     interpolation: str = "linear",
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """The numbers below which a share q of the elements lies: `percentile` of 100 q."""
     if not isinstance(q, NDArray):
         percent: Any = onp.asarray(q, float) * 100
@@ -281,7 +283,7 @@ def median(
     out: Any = None,
     overwrite_input: Any = None,
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """The number in the middle: as many elements lie below it as above."""
     return quantile(a, 0.5, axis, out, overwrite_input, keepdims=keepdims)
 

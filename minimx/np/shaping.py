@@ -10,23 +10,23 @@ from minimx.errors import ShapeError
 from minimx.nd.array import NDArray
 from minimx.np.arithmetic import full_like
 from minimx.np.creation import array, asarray
-from minimx.np.multiarray import as_ndarray, unshared
+from minimx.np.multiarray import as_ndarray, ndarray, unshared
 from minimx.np.promotion import BOOL, cast, common, is_number
 from minimx.ops.registry import lookup
 from minimx.shapes import normalize_axis
 
 
-def reshape(a: Any, newshape: Any, order: str = "C") -> Any:
+def reshape(a: Any, newshape: Any, order: str = "C") -> ndarray:
     """The elements in another shape; one length may be -1."""
     return as_ndarray(a, "reshape").reshape(newshape, order=order)
 
 
-def ravel(x: Any, order: str = "C") -> Any:
+def ravel(x: Any, order: str = "C") -> ndarray:
     """The elements in one axis."""
     return as_ndarray(x, "ravel", "x").reshape(-1, order=order)
 
 
-def transpose(a: Any, axes: Any = None) -> Any:
+def transpose(a: Any, axes: Any = None) -> ndarray:
     """The axes in another order; reversed if none is given."""
     a = as_ndarray(a, "transpose")
     axes = tuple(axes or range(a.ndim)[::-1])
@@ -43,13 +43,13 @@ def transpose(a: Any, axes: Any = None) -> Any:
 permute_dims = transpose
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
     """Exchange two axes."""
     a = as_ndarray(a, "swapaxes")
     return a._bind(lookup("SwapAxis").of(dim1=axis1, dim2=axis2), (a,))
 
 
-def squeeze(x: Any, axis: Any = None) -> Any:
+def squeeze(x: Any, axis: Any = None) -> ndarray:
     """Drop axes of length 1: those named, or all."""
     x = as_ndarray(x, "squeeze", "x")
     if axis == () or (x.ndim == 0 and axis in (0, -1)):
@@ -57,7 +57,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     return unshared(lookup("squeeze").of(axis=axis, np_shape=True), x)
 
 
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: Any, axis: Any) -> ndarray:
     """Insert axes of length 1 at the places of the result that `axis` names."""
     a = as_ndarray(a, "expand_dims")
     if isinstance(axis, int):
@@ -68,7 +68,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     return a.reshape([1 if k in places else next(lengths) for k in range(ndim)])
 
 
-def broadcast_to(array: Any, shape: Any) -> Any:
+def broadcast_to(array: Any, shape: Any) -> ndarray:
     """The elements repeated along new axes and axes of length 1 (a copy)."""
     a = asarray(array) if is_number(array) else array
     a = as_ndarray(a, "broadcast_to", "array")
@@ -143,17 +143,17 @@ def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     return bool(max(a.offset, b.offset) < min(ends))
 
 
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: Any, k: int = 0) -> ndarray:
     """The matrix with zeros above its k-th diagonal."""
     return _triangle(as_ndarray(m, "tril", "m"), onp.tri, k, lower=True)
 
 
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: Any, k: int = 0) -> ndarray:
     """The matrix with zeros below its k-th diagonal."""
     return _triangle(as_ndarray(m, "triu", "m"), onp.tri, k - 1, lower=False)
 
 
-def _triangle(m: Any, tri: Any, k: int, lower: bool) -> Any:
+def _triangle(m: Any, tri: Any, k: int, lower: bool) -> ndarray:
     rows, columns = m.shape[-2:] if m.ndim > 1 else (m.shape[-1],) * 2
     mask = tri(rows, columns, k, dtype=bool)
     inside = array(mask if lower else ~mask, ctx=m.context)
@@ -162,7 +162,7 @@ def _triangle(m: Any, tri: Any, k: int, lower: bool) -> Any:
 
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> Any:
+) -> list[ndarray]:
     """A grid for each of several axes: the coordinate of every place.
 
     indexing: 'xy' swaps the first two axes of the result, 'ij' does not. sparse: leave

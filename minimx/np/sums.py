@@ -12,13 +12,13 @@ from minimx.nd.array import NDArray
 from minimx.np.calls import arrays_of, call, value_beside, whole
 from minimx.np.creation import array
 from minimx.np.joining import concatenate
-from minimx.np.multiarray import as_ndarray
+from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import is_number
 
 # -- sums of products ------------------------------------------------------------------
 
 
-def einsum(*operands: Any, out: Any = None, optimize: Any = False) -> Any:
+def einsum(*operands: Any, out: Any = None, optimize: Any = False) -> ndarray:
     """Sums of products, by Einstein's rule: `einsum("ij,jk->ik", a, b)`.
 
     Axes that the output does not name are summed over; "..." stands for all axes that
@@ -36,7 +36,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False) -> Any:
     )
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
     """Sum over some axes of a and as many of b.
 
     axes: how many of the last of a and the first of b, or two rows of axes in pairs
@@ -56,7 +56,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 def diff(
     a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
-) -> Any:
+) -> ndarray:
     """What each element adds to the one before it along an axis, n times over.
 
     prepend, append: values to put before and after the array first
@@ -80,7 +80,7 @@ def diff(
     return call("_npi_diff", a, n=n, axis=axis)
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
     """The differences of the flat array, with further numbers before and after them."""
     ary = as_ndarray(ary, "ediff1d", "ary").reshape_view(-1)
     parts = [call("_npi_diff", ary)]
@@ -96,7 +96,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 # -- polynomials -----------------------------------------------------------------------
 
 
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: Any, x: Any) -> ndarray:
     """A polynomial at x; p has its coefficients, the highest power first.
 
     Computed by Horner's rule; gradients flow to both.
@@ -117,23 +117,23 @@ def polyval(p: Any, x: Any) -> Any:
 # -- windows ---------------------------------------------------------------------------
 
 
-def _window(name: str, M: Any, dtype: Any, ctx: Any, device: Any) -> Any:  # noqa: N803
+def _window(name: str, M: Any, dtype: Any, ctx: Any, device: Any) -> ndarray:  # noqa: N803
     numbers = getattr(onp, name)(int(M))
     kind = resolve("float32" if dtype is None else dtype)
     return array(numbers.astype(kind), dtype=kind, ctx=ctx or device)
 
 
-def hanning(M: int, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:  # noqa: N803
+def hanning(M: int, dtype: Any = None, ctx: Any = None, device: Any = None) -> ndarray:  # noqa: N803
     """Hann's window of M points: one arch of a cosine, 0 at both ends."""
     return _window("hanning", M, dtype, ctx, device)
 
 
-def hamming(M: int, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:  # noqa: N803
+def hamming(M: int, dtype: Any = None, ctx: Any = None, device: Any = None) -> ndarray:  # noqa: N803
     """Hamming's window of M points: Hann's, lifted so that it ends at 0.08."""
     return _window("hamming", M, dtype, ctx, device)
 
 
-def blackman(M: int, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:  # noqa: N803
+def blackman(M: int, dtype: Any = None, ctx: Any = None, device: Any = None) -> ndarray:  # noqa: N803
     """Blackman's window of M points: two cosines, flatter at its ends."""
     return _window("blackman", M, dtype, ctx, device)
 

@@ -144,7 +144,7 @@ def _named(function: Any, name: str, doc: str, *inputs: str) -> Callable[..., An
     function.__doc__ = f"{doc}\n{_OPTIONS}\n"
     function.__module__ = "minimx.np"
     function.__signature__ = _signature(inputs)
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}

@@ -32,9 +32,9 @@ def _family(
     data = as_ndarray(data, name, "data")
     if length is None:
         settings.pop("use_length", None)
-        return call(data, axis=axis, **settings)  # type: ignore[no-any-return]
+        return call(data, axis=axis, **settings)
     settings["use_length"] = True
-    return call(data, length, axis=axis, **settings)  # type: ignore[no-any-return]
+    return call(data, length, axis=axis, **settings)
 
 
 def softmax(
@@ -78,7 +78,7 @@ def masked_softmax(
     axis: int = -1,
     temperature: float = 1.0,
     normalize: bool | None = True,
-) -> Any:
+) -> ndarray:
     """A softmax over the elements that a mask lets through; the others get 0.
 
     mask: bool, of a shape that stretches to that of data.
@@ -96,7 +96,7 @@ def masked_log_softmax(
     axis: int = -1,
     temperature: float = 1.0,
     normalize: bool | None = True,
-) -> Any:
+) -> ndarray:
     """The logarithm of `masked_softmax`; minus infinity where the mask hides."""
     data = as_ndarray(data, "masked_log_softmax", "data")
     mask = cast(as_ndarray(mask, "masked_log_softmax", "mask"), BOOL)
@@ -105,7 +105,7 @@ def masked_log_softmax(
     return np.where(mask, out, -np.inf)
 
 
-def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> Any:
+def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> ndarray:
     """The elements in another shape, with codes.
 
     -1 is whatever is left, -2 keeps an axis, -3 drops one of length 1, -4 keeps all
@@ -119,7 +119,7 @@ def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> A
     return unshared(op, a)
 
 
-def nonzero(a: Any) -> Any:
+def nonzero(a: Any) -> ndarray:
     """The places of the elements that are not 0: (how many, axes), int64."""
     a = as_ndarray(a, "nonzero")
     return np.array(_argwhere(a.asnumpy()), dtype="int64", ctx=a.context)
@@ -131,7 +131,7 @@ def _argwhere(numbers: Any) -> Any:
     return numpy.argwhere(numbers)
 
 
-def constraint_check(data: Any, msg: str = "Constraint violated!") -> Any:
+def constraint_check(data: Any, msg: str = "Constraint violated!") -> ndarray:
     """True as an array without axes if all elements are; else ValueError(msg)."""
     found = np.all(as_ndarray(data, "constraint_check", "data"))
     if not found:
@@ -139,7 +139,7 @@ def constraint_check(data: Any, msg: str = "Constraint violated!") -> Any:
     return found
 
 
-def _places(a: Any, ind: Any, val: Any, who: str) -> tuple[Any, Any, Any]:
+def _places(a: Any, ind: Any, val: Any, who: str) -> tuple[ndarray, ndarray, ndarray]:
     """The indices as columns, and the values for each of them."""
     a, ind = as_ndarray(a, who), as_ndarray(ind, who, "ind")
     val = val if isinstance(val, ndarray) else np.array(val, ctx=a.context)
@@ -147,7 +147,7 @@ def _places(a: Any, ind: Any, val: Any, who: str) -> tuple[Any, Any, Any]:
     return a, ind, np.broadcast_to(cast(val, a.spec.dtype), shape)
 
 
-def index_add(a: Any, ind: Any, val: Any) -> Any:
+def index_add(a: Any, ind: Any, val: Any) -> ndarray:
     """The array with values added at places; a place named twice gets both.
 
     a (d0, ..., dn), ind (k, m): column j is a place in the first k axes; val: a shape
@@ -158,7 +158,7 @@ def index_add(a: Any, ind: Any, val: Any) -> Any:
     return a + a._bind(op, (val, ind))
 
 
-def index_update(a: Any, ind: Any, val: Any) -> Any:
+def index_update(a: Any, ind: Any, val: Any) -> ndarray:
     """The array with values in place of others; arguments as for `index_add`."""
     a, ind, val = _places(a, ind, val, "index_update")
     put = lookup("scatter_nd").of(shape=a.shape)

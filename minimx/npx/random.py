@@ -15,7 +15,7 @@ from minimx.ops.registry import lookup
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
 
 
-def _drawn(name: str, settings: dict[str, Any], where: Any, out: Any) -> Any:
+def _drawn(name: str, settings: dict[str, Any], where: Any, out: Any) -> ndarray:
     """Numbers whose parameters are plain numbers, or arrays."""
     arrays = [value for value in settings.values() if isinstance(value, NDArray)]
     plain = {k: None if isinstance(v, NDArray) else v for k, v in settings.items()}
@@ -32,7 +32,7 @@ def bernoulli(
     ctx: Any = None,
     out: Any = None,
     device: Any = None,
-) -> Any:
+) -> ndarray:
     """1 with a probability, else 0.
 
     prob or logit: the probability, or what its logistic function is; numbers or arrays.
@@ -56,7 +56,7 @@ def uniform_n(
     dtype: Any = None,
     ctx: Any = None,
     device: Any = None,
-) -> Any:
+) -> ndarray:
     """Numbers between two bounds: `batch_shape` of them for each pair of bounds."""
     settings = {"low": low, "high": high, "size": batch_shape}
     settings["dtype"] = "float32" if dtype is None else dtype
@@ -70,7 +70,7 @@ def normal_n(
     dtype: Any = None,
     ctx: Any = None,
     device: Any = None,
-) -> Any:
+) -> ndarray:
     """Normally distributed numbers: `batch_shape` of them for each loc and scale."""
     settings = {"loc": loc, "scale": scale, "size": batch_shape}
     settings["dtype"] = "float32" if dtype is None else dtype

@@ -83,7 +83,7 @@ class _Scope(flavour.Scope):
 
     def __call__(self, function: _Decorated) -> _Decorated:
         """The function, running inside such a scope."""
-        return _inside(function, self.np_shape, self.np_array)  # type: ignore[no-any-return]
+        return _inside(function, self.np_shape, self.np_array)
 
 
 def np_shape(active: bool = True) -> _Scope:
@@ -131,14 +131,14 @@ def _decorated(thing: Any, shape: bool | None, array: bool | None) -> Any:
 
 def use_np_shape(func: _Decorated) -> _Decorated:
     """Decorate a function or class: arrays without axes exist inside."""
-    return _decorated(func, True, None)  # type: ignore[no-any-return]
+    return _decorated(func, True, None)
 
 
 def use_np_array(func: _Decorated) -> _Decorated:
     """Decorate a function or class: layers and loaders give `mx.np` arrays inside."""
-    return _decorated(func, None, True)  # type: ignore[no-any-return]
+    return _decorated(func, None, True)
 
 
 def use_np(func: _Decorated) -> _Decorated:
     """Decorate a function or class: it speaks NumPy's flavour inside."""
-    return _decorated(func, True, True)  # type: ignore[no-any-return]
+    return _decorated(func, True, True)
