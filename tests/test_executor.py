@@ -75,7 +75,7 @@ def test_the_names_of_mxnet_2() -> None:
 
 
 def test_where_nothing_flows_a_written_gradient_is_zero() -> None:
-    executor = mx.sym.BlockGrad(a).simple_bind(a=(2,))
+    executor: Any = mx.sym.BlockGrad(a).simple_bind(a=(2,))
     executor.grad_arrays[0][:] = 9
     executor.forward(is_train=True)
     executor.backward(ones(2))
@@ -221,8 +221,8 @@ def test_groups_of_a_graph_run_on_devices_of_their_own() -> None:
         net = mx.sym.FullyConnected(hidden, num_hidden=3, name="g")
     net = mx.sym.tanh(net)  # of no group: where its input is
     groups = {"front": mx.gpu(0), "back": mx.cpu(1)}
-    split = net.simple_bind(mx.cpu(), group2ctx=groups, x=(5, 2))
-    whole = net.simple_bind(mx.cpu(), x=(5, 2))
+    split: Any = net.simple_bind(mx.cpu(), group2ctx=groups, x=(5, 2))
+    whole: Any = net.simple_bind(mx.cpu(), x=(5, 2))
     assert {name: array.context for name, array in split.arg_dict.items()} == {
         name: mx.cpu(1) if name.startswith("g") else mx.gpu(0)
         for name in whole.arg_dict

@@ -46,7 +46,7 @@ def open_room(
             for name in functions
             if name.startswith(prefix) and "backward" not in name
         }
-        return sorted(read_off | set(own))
+        return sorted(name for name in read_off | set(own) if name[:1] != "_")
 
     def __getattr__(name: str) -> Any:
         found = find(name)

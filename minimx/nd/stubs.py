@@ -4,18 +4,22 @@
 
 writes the `.pyi` files beside this one, so that editors and type checkers know
 `mx.nd.Convolution` and `x.softmax()`. A test compares them with what this room writes.
+`minimx.np.stubs` and `minimx.symbol.stubs` do the same for the other front ends, with
+what stands here.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import keyword
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from minimx.nd.functions import FUNCTIONS, INTERNAL, METHODS
+from minimx.nd.pairs import PAIRS
 from minimx.ops import help
 from minimx.ops.registry import ALIASES, REGISTRY, Op
 
@@ -29,15 +33,22 @@ from minimx.nd.array import NDArray
 """
 ROOMS = ("contrib", "image", "linalg")
 
+#: Types as they are called in signatures.
+_SIGNED = {"Axis": "int | tuple[int, ...] | None"}
+_KNOWN = {
+    "int", "float", "bool", "str", "None", "Any", "tuple", "list", "dict", "ndarray",
+    "NDArray", "Symbol",
+}  # fmt: skip
 _TYPES = {"Shape": "int | Sequence[int]", "Any": "Any", "DType": "Any"}
 
 
 def files() -> dict[str, str]:
     """The text of every stub file, by its name."""
     return {
-        "operators.pyi": _file(_functions()),
-        "methods.pyi": _file(_methods()),
-        **{f"{room}.pyi": _file(_room(room)) for room in ROOMS},
+        "operators.pyi": file_of(_functions()),
+        "methods.pyi": file_of(_methods()),
+        "sparse/operators_stub.pyi": file_of(_sparse()),
+        **{f"{room}.pyi": file_of(room_of(f"minimx.nd.{room}")) for room in ROOMS},
     }
 
 
@@ -52,15 +63,11 @@ def definition(name: str, sheet: type[Op], first: str = "") -> str:
     parameters = [first] if first else []
     inputs = help.inputs_of(sheet)
     if sheet.variadic:
-        taken = [] if first else ["*data: NDArray"]
+        parameters.append("*others: NDArray" if first else "*data: NDArray")
     else:
         fixed = isinstance(getattr(sheet, "inputs", None), tuple)
-        taken = [_input(word, fixed) for word in inputs[1 if first else 0 :]]
-    parameters += taken
-    settings = [_setting(field) for field in _fields(sheet)]
-    if sheet.variadic and first:
-        parameters.append("*others: NDArray")
-    parameters += settings
+        parameters += [_input(word, fixed) for word in inputs[1 if first else 0 :]]
+    parameters += [_setting(field) for field in _fields(sheet)]
     if not sheet.variadic:
         parameters.append("*")
     parameters += ["out: Any = None", "name: str | None = None"]
@@ -72,6 +79,42 @@ def definition(name: str, sheet: type[Op], first: str = "") -> str:
 
 def _input(name: str, required: bool) -> str:
     return f"{name}: NDArray" if required else f"{name}: NDArray | None = None"
+
+
+def from_signature(name: str, function: Callable[..., Any]) -> str:
+    """The head of a function that has a signature, in types that a stub knows."""
+    signature = inspect.signature(function)
+    parameters: list[str] = []
+    starred = False
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            parameters.append("*")
+        starred |= parameter.kind in (parameter.VAR_POSITIONAL, parameter.KEYWORD_ONLY)
+        parameters.append(_parameter(parameter))
+    given = known_type(signature.return_annotation)
+    return f"def {name}({', '.join(parameters)}) -> {given}: ..."
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    if parameter.name == "self":
+        return "self"
+    name = str(parameter).split(":")[0].split("=")[0]  # with its stars
+    text = f"{name}: {known_type(parameter.annotation)}"
+    if parameter.default is parameter.empty:
+        return text
+    plain = isinstance(parameter.default, (int, float, str, bool, type(None)))
+    default = repr(parameter.default) if plain else "..."
+    return f"{text} = {'...' if default in ('inf', '-inf', 'nan') else default}"
+
+
+def known_type(annotation: Any) -> str:
+    """A type if a stub knows all of its words, else Any."""
+    words = str(annotation)
+    words = _SIGNED.get(words, words)
+    plain = words.replace("...", "")
+    for sign in "[]|,":
+        plain = plain.replace(sign, " ")
+    return words if set(plain.split()) <= _KNOWN else "Any"
 
 
 def _setting(field: dataclasses.Field[Any]) -> str:
@@ -101,8 +144,22 @@ def _functions() -> Iterator[str]:
     """The functions of `mx.nd`, without those that its room defines by hand."""
     own = set(vars(import_module("minimx.nd"))["BY_HAND"])
     for name in sorted(FUNCTIONS):
-        if not name.startswith("_") and name not in own:
+        if not name.startswith("_") and name not in own and name not in PAIRS:
             yield definition(name, sheet_of(FUNCTIONS[name]))
+    for name in sorted(PAIRS):
+        yield pair(name)
+
+
+def pair(name: str) -> str:
+    """The head of a function of two arrays, or of an array and a number."""
+    return f"def {name}(lhs: NDArray | float, rhs: NDArray | float) -> NDArray: ..."
+
+
+def _sparse() -> Iterator[str]:
+    """The functions of `mx.nd.sparse` that are operators."""
+    for name, operator in sorted(import_module("minimx.nd.sparse")._OPERATORS.items()):
+        if not name.startswith("_"):
+            yield definition(name, REGISTRY[ALIASES.get(operator, operator)])
 
 
 def _methods() -> Iterator[str]:
@@ -114,19 +171,23 @@ def _methods() -> Iterator[str]:
             yield f"    {definition(name, sheet_of(FUNCTIONS[name]), 'self')}"
 
 
-def _room(room: str) -> Iterator[str]:
-    module = import_module(f"minimx.nd.{room}")
-    for name in dir(module):
-        found = getattr(module, name)
+def room_of(name: str) -> Iterator[str]:
+    """What a room offers that is read off the registry, and what it has itself."""
+    module = import_module(name)
+    for word in dir(module):
+        found = getattr(module, word)
         where = getattr(found, "__module__", None)
-        if where == "minimx.nd":
-            yield definition(name, sheet_of(found))
+        if hasattr(found, "sheet"):
+            yield definition(word, found.sheet)
+        elif where == name:
+            yield from_signature(word, found)
         elif callable(found):
-            yield f"from {where} import {found.__name__} as {name}"
+            yield f"from {where} import {found.__name__} as {word}"
 
 
-def _file(lines: Iterator[str]) -> str:
-    return f"{HEAD}{IMPORTS}\n" + "\n".join(lines) + "\n"
+def file_of(lines: Iterable[str], imports: str = IMPORTS) -> str:
+    """The text of a stub file."""
+    return f"{HEAD}{imports}\n" + "\n".join(lines) + "\n"
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ meet how), `creation.py`, `ufuncs.py`, `reductions.py`, `products.py`, `shaping.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import minimx.nd as _nd
 from minimx.absent import missing
@@ -43,6 +43,20 @@ ROOMS = (
     constants, creation, shaping, moving, joining, reductions, products, sums,
     searching, aliases,
 )  # fmt: skip
+
+if TYPE_CHECKING:  # what the lines below bring together, for editors and type checkers
+    from minimx.np.aliases import *  # noqa: F403
+    from minimx.np.constants import *  # noqa: F403
+    from minimx.np.creation import *  # noqa: F403
+    from minimx.np.elementwise import *  # noqa: F403
+    from minimx.np.joining import *  # noqa: F403
+    from minimx.np.moving import *  # noqa: F403
+    from minimx.np.official import *  # noqa: F403
+    from minimx.np.products import *  # noqa: F403
+    from minimx.np.reductions import *  # noqa: F403
+    from minimx.np.searching import *  # noqa: F403
+    from minimx.np.shaping import *  # noqa: F403
+    from minimx.np.sums import *  # noqa: F403
 
 _names: dict[str, Any] = {"linalg": linalg, "random": random, "fallback": fallback}
 _names |= {"fallback_linalg": fallback_linalg}

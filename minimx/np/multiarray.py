@@ -11,7 +11,7 @@ Functions become methods in `methods.py`.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -23,8 +23,13 @@ from minimx.nd.launch import invoke, place_for
 from minimx.np.operators import Operators
 from minimx.ops.registry import Op, lookup
 
+if TYPE_CHECKING:
+    from minimx.np.array_methods import Methods
+else:
+    Methods = NDArray  # methods.py adds them
 
-class ndarray(Operators, NDArray):  # noqa: N801 (NumPy's name)
+
+class ndarray(Operators, Methods):  # noqa: N801 (NumPy's name)
     """An n-dimensional array on a device, computed asynchronously, in NumPy's manners.
 
     Made by `mx.np.array`, `zeros`, … and by every function on such arrays.

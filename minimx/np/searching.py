@@ -127,7 +127,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
 # -- places as one number, or one for each axis ----------------------------------------
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, ...]:
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """Where elements of the flat array stand: one array of indices for each axis."""
     if order != "C":
         raise ArgumentError("np.unravel_index: arrays here are stored with order='C'.")

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import minimx.nd as _nd
 from minimx.absent import missing
@@ -71,6 +71,12 @@ __all__ = [
 
 # `F.npx` in a hybrid_forward, and the module's other name in MXNet.
 _nd.npx = sys.modules["minimx.numpy_extension"] = sys.modules[__name__]
+
+if TYPE_CHECKING:  # the operators, as `python -m minimx.np.stubs` says
+    from minimx.nd.control import cond as cond
+    from minimx.nd.control import foreach as foreach
+    from minimx.nd.control import while_loop as while_loop
+    from minimx.npx.functions import *  # noqa: F403
 
 #: Of the operators of `nd.contrib`, those that call functions of the user.
 _CONTROL = ("foreach", "while_loop", "cond")

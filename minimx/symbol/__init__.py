@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minimx.absent import missing
 from minimx.nd.functions import keepers
@@ -50,11 +50,15 @@ __all__ = [
     "var",
     "zeros",
 ]
+BY_HAND = frozenset(__all__)  # the others are written from the registry
 __all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
 __all__ += [name for name in PAIRS if name not in __all__]
 
 __all__ = list(dict.fromkeys(__all__))
 history.install()
+
+if TYPE_CHECKING:  # the functions, as `python -m minimx.symbol.stubs` says
+    from minimx.symbol.operators import *  # noqa: F403
 
 # MXNet keeps the class and the functions in modules of their own.
 op = sys.modules[__name__]

@@ -160,6 +160,7 @@ def _method(name: str) -> Callable[..., Any]:
     method.__name__ = name
     method.__doc__ = inspect.getdoc(function)
     method.__signature__ = bound(inspect.signature(function))  # type: ignore[attr-defined]
+    method.from_registry = True  # type: ignore[attr-defined]
     return method
 
 

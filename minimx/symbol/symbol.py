@@ -26,8 +26,13 @@ from minimx.symbol.arithmetic import Arithmetic
 from minimx.symbol.asking import Asking
 from minimx.symbol.binding import Binding
 
+if TYPE_CHECKING:
+    from minimx.symbol.methods import Methods
+else:
+    Methods = object  # functions.py adds them, from the registry
 
-class Symbol(Arithmetic, Asking, Binding):
+
+class Symbol(Arithmetic, Asking, Binding, Methods):
     """One or more outputs of a graph.
 
     Made by `mx.sym.Variable`, by operators on symbols, and by `load`.

@@ -30,7 +30,7 @@ def test_numbers_alone_are_pythons_affair() -> None:
 
 def test_other_things_are_refused() -> None:
     with pytest.raises(mx.MXNetError, match="add: NDArray and object"):
-        nd.add(nd.ones(2), object())
+        nd.add(nd.ones(2), object())  # type: ignore[arg-type]
 
 
 def test_gradients_flow() -> None:

@@ -45,18 +45,21 @@ def test_a_symbol_is_not_changed_in_place() -> None:
         symbol += 1
 
 
+sym: Any = mx.sym  # calls with mistakes, which a type checker would find
+
+
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda: mx.sym.FullyConnected(data, num_hiden=3), "Did you mean num_hidden"),
-        (lambda: mx.sym.FullyConnected(3, num_hidden=3), "must be a Symbol"),
-        (lambda: mx.sym.FullyConnected(data, weight=3, num_hidden=3), "is a int"),
+        (lambda: sym.FullyConnected(data, num_hiden=3), "Did you mean num_hidden"),
+        (lambda: sym.FullyConnected(3, num_hidden=3), "must be a Symbol"),
+        (lambda: sym.FullyConnected(data, weight=3, num_hidden=3), "is a int"),
         (
             lambda: mx.sym.FullyConnected(data, bias=data, num_hidden=3, no_bias=True),
             "there is no input bias",
         ),
         (lambda: data + "x", "unsupported operand"),
-        (lambda: mx.sym.maximum(data, "x"), "cannot be combined"),
+        (lambda: sym.maximum(data, "x"), "cannot be combined"),
         (lambda: mx.sym.split(data, num_outputs=2) + 1, "Choose one"),
     ],
 )

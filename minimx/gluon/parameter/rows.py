@@ -39,7 +39,7 @@ def _picked(array: NDArray, row_id: NDArray) -> NDArray:
     """The named rows, each once and in order; gradients reach the array."""
     numbers = np.unique(row_id.asnumpy().astype(np.int64))
     wanted = nd.array(numbers, ctx=array.context, dtype=np.int64)
-    return nd.sparse.retain(array, wanted)  # type: ignore[no-any-return]
+    return nd.sparse.retain(array, wanted)
 
 
 def _check(parameter: Parameter) -> None:

@@ -10,7 +10,7 @@ kernel a call takes); the kernels' rules are in `minimx.ops.sparse`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minimx.absent import missing
 from minimx.nd.functions import FUNCTIONS
@@ -56,6 +56,9 @@ __all__ = [
     "zeros",
 ]
 __all__ += [name for name in _OPERATORS if not name.startswith("_")]
+
+if TYPE_CHECKING:  # as `python -m minimx.nd.stubs` says
+    from minimx.nd.sparse.operators_stub import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:
