@@ -19,7 +19,7 @@ Arrays = Sequence[NDArray]
 def _scale(rescale_grad: Any, like: NDArray) -> NDArray:
     if isinstance(rescale_grad, NDArray):
         return rescale_grad.as_in_context(like.context)
-    return full((1,), rescale_grad, ctx=like.context)  # type: ignore[no-any-return]
+    return full((1,), rescale_grad, ctx=like.context)
 
 
 def _interleaved(*columns: Arrays) -> list[NDArray]:

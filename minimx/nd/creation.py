@@ -45,11 +45,11 @@ def _filled(name: str, shape: ShapeLike) -> tuple[int, ...]:
     return found
 
 
-def _create(name: str, ctx: DeviceLike | None, out: Any, **settings: Any) -> Any:
+def _create(name: str, ctx: DeviceLike | None, out: Any, **settings: Any) -> NDArray:
     op = lookup(name).of(**settings)
-    return invoke(
-        op, (), out, out.context if out is not None else _device(ctx), NDArray
-    )
+    where = out.context if out is not None else _device(ctx)
+    made: NDArray = invoke(op, (), out, where, NDArray)
+    return made
 
 
 def array(
@@ -136,14 +136,15 @@ def empty(
 ) -> NDArray:
     """An array whose contents are whatever was in memory; a sparse one has none."""
     if stype not in (None, "default"):
-        return _sparse_zeros(stype, shape, ctx, dtype)  # type: ignore[no-any-return]
+        return _sparse_zeros(stype, shape, ctx, dtype)
     return new(Spec.of(_shape(shape), checked_dtype(dtype)), _device(ctx), "empty")
 
 
-def _sparse_zeros(stype: Any, shape: ShapeLike, ctx: Any, dtype: Any) -> Any:
+def _sparse_zeros(stype: Any, shape: ShapeLike, ctx: Any, dtype: Any) -> NDArray:
     from minimx.nd import sparse
 
-    return sparse.zeros(stype, shape, ctx, dtype)
+    made: NDArray = sparse.zeros(stype, shape, ctx, dtype)
+    return made
 
 
 def zeros(
@@ -154,7 +155,7 @@ def zeros(
     out: Any = None,
     *,
     device: DeviceLike | None = None,
-) -> Any:
+) -> NDArray:
     """An array of zeros; of a sparse one (`stype`), nothing is stored."""
     if stype not in (None, "default"):
         return _sparse_zeros(stype, shape, ctx or device, dtype)
@@ -170,7 +171,7 @@ def ones(
     out: Any = None,
     *,
     device: DeviceLike | None = None,
-) -> Any:
+) -> NDArray:
     """An array of ones."""
     name = checked_dtype(dtype).name
     where = ctx or device
@@ -183,7 +184,7 @@ def full(
     ctx: DeviceLike | None = None,
     dtype: Any = None,
     out: Any = None,
-) -> Any:
+) -> NDArray:
     """An array filled with one value."""
     name = checked_dtype(dtype).name
     return _create("_full", ctx, out, shape=_shape(shape), value=float(val), dtype=name)
@@ -197,7 +198,7 @@ def arange(
     infer_range: bool | None = None,
     ctx: DeviceLike | None = None,
     dtype: Any = None,
-) -> Any:
+) -> NDArray:
     """Evenly spaced numbers from `start` up to, without, `stop`."""
     if stop is None:
         start, stop = 0.0, start
@@ -235,7 +236,7 @@ def eye(
     k: int = 0,
     ctx: DeviceLike | None = None,
     dtype: Any = None,
-) -> Any:
+) -> NDArray:
     """A matrix with ones on the k-th diagonal."""
     name = checked_dtype(dtype).name
     return _create("_eye", ctx, None, N=N, M=M, k=k, dtype=name)
@@ -250,8 +251,9 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
 
 def concatenate(
     arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True
-) -> Any:
+) -> NDArray:
     """Join arrays along an axis."""
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
-    return invoke(lookup("Concat").of(dim=axis), list(arrays))
+    joined: NDArray = invoke(lookup("Concat").of(dim=axis), list(arrays))
+    return joined

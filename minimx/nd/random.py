@@ -46,7 +46,7 @@ def _draw(
     ctx: DeviceLike | None,
     out: Any,
     rest: dict[str, Any],
-) -> Any:
+) -> NDArray:
     """Call `_random_<word>`, or `_sample_<word>` if the parameters are arrays.
 
     rest: further words of the call; MXNet's `name` and `device` are among them.
@@ -68,16 +68,19 @@ def _draw(
         shape = out.shape
     if shape is not None and shape != ():
         settings["shape"] = shape
-    if not arrays:
-        op = lookup(f"_random_{word}").of(**parameters, **settings)
-        where = current_device() if ctx is None else as_device(ctx)
-        return invoke(op, (), out, where if out is None else out.context, NDArray)
-    if len(arrays) < len(parameters):
+    if arrays and len(arrays) < len(parameters):
         raise OperatorError(
             f"random.{word}: {', '.join(parameters)} must all be numbers or all be "
             "arrays."
         )
-    return invoke(lookup(f"_sample_{word}").of(**settings), arrays, out)
+    drawn: NDArray
+    if arrays:
+        drawn = invoke(lookup(f"_sample_{word}").of(**settings), arrays, out)
+    else:
+        op = lookup(f"_random_{word}").of(**parameters, **settings)
+        where = current_device() if ctx is None else as_device(ctx)
+        drawn = invoke(op, (), out, where if out is None else out.context, NDArray)
+    return drawn
 
 
 def uniform(
@@ -88,7 +91,7 @@ def uniform(
     ctx: DeviceLike | None = None,
     out: Any = None,
     **kwargs: Any,
-) -> Any:
+) -> NDArray:
     """Numbers evenly distributed in [low, high)."""
     parameters = {"low": low, "high": high}
     return _draw("uniform", parameters, shape, dtype, ctx, out, kwargs)
@@ -102,13 +105,13 @@ def normal(
     ctx: DeviceLike | None = None,
     out: Any = None,
     **kwargs: Any,
-) -> Any:
+) -> NDArray:
     """Numbers of a normal distribution with mean `loc` and deviation `scale`."""
     parameters = {"loc": loc, "scale": scale}
     return _draw("normal", parameters, shape, dtype, ctx, out, kwargs)
 
 
-def randn(*shape: int, **kwargs: Any) -> Any:
+def randn(*shape: int, **kwargs: Any) -> NDArray:
     """Numbers of a normal distribution; the shape is given as arguments.
 
     >>> import minimx as mx
@@ -127,7 +130,7 @@ def randint(
     ctx: DeviceLike | None = None,
     out: Any = None,
     **kwargs: Any,
-) -> Any:
+) -> NDArray:
     """Integers evenly distributed in [low, high); int32 unless dtype says other."""
     parameters = {"low": low, "high": high}
     return _draw("randint", parameters, shape, dtype, ctx, out, kwargs)
@@ -140,7 +143,7 @@ def exponential(
     ctx: DeviceLike | None = None,
     out: Any = None,
     **kwargs: Any,
-) -> Any:
+) -> NDArray:
     """Numbers of an exponential distribution with mean `scale`."""
     parameters = {"lam": 1.0 / scale}
     return _draw("exponential", parameters, shape, dtype, ctx, out, kwargs)
@@ -154,7 +157,7 @@ def gamma(
     ctx: DeviceLike | None = None,
     out: Any = None,
     **kwargs: Any,
-) -> Any:
+) -> NDArray:
     """Numbers of a gamma distribution with shape `alpha` and scale `beta`."""
     parameters = {"alpha": alpha, "beta": beta}
     return _draw("gamma", parameters, shape, dtype, ctx, out, kwargs)
@@ -167,7 +170,7 @@ def poisson(
     ctx: DeviceLike | None = None,
     out: Any = None,
     **kwargs: Any,
-) -> Any:
+) -> NDArray:
     """Numbers of a Poisson distribution with mean `lam`."""
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, kwargs)
 
@@ -180,7 +183,7 @@ def negative_binomial(
     ctx: DeviceLike | None = None,
     out: Any = None,
     **kwargs: Any,
-) -> Any:
+) -> NDArray:
     """Failures before `k` successes of a trial that succeeds with probability `p`."""
     parameters = {"k": k, "p": p}
     return _draw("negative_binomial", parameters, shape, dtype, ctx, out, kwargs)
@@ -194,7 +197,7 @@ def generalized_negative_binomial(
     ctx: DeviceLike | None = None,
     out: Any = None,
     **kwargs: Any,
-) -> Any:
+) -> NDArray:
     """Counts with mean `mu` that spread more than Poisson's, the more so by `alpha`."""
     word = "generalized_negative_binomial"
     return _draw(word, {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out, kwargs)
@@ -218,10 +221,11 @@ def multinomial(
     return invoke(lookup("_sample_multinomial").of(**settings, **kwargs), [data], out)
 
 
-def shuffle(data: NDArray, out: Any = None, **kwargs: Any) -> Any:
+def shuffle(data: NDArray, out: Any = None, **kwargs: Any) -> NDArray:
     """The rows of an array in random order."""
     kwargs.pop("name", None)
-    return invoke(lookup("shuffle").of(**kwargs), [data], out)
+    shuffled: NDArray = invoke(lookup("shuffle").of(**kwargs), [data], out)
+    return shuffled
 
 
 uniform_like = FUNCTIONS["_random_uniform_like"]

@@ -70,6 +70,8 @@ def definition(name: str, sheet: type[Op], first: str = "") -> str:
     parameters += [_setting(field) for field in _fields(sheet)]
     if not sheet.variadic:
         parameters.append("*")
+    if sheet.is_view:
+        parameters.append("inplace: bool = False")
     parameters += ["out: Any = None", "name: str | None = None"]
     given = "Any" if sheet.visible != 1 else "NDArray"
     if isinstance(sheet.visible, property):

@@ -15,7 +15,7 @@ from minimx.optimizer.base import Index, Optimizer, State, register
 
 
 def _zeros_like(weight: NDArray, stype: str = "default") -> NDArray:
-    return nd.zeros(weight.shape, weight.context, weight.dtype, stype)  # type: ignore[no-any-return]
+    return nd.zeros(weight.shape, weight.context, weight.dtype, stype)
 
 
 @register

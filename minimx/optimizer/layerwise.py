@@ -18,7 +18,7 @@ from minimx.optimizer.base import Index, Optimizer, State, register
 
 
 def _zeros_like(weight: NDArray) -> NDArray:
-    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)  # type: ignore[no-any-return]
+    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)
 
 
 def _listed(*values: Any) -> tuple[list[Any], ...]:

@@ -53,6 +53,7 @@ def definition(name: str, sheet: type[Op], first: str = "") -> str:
     """
     text = stubs.definition(name, sheet, first).replace("-> Any", "-> Symbol")
     text = text.replace("out: Any = None, name: str", "attr: Any = None, name: str")
+    text = text.replace("inplace: bool = False, ", "")
     text = re.sub(r"(?<!\*)(\b\w+): NDArray(?=[,)])", r"\1: Symbol | None = None", text)
     return text.replace("NDArray", "Symbol")
 

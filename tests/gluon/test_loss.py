@@ -121,6 +121,6 @@ def test_losses_print_as_in_mxnet() -> None:
 
 def test_wrong_settings_are_named() -> None:
     with pytest.raises(ArgumentError, match="sample_weight"):
-        loss.L2Loss(weight=nd.ones((2,)))
+        loss.L2Loss(weight=nd.ones((2,)))  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="'signed'"):
         loss.LogisticLoss(label_format="plain")

@@ -232,7 +232,7 @@ class Parameter:
     def _empty(self, ctx: Context, stype: str) -> NDArray:
         """Zeros on a device, as values or gradient are to be stored."""
         made = nd.zeros(self.shape, ctx=ctx, dtype=self.dtype, stype=stype)
-        return flavoured(made) if stype == "default" else made  # type: ignore[no-any-return]
+        return flavoured(made) if stype == "default" else made
 
     def _on_behalf(self, category: str) -> Any:
         """New arrays belong to this parameter's layer, as parameter or gradient."""

@@ -224,6 +224,7 @@ def test_memory_is_the_pools(engine: str) -> None:
     with mx.knobs(MXNET_ENGINE_TYPE=engine):
         x = nd.ones((64, 64)).tostype("csr")
         x.wait_to_read()
+        assert x.chunk.block is not None
         assert x.chunk.block.requested >= 64 * 64 * 12
         x[:] = nd.zeros((64, 64))
         x.wait_to_read()
