@@ -13,7 +13,7 @@ from minimx.np.multiarray import as_ndarray, ndarray
 def lstsq(a: Any, b: Any, rcond: Any = "warn") -> Any:
     """X with the least |a · x - b|², the residuals, the rank of a, its singular values.
 
-    Waits for the numbers; no gradient.
+    Computed by NumPy on copies: it waits for its arrays, and has no gradient.
     """
     rcond = None if isinstance(rcond, str) else rcond
     return by_numpy(onp.linalg.lstsq, (as_ndarray(a, "lstsq"), b, rcond), {})
@@ -24,7 +24,10 @@ def matrix_rank(
     tol: Any = None,
     hermitian: bool = False,
 ) -> ndarray:
-    """How many singular values are not 0. Waits for the numbers; no gradient."""
+    """How many singular values are not 0.
+
+    Computed by NumPy on copies: it waits for its arrays, and has no gradient.
+    """
     matrix = as_ndarray(A, "matrix_rank", "A")
     return by_numpy(onp.linalg.matrix_rank, (matrix, tol, hermitian), {})
 
