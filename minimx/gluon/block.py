@@ -32,7 +32,7 @@ from minimx.gluon.parameter.dictionary import (
 )
 from minimx.gluon.parameter.parameter import Contexts, Parameter, shape_is_known
 from minimx.gluon.summary import summarize
-from minimx.gluon.symbolic import is_symbolic, write_down
+from minimx.gluon.symbolic import is_symbolic, settle_shapes, write_down
 from minimx.gluon.utils import HookHandle, indent
 from minimx.nd.array import NDArray
 
@@ -442,11 +442,12 @@ class HybridBlock(Block):
             raise AttributeError(what)
 
     def infer_shape(self, *args: Any) -> None:
-        """Set the open shapes of the block's own parameters, given its inputs.
+        """Set the open shapes of the parameters, given the block's inputs.
 
-        Operators do that by themselves for the parameters they are given; a layer that
-        uses a parameter in another way overrides this, and sets `parameter.shape`.
+        Operators know that for the parameters they are given; a layer that uses a
+        parameter in another way overrides this, and sets `parameter.shape`.
         """
+        settle_shapes(self, *args)
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Hand the parameters, on the device of `x`, to `hybrid_forward`."""
@@ -468,7 +469,8 @@ class HybridBlock(Block):
 
     def _with_placeholders(self, ctx: Context, *args: Any) -> dict[str, NDArray]:
         """Arrays for the first forward; placeholders where a shape is still open."""
-        self.infer_shape(*args)
+        if type(self).infer_shape is not HybridBlock.infer_shape:
+            self.infer_shape(*args)
         found = {}
         for name, parameter in self._reg_params.items():
             if parameter._deferred is not None and shape_is_known(parameter.shape):

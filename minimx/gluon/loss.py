@@ -8,12 +8,14 @@ counts the samples; all others are averaged.
 
 from __future__ import annotations
 
+import operator
 from math import pi
 from typing import TYPE_CHECKING, Any
 
 from minimx.absent import missing
 from minimx.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
+from minimx.np.multiarray import ndarray
 
 
 # The next two are called by losses that users write; their names are MXNet's.
@@ -21,7 +23,9 @@ def _apply_weighting(
     F: Any, loss: Any, weight: Any = None, sample_weight: Any = None
 ) -> Any:
     if sample_weight is not None:
-        loss = F.broadcast_mul(loss, sample_weight)
+        weighted = isinstance(loss, ndarray) and isinstance(sample_weight, ndarray)
+        multiply = operator.mul if weighted else F.broadcast_mul
+        loss = multiply(loss, sample_weight)
     return loss if weight is None else loss * weight
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from minimx import symbol
+from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.name import Prefix
 from minimx.symbol import Symbol
 
@@ -17,6 +19,41 @@ def is_symbolic(value: Any) -> bool:
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     return isinstance(value, Symbol)
+
+
+def _named(value: Any, shapes: dict[str, Any]) -> Any:
+    """Symbols in place of the arrays in nested inputs; `shapes` learns theirs."""
+    if isinstance(value, (list, tuple)):
+        return [_named(item, shapes) for item in value]
+    name = f"data{len(shapes)}"
+    shapes[name] = value.shape
+    return symbol.var(name)
+
+
+def _each(value: Any) -> Iterator[Symbol]:
+    """The symbols in nested outputs."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _each(item)
+    else:
+        yield value
+
+
+def settle_shapes(block: HybridBlock, *args: Any) -> None:
+    """Set the open shapes of a block's parameters, and of its parts', from its inputs.
+
+    The block is written down as a graph, and the shapes follow from operator to
+    operator; nothing is computed.
+    """
+    inputs: dict[str, Any] = {}
+    outputs = block(*_named(args, inputs))
+    graph = symbol.Group(list(_each(outputs)))
+    shapes, _, states = graph.infer_shape_partial(**inputs)
+    names = [*graph.list_arguments(), *graph.list_auxiliary_states()]
+    found = dict(zip(names, [*(shapes or ()), *(states or ())], strict=True))
+    for parameter in block.collect_params().values():
+        if shape_is_known(found.get(parameter.name) or None):
+            parameter.shape = found[parameter.name]
 
 
 def write_down(block: HybridBlock, *args: Any) -> Any:

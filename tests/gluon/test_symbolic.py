@@ -45,3 +45,18 @@ def test_a_fused_layer_is_one_node() -> None:
     out = layer(mx.sym.var("data"))
     _, found, _ = out.infer_shape(data=(3, 2, 4))
     assert found == [(3, 2, 14)]
+
+
+def test_shapes_follow_from_the_inputs_without_computing() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(2, 3), nn.BatchNorm(), nn.Dense(4))
+    net.infer_shape(nd.ones((1, 3, 8, 8)))
+    assert net[0].weight.shape == (2, 3, 3, 3)
+    assert net[1].running_mean.shape == (2,)
+    assert net[2].weight.shape == (4, 72)
+    net.initialize()
+    assert net[2].weight.data().shape == (4, 72)
+
+    cell = rnn.LSTMCell(3)
+    cell.infer_shape(nd.ones((1, 8)), cell.begin_state(1))
+    assert cell.i2h_weight.shape == (12, 8)

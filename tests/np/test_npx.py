@@ -117,3 +117,17 @@ def test_gluon_speaks_numpy(workers: int) -> None:
     assert float(seen[-1]) < float(seen[0])
     for parameter in net.collect_params().values():
         assert type(parameter.data()) is np.ndarray
+
+
+def test_open_lengths_are_minus_one_where_arrays_may_be_empty() -> None:
+    layer = nn.Dense(3)
+    assert layer.weight.shape == (3, -1)
+    assert str(layer) == "Dense(-1 -> 3, linear)"
+    with npx.np_shape(False):
+        assert layer.weight.shape == (3, 0)
+
+
+def test_weights_of_samples_may_be_of_another_type() -> None:
+    wrong = np.ones((2, 2), dtype="float64")
+    weights = np.array([[1.0], [0.5]])
+    assert gluon.loss.L1Loss()(wrong, wrong * 0, weights).tolist() == [1, 0.5]

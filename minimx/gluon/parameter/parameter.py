@@ -26,6 +26,7 @@ from minimx.errors import (
     ShapeError,
     did_you_mean,
 )
+from minimx.flavour import is_np_shape
 from minimx.gluon.flavours import flavoured
 from minimx.gluon.parameter import rows
 from minimx.nd.array import NDArray
@@ -153,8 +154,13 @@ class Parameter:
 
     @property
     def shape(self) -> Any:
-        """The length of each axis; 0 where it is not known yet. None: nothing known."""
-        return self._shape
+        """The length of each axis; 0 where it is not known yet. None: nothing known.
+
+        Where arrays without elements exist, after `set_np`, -1 says "not known".
+        """
+        if self._shape is None or not is_np_shape():
+            return self._shape
+        return tuple(length or -1 for length in self._shape)
 
     @shape.setter
     def shape(self, shape: Sequence[int]) -> None:
