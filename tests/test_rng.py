@@ -89,7 +89,7 @@ def test_threads_that_come_together_get_one_stream() -> None:
 
 @pytest.mark.parametrize("value", [1.5, "7", None])
 def test_a_seed_must_be_a_whole_number(value: object) -> None:
-    with pytest.raises(ArgumentError, match="whole number from 0"):
+    with pytest.raises(ArgumentError, match="whole number"):
         rng.seed(value)
 
 

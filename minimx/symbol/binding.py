@@ -75,9 +75,8 @@ class Binding:
     ) -> Executor:
         """An executor on new arrays of zeros, from the shapes of some arguments.
 
-        type_dict, stype_dict: element and storage types by name, float32 and default
-        for others. shared_exec,
-        shared_arg_names, shared_buffer: take arrays of the same spec from there.
+        type_dict, stype_dict: element and storage types by name; else float32, default.
+        shared_exec, shared_arg_names, shared_buffer: take arrays of the same spec from.
         group2ctx: as for bind; arrays lie where they are used.
         """
         found: Inference = self._infer(kwargs, type_dict or {})  # type: ignore[attr-defined]

@@ -23,6 +23,8 @@ DEPARTURES: dict[str, str] = {
         "MXNet's gradient of selu lacks a factor below 0: it is not the slope"
     ),
     "LeakyReLU(act_type=rrelu)": "MXNet shows the slopes that were drawn as well",
+    "SequenceLast(axis=1)": "MXNet's gradient goes to the first elements of axis 0",
+    "npx.image.flip_left_right": "MXNet's gradient is not turned back",
     "_contrib_dequantize": (
         "on a CPU MXNet leaves it to oneDNN, which takes the range as symmetric"
     ),

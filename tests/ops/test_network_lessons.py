@@ -265,7 +265,7 @@ class TestLessons:
             ("Convolution", {"kernel": (), "num_filter": 3}, "is no window"),
             ("_contrib_BilinearResize2D", {"scale_width": 2.0}, "give both"),
             ("UpSampling", {"scale": 2, "sample_type": "cubic"}, "nearest, bilinear"),
-            ("Dropout", {"p": 1.0}, "below 1"),
+            ("Dropout", {"p": 1.5}, "from 0 to 1"),
             ("SoftmaxOutput", {"normalization": "none"}, "null, batch or valid"),
             ("Convolution", {"num_filter": 3}, "needs kernel"),
             (
