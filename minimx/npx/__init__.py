@@ -120,3 +120,5 @@ def to_dlpack_for_write(data: _ndarray) -> Any:
 
 _help.explain({name: globals()[name] for name in __all__}, file=operators.EXAMPLES)
 _help.explain(_help.public(random), "random.", operators.EXAMPLES)
+# What is found when it is first asked for is public, too.
+__all__ += sorted({*operators.NAMES, *_CONTROL} - set(__all__))
