@@ -8,7 +8,7 @@ import minimx as mx
 
 
 def test_the_rooms_are_the_same() -> None:
-    assert mx.contrib.nd.box_nms is mx.nd.contrib.box_nms  # type: ignore[attr-defined]
+    assert mx.contrib.nd.box_nms is mx.nd.contrib.box_nms
     assert mx.contrib.ndarray is mx.nd.contrib
     assert mx.contrib.symbol is mx.sym.contrib
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,7 +64,8 @@ def test_networks_compute_in_bfloat16() -> None:
 def test_bfloat16_goes_to_files_and_back(tmp_path: Path) -> None:
     x = nd.array([[1, 2], [3, 1e30]], dtype="bfloat16")
     nd.save(tmp_path / "x.params", {"x": x})
-    for again in (nd.load(tmp_path / "x.params")["x"], pickle.loads(pickle.dumps(x))):
+    loaded: Any = nd.load(tmp_path / "x.params")
+    for again in (loaded["x"], pickle.loads(pickle.dumps(x))):
         assert again.dtype == x.dtype
         np.testing.assert_array_equal(again.asnumpy(), x.asnumpy())
     stored = (tmp_path / "x.params").read_bytes()

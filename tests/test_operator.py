@@ -345,7 +345,8 @@ def test_operators_from_before_custom_op() -> None:
     np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-6)
     executor.backward()
     hot = np.array([[1, 0, 0], [0, 1, 0]])
-    slopes = executor.grad_dict["data"].asnumpy()
+    slopes: Any = executor.grad_dict["data"]
+    slopes = slopes.asnumpy()
     np.testing.assert_allclose(slopes, 6 * (expected - hot), rtol=1e-5)
 
 
@@ -354,4 +355,5 @@ def test_an_operator_from_before_custom_op_copies_unless_told() -> None:
     (out,) = executor.forward(True, x=mx.nd.array([4, 5]))
     executor.backward(mx.nd.array([9, 9]))
     assert out.asnumpy().tolist() == [4, 5]
-    assert executor.grad_dict["x"].asnumpy().tolist() == [1, 1]
+    slopes: Any = executor.grad_dict["x"]
+    assert slopes.asnumpy().tolist() == [1, 1]

@@ -102,7 +102,7 @@ def run(program: list[Step], device: Any) -> list[bytes]:
     return [array.asnumpy().tobytes() for array in (*shown, scratch, *weights)]
 
 
-ENGINES = {
+ENGINES: dict[str, dict[str, Any]] = {
     "one by one": {"MXNET_ENGINE_TYPE": "NaiveEngine"},
     "pooled": {"MXNET_ENGINE_TYPE": "ThreadedEngine"},
     "per device": {"MXNET_ENGINE_TYPE": "ThreadedEnginePerDevice"},

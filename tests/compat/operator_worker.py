@@ -48,7 +48,8 @@ def function_of(mx: Any, op: str) -> Callable[..., Any] | None:
             found = getattr(found, part, None)
         return found  # type: ignore[no-any-return]
     if mx.__name__ == "minimx":
-        return vars(importlib.import_module("minimx.nd.functions"))["FUNCTIONS"].get(op)
+        known: Any = importlib.import_module("minimx.nd.functions")
+        return known.FUNCTIONS.get(op)  # type: ignore[no-any-return]
     for prefix, path in ROOMS:
         if not op.startswith(prefix):
             continue

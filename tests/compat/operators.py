@@ -182,7 +182,7 @@ def _write(asked: list[Case], given: Path) -> None:
         }
         for n, case in enumerate(asked)
     ]
-    np.savez(given, cases=json.dumps(words), **arrays)  # type: ignore[arg-type]
+    np.savez(given, cases=json.dumps(words), **arrays)
 
 
 def _unpacked(path: Path, keys: list[str]) -> dict[str, Answer]:
@@ -213,7 +213,7 @@ def keep(asked: list[Case], answers: dict[str, Answer]) -> None:
         for part in ("outs", "after", "grads"):
             for k, value in enumerate(answer.get(part, ())):
                 arrays[f"{key}.{part}.{k}"] = value
-    np.savez_compressed(ANSWERS, words=json.dumps(words), **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(ANSWERS, words=json.dumps(words), **arrays)
 
 
 def _real(array: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,19 +15,19 @@ from minimx.knobs import knobs
 
 
 @njit
-def _rounded(x, out):  # type: ignore[no-untyped-def]
+def _rounded(x: Any, out: Any) -> None:
     for k in range(x.size):
         out[k] = half(x[k])
 
 
-def rounded(x):  # type: ignore[no-untyped-def]
+def rounded(x: Any) -> Any:
     x = np.asarray(x, np.float32)
     out = np.empty_like(x)
     _rounded(x, out)
     return out
 
 
-def as_numpy_rounds(x):  # type: ignore[no-untyped-def]
+def as_numpy_rounds(x: Any) -> Any:
     with np.errstate(over="ignore"):
         return np.asarray(x, np.float32).astype(np.float16).astype(np.float32)
 

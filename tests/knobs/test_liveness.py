@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -302,7 +303,12 @@ def test_sums_in_float16_stand_still_without_safe_accumulation() -> None:
 def test_determinism_forbids_the_gradient_whose_sum_depends_on_threads() -> None:
     images, weight = nd.ones((24, 32, 12, 12)), nd.ones((32, 32, 5, 5))
     weight.attach_grad()
-    settings = {"kernel": (5, 5), "num_filter": 32, "no_bias": True, "workspace": 1}
+    settings: dict[str, Any] = {
+        "kernel": (5, 5),
+        "num_filter": 32,
+        "no_bias": True,
+        "workspace": 1,
+    }
 
     def observe() -> int:
         with autograd.record():

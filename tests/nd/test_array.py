@@ -232,12 +232,12 @@ def test_unknown_function_names_the_nearest() -> None:
 
 def test_unknown_setting_names_the_nearest() -> None:
     with pytest.raises(OperatorError, match="keepdims"):
-        nd.sum(nd.ones((2,)), keepdim=True)
+        nd.sum(nd.ones((2,)), keepdim=True)  # type: ignore[call-arg]
 
 
 def test_a_wrong_input_is_named() -> None:
     with pytest.raises(OperatorError, match="must be an NDArray"):
-        nd.relu(3)
+        nd.relu(3)  # type: ignore[arg-type]
 
 
 def test_out_receives_the_result() -> None:

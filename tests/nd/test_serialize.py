@@ -149,7 +149,8 @@ def test_other_generations_are_read(head: bytes, shape: tuple[int, ...]) -> None
 def test_a_length_of_zero_is_read_where_it_means_the_same(wrote: bool) -> None:
     with mx.np_shape(wrote):
         content = serialize.dumps([nd.array(np.zeros((2, 0))), nd.ones(3)])
-        empty, full = serialize.loads(content)
+        loaded: Any = serialize.loads(content)
+        empty, full = loaded
     assert (empty.shape, full.shape) == ((2, 0), (3,))
     with mx.np_shape(not wrote), pytest.raises(DataError, match=f"np_shape.{wrote}"):
         serialize.loads(content)
@@ -160,7 +161,8 @@ def test_other_arrays_are_read_anywhere(wrote: bool) -> None:
     with mx.np_shape(wrote):
         content = serialize.dumps(nd.array([1, 2]))
     with mx.np_shape(not wrote):
-        assert serialize.loads(content)[0].asnumpy().tolist() == [1, 2]
+        loaded: Any = serialize.loads(content)
+        assert loaded[0].asnumpy().tolist() == [1, 2]
 
 
 def test_a_number_stays_without_axes() -> None:

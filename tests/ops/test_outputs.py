@@ -40,7 +40,11 @@ def test_svm_output_descends_the_margin_loss(linear: bool) -> None:
         missing = np.maximum(0, 0.8 - sides * x)
         return 0.5 * (missing if linear else missing**2).sum()
 
-    settings = {"margin": 0.8, "regularization_coefficient": 0.5, "use_linear": linear}
+    settings: dict[str, Any] = {
+        "margin": 0.8,
+        "regularization_coefficient": 0.5,
+        "use_linear": linear,
+    }
     found = gradient(lambda x: nd.SVMOutput(x, nd.array(LABEL), **settings))
     np.testing.assert_allclose(found, slopes(loss), rtol=1e-4, atol=1e-5)
 

@@ -88,7 +88,8 @@ def test_products(
         settings["forward_stype"] = STYPES[asked]
     found = nd.dot(a, b, **settings)
     assert found.stype == STYPES[expected]
-    wanted = nd.dot(*dense([a, b]), transpose_a=bool(ta), transpose_b=bool(tb))
+    plain_a, plain_b = dense([a, b])
+    wanted = nd.dot(plain_a, plain_b, transpose_a=bool(ta), transpose_b=bool(tb))
     np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-5, atol=1e-6)
 
 

@@ -68,7 +68,7 @@ def _products() -> list[Sample]:
 
 def _pairs() -> list[Sample]:
     stack, matrix, row = numbers(2, 1, 2, 3), numbers(4, 3, 2), numbers(3)
-    calls = [
+    calls: list[tuple[str, Any, Any, Any]] = [
         ("_np_dot", numbers(2, 3), numbers(4, 3, 2), np.dot),
         ("_np_dot", numbers(2, 3), row, np.dot),
         ("_np_dot", numbers(), row, np.dot),

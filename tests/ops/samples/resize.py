@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,8 @@ def between(x: Any, out: Pair, align: bool = True) -> Any:
             places = np.maximum((np.arange(new) + 0.5) * old / new - 0.5, 0)
         places = places if new > 1 else np.zeros(1)
         known = np.arange(old)
-        x = np.apply_along_axis(
-            lambda line, p=places, k=known: np.interp(p, k, line), axis, x
-        )
+        interp: Any = partial(np.interp, places, known)
+        x = np.apply_along_axis(interp, axis, x)
     return x
 
 

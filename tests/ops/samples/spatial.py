@@ -118,7 +118,7 @@ def _deconvolutions() -> list[Sample]:
 
 def _pools() -> list[Sample]:
     cube: dict[str, Any] = {"kernel": (2, 2, 1), "stride": (2, 1, 1), "pad": (1, 0, 0)}
-    steps = {"stride": (2, 1, 1), "pad": (1, 0, 0)}
+    steps: dict[str, Any] = {"stride": (2, 1, 1), "pad": (1, 0, 0)}
     positive = numbers(2, 3, 5, 4, low=0.5, high=2)
     pool = Pooling.of(**cube, pool_type="avg")
     rows = [
@@ -133,7 +133,11 @@ def _pools() -> list[Sample]:
     ]
     for power in (1, 2, 3):
         oracle = oracles.Pooling("lp", (2, 3), (2, 2), (2, 1), power=power)
-        settings = {"kernel": (2, 3), "stride": (2, 1), "pool_type": "lp"}
+        settings: dict[str, Any] = {
+            "kernel": (2, 3),
+            "stride": (2, 1),
+            "pool_type": "lp",
+        }
         rows.append(
             Sample(
                 "Pooling",

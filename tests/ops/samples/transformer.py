@@ -227,8 +227,8 @@ def _correlations() -> list[Sample]:
         for place in np.ndindex(*x.shape):
             unit = np.zeros(x.shape)
             unit[place] = 1
-            images = (unit, other) if first else (other, unit)
-            found[place] = (compared(*images, True, 1, 1, 1, 1, 1) * d).sum()
+            one, two = (unit, other) if first else (other, unit)
+            found[place] = (compared(one, two, True, 1, 1, 1, 1, 1) * d).sum()
         return found
 
     return [
@@ -269,7 +269,8 @@ def _bent() -> list[Sample]:
         return tuple(both[:, :, :, k].reshape(4, -1) for k in (0, 1))
 
     def bent(sharp: bool, x: Any, o: Any, m: Any, w: Any, b: Any = 0) -> Any:
-        seen = surface(x.reshape(4, 2, 3, 5), *places(o), sharp)
+        rows, columns = places(o)
+        seen = surface(x.reshape(4, 2, 3, 5), rows, columns, sharp)
         seen = (seen.reshape(2, 2, 2, 6, 4, 2) * m).reshape(2, 2, 12, 4, 2)
         out = np.einsum("nckhw,cfk->ncfhw", seen, w.reshape(2, 2, 12))
         return out.reshape(2, 4, 4, 2) + np.reshape(b, (-1, 1, 1))
