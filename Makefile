@@ -48,7 +48,8 @@ lint: $(STAMPS)/test
 	$(BIN)/lint-imports
 
 unit: $(STAMPS)/test $(STAMPS)/compiled
-	$(PYTEST) -q -m "not browser"
+	$(PYTEST) -q -n 2 --dist loadfile -m "not browser and not alone"
+	$(PYTEST) -q -m alone tests/widgets
 
 notebooks: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q --nbval --nbval-current-env --nbval-cell-timeout=240 \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
 from typing import Any
 
@@ -93,3 +94,12 @@ def test_the_examples_show_what_they_say(file: Any) -> None:
         runner.run(test, out=said.append)
     assert runner.tries > len(examples(file))
     assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("name", ["creation", "multiarray", "promotion"])
+def test_examples_that_stand_in_the_code(name: str) -> None:
+    module = importlib.import_module(f"minimx.np.{name}")
+    known = {"mx": mx, "np": mx.np, "npx": mx.npx}
+    result = doctest.testmod(module, extraglobs=known)
+    assert result.attempted
+    assert not result.failed

@@ -21,6 +21,8 @@ from minimx_widgets.course.timing import (
     now,
 )
 
+pytestmark = pytest.mark.alone
+
 MICRO = 1000
 
 
