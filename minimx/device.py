@@ -129,17 +129,38 @@ _scopes = _Scopes()
 
 
 def cpu(device_id: int = 0) -> Device:
-    """The host. All numbers share one memory."""
+    """The host. All numbers share one memory.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> mx.cpu()
+    cpu(0)
+    """
     return Device("cpu", device_id)
 
 
 def gpu(device_id: int = 0) -> Device:
-    """An accelerator: a real one where there is one, else a simulated one."""
+    """An accelerator: a real one where there is one, else a simulated one.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> mx.gpu(1)
+    gpu(1)
+    """
     return Device("gpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Device:
-    """Host memory for staging copies to and from a GPU."""
+    """Host memory for staging copies to and from a GPU.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> mx.cpu_pinned()
+    cpu_pinned(0)
+    """
     return Device("cpu_pinned", device_id)
 
 
@@ -167,7 +188,15 @@ def as_device(value: DeviceLike) -> Device:
 
 
 def current_device() -> Device:
-    """The device of the innermost `with device:` of this thread, else `cpu(0)`."""
+    """The device of the innermost `with device:` of this thread, else `cpu(0)`.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> with mx.cpu(1):
+    ...     mx.current_device()
+    cpu(1)
+    """
     return _scopes.stack[-1]
 
 

@@ -39,12 +39,28 @@ def current() -> Flavour:
 
 
 def is_np_shape() -> bool:
-    """Whether arrays without axes exist for this thread."""
+    """Whether arrays without axes exist for this thread.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> with mx.np_shape(True):
+    ...     mx.util.is_np_shape()
+    True
+    """
     return current().np_shape
 
 
 def is_np_array() -> bool:
-    """Whether layers and loaders of this thread make `mx.np` arrays."""
+    """Whether layers and loaders of this thread make `mx.np` arrays.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> with mx.util.np_array(True):
+    ...     mx.util.is_np_array()
+    True
+    """
     return current().np_array
 
 

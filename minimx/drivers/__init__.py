@@ -28,7 +28,14 @@ _lock = threading.Lock()
 
 
 def num_gpus() -> int:
-    """How many `gpu(i)` can be used, simulated ones included."""
+    """How many `gpu(i)` can be used, simulated ones included.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> mx.num_gpus() >= 0
+    True
+    """
     return int(knobs.get("MINIMX_SIM_GPUS"))
 
 

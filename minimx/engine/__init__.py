@@ -111,7 +111,14 @@ def wait_to_write(var: Var) -> None:
 
 
 def wait_all() -> None:
-    """Block until everything pushed so far is done; raise the first failure."""
+    """Block until everything pushed so far is done; raise the first failure.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> x = mx.nd.ones((2,)) + 1
+    >>> mx.nd.waitall()
+    """
     current.wait_all()
 
 

@@ -23,12 +23,14 @@ def explain(
 ) -> None:
     """Give functions their examples, those of `file` under prefix + name.
 
-    A function of several names has one example, under any of them.
+    A function of several names has one example, under any of them. What another room
+    defines, such as `gpu`, brings its own.
     """
     known = examples(file)
     for name, function in functions.items():
         example = known.get(prefix + name)
-        if example and inspect.isfunction(function):
+        ours = getattr(function, "__module__", "").startswith("minimx.np")
+        if example and ours and inspect.isfunction(function):
             function.__doc__ = with_example(function.__doc__ or "", example)
 
 
