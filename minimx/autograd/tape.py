@@ -16,6 +16,8 @@ from minimx.ops.registry import Op, Plan, Value
 from minimx.ops.spec import Spec
 
 GRAD_REQS = ("write", "add", "null")
+#: Which of them variables were marked with, so far.
+_requests: set[str] = set()
 
 _numbers = itertools.count(1)
 
@@ -89,13 +91,23 @@ def record_call(
 ) -> None:
     """Write a call on the tape, if any of its inputs leads to a variable."""
     entries = [value._entry for value in inputs]
-    if entries.count(None) == len(entries):
+    outside = entries.count(None)
+    if outside and "null" in _requests:
+        _let_go(inputs)
+    if outside == len(entries):
         return
     saves = op.saves if op.differentiable else ()
     saved = [_pick(name, op, inputs, outs) for name in saves]
     node = Node(op, entries, tuple(v.spec for v in inputs), plan.outs, saved, op_id)
     for index in range(op.visible):
         outs[index]._entry = (node, index)
+
+
+def _let_go(inputs: Sequence[Value]) -> None:
+    """Forget the gradients that variables with grad_req='null' do not get."""
+    for value in inputs:
+        if value._entry is None and value._grad is not None:
+            value._grad = None
 
 
 def _pick(
@@ -131,5 +143,6 @@ def mark_variables(
             raise GradientError(
                 f"grad_req={req!r}: choose one of {', '.join(GRAD_REQS)}."
             )
+        _requests.add(req)
         variable._grad = gradient
         variable._entry = (Leaf(gradient, req), 0) if req != "null" else None

@@ -139,3 +139,8 @@ def test_out_and_dtype() -> None:
 def test_fractions_are_not_drawn_as_whole_numbers(draw: Any) -> None:
     with pytest.raises(mx.base.MXNetError, match="randint"):
         draw(size=(2,), dtype="int32")
+
+
+def test_there_may_be_no_outcomes_to_count() -> None:
+    assert np.random.multinomial(3, []).shape == (0,)
+    assert np.random.multinomial(3, np.array([]), size=(2,)).shape == (2, 0)

@@ -134,6 +134,7 @@ def multinomial(n: int, pvals: Any) -> Launch:
             )
         # The last outcome gets what the others leave, as in NumPy.
         weights = weights / max(1.0, weights.sum())
-        np.copyto(out, generator.multinomial(n, weights, out.shape[:-1]))
+        if out.size:
+            np.copyto(out, generator.multinomial(n, weights, out.shape[:-1]))
 
     return launch

@@ -321,7 +321,7 @@ x
 # %%
 def bad(x, key, value):
     x[key] = value
-for key, value in ((0, [1, 2]), (slice(None), np.ones((3, 2))), ((5, 5), 1), (([0, 9],), 1)):
+for key, value in ((0, [1, 2]), (slice(None), np.ones((3, 2))), ((5, 5), 1)):
     outcome((key, "bad"), lambda: bad(np.zeros((2, 3)), key, value))
 # %% slopes of indexing
 for key in (0, (1, 2), (slice(None), 1), (slice(None, None, -1), 0), (Ellipsis, -1), None, ([0, 1], [1, 1]), ([0, 0, 1],), (slice(None), [0, 2])):
@@ -461,10 +461,12 @@ z.backward()
 x.grad
 # %%
 for req in ("write", "add", "null"):
-    x = np.array([1.0, 2.0])
+    x, w = np.array([1.0, 2.0]), np.array([3.0, 4.0])
     x.attach_grad(grad_req=req)
+    w.attach_grad()
+    print(req, x.grad)
     for _ in range(2):
         with autograd.record():
-            y = (x ** 2).sum()
-        outcome(req, lambda: y.backward())
-    print(req, x.grad)
+            y = (x ** 2 * w).sum()
+        y.backward()
+    print(req, x.grad, w.grad)
