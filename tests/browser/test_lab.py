@@ -291,7 +291,10 @@ def test_views_are_driven_by_keys_and_keep_them_to_themselves(
 def test_a_reloaded_page_finds_its_lab_again(notebook: Notebook) -> None:
     open_lab(notebook)
     train(notebook)
-    notebook.page.evaluate("() => jupyterapp.commands.execute('docmanager:save') && 0")
+    # Saved before the page goes: the outputs stand in the file, or they are lost.
+    notebook.page.evaluate(
+        "async () => { await jupyterapp.commands.execute('docmanager:save'); }"
+    )
     operations = int(notebook.data("engine", "operations"))
     notebook.page.reload(wait_until="domcontentloaded")
     notebook.until(f"n => {OPERATIONS} > n", operations, timeout=60)
