@@ -298,7 +298,8 @@ def test_a_reloaded_page_finds_its_lab_again(notebook: Notebook) -> None:
     operations = int(notebook.data("engine", "operations"))
     notebook.page.reload(wait_until="domcontentloaded")
     notebook.until(f"n => {OPERATIONS} > n", operations, timeout=60)
-    assert notebook.data("training", "state") == "training"
+    state = "document.querySelector('.mx-view[data-view=training]')?.dataset.state"
+    notebook.until(f"() => {state} == 'training'")
     notebook.page.click("[data-command=stop]")
     assert notebook.complaints == []
 
