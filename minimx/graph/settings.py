@@ -1,0 +1,60 @@
+"""What the passes ask of the knobs, as one value.
+
+A pass never reads a knob. Whoever prepares a graph hands it these settings: those in
+force (`Settings.now()`), or others, to see what a graph would become under them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from minimx.knobs import knobs
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One choice of everything that shapes a prepared graph; fields are knobs."""
+
+    eliminate_common_expr: bool = True
+    node_elimination: bool = True
+    use_fusion: bool = True
+    subgraph_backend: str = "NONE"
+    backward_do_mirror: bool = False
+    backward_mirror_step: int = 100
+    enable_inplace: bool = True
+    inplace_grad_sum_cap: int = 8
+    match_range: int = 16
+    auto_search_match_range: bool = False
+    num_temp: int = 1
+    memory_opt: bool = False
+    bulk_exec_train: bool = True
+    bulk_exec_inference: bool = True
+    bulk_exec_max_node_train_fwd: int = 15
+    bulk_exec_max_node_train_bwd: int = 15
+
+    @classmethod
+    def now(cls) -> Settings:
+        """The knobs in force."""
+        return cls(**{field: knobs.get(knob) for field, knob in KNOBS.items()})
+
+
+#: The knob behind each field.
+KNOBS: dict[str, Any] = {
+    "eliminate_common_expr": "MXNET_ELIMINATE_COMMON_EXPR",
+    "node_elimination": "MXNET_NODE_ELIMINATION",
+    "use_fusion": "MXNET_USE_FUSION",
+    "subgraph_backend": "MXNET_SUBGRAPH_BACKEND",
+    "backward_do_mirror": "MXNET_BACKWARD_DO_MIRROR",
+    "backward_mirror_step": "MXNET_BACKWARD_MIRROR_STEP",
+    "enable_inplace": "MXNET_EXEC_ENABLE_INPLACE",
+    "inplace_grad_sum_cap": "MXNET_EXEC_INPLACE_GRAD_SUM_CAP",
+    "match_range": "NNVM_EXEC_MATCH_RANGE",
+    "auto_search_match_range": "NNVM_AUTO_SEARCH_MATCH_RANGE",
+    "num_temp": "NNVM_EXEC_NUM_TEMP",
+    "memory_opt": "MXNET_MEMORY_OPT",
+    "bulk_exec_train": "MXNET_EXEC_BULK_EXEC_TRAIN",
+    "bulk_exec_inference": "MXNET_EXEC_BULK_EXEC_INFERENCE",
+    "bulk_exec_max_node_train_fwd": "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD",
+    "bulk_exec_max_node_train_bwd": "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
+}
