@@ -76,6 +76,21 @@ def is_float(dtype: DType) -> bool:
     return dtype.kind == "f" or dtype in NARROW
 
 
+def numbers(source: Any, dtype: DType) -> Any:
+    """What NumPy understands as numbers, of a type; whole ones too large for it wrap.
+
+    300 as uint8 is 44 and -1 is 255, as for C and MXNet. Raises OverflowError where 64
+    bits are too few, and what NumPy raises for what is no array of numbers.
+
+    >>> numbers([300, -1, 1.5], np.dtype("uint8"))
+    array([ 44, 255,   1], dtype=uint8)
+    """
+    try:
+        return np.asarray(source, dtype=dtype)
+    except OverflowError:
+        return np.asarray(source).astype(INT64).astype(dtype)
+
+
 def _means_bfloat16(dtype: Any) -> bool:
     if isinstance(dtype, int):
         return dtype == BFLOAT16_CODE

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minimx as mx
 from minimx import autograd, nd
 from minimx.dtypes import BFLOAT16_CODE, NAMES, bfloat16, code_of, resolve
 from minimx.errors import DTypeError
@@ -70,3 +71,17 @@ def test_bfloat16_goes_to_files_and_back(tmp_path: Path) -> None:
         np.testing.assert_array_equal(again.asnumpy(), x.asnumpy())
     stored = (tmp_path / "x.params").read_bytes()
     assert BFLOAT16_CODE.to_bytes(4, "little") in stored
+
+
+@pytest.mark.parametrize("room", [mx.nd, mx.np])
+def test_whole_numbers_wrap_around_in_a_smaller_type(room: Any) -> None:
+    assert room.array([300, -1, 1.5], dtype="uint8").asnumpy().tolist() == [44, 255, 1]
+    assert room.array(300, dtype="uint8").asnumpy() == 44
+    assert room.array([2**40 + 3], dtype="int32").asnumpy().tolist() == [3]
+    assert room.full((2,), 300, dtype="uint8").asnumpy().tolist() == [44, 44]
+    with pytest.raises(DTypeError, match="no array of numbers"):
+        room.array([2**70], dtype="int32")
+
+
+def test_a_list_beside_a_small_array_wraps_around() -> None:
+    assert (nd.zeros(1, dtype="uint8") + [300]).asnumpy().tolist() == [44]

@@ -9,6 +9,7 @@ import numpy as np
 
 import minimx.ops  # noqa: F401  (fills the registry)
 from minimx import autograd
+from minimx.dtypes import numbers
 from minimx.errors import DTypeError, GradientError
 from minimx.nd.launch import invoke
 from minimx.ops.registry import Op, lookup
@@ -69,9 +70,7 @@ def _as_array(like: NDArray, value: Any) -> Any:
             f"an NDArray cannot be combined with {type(value).__name__}. "
             "Use a number, an NDArray or a NumPy array."
         )
-    return from_numpy_copy(
-        np.asarray(value, dtype=like.spec.dtype), like.context, type(like)
-    )
+    return from_numpy_copy(numbers(value, like.spec.dtype), like.context, type(like))
 
 
 def refuse_on_tape(array: NDArray) -> None:

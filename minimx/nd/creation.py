@@ -9,6 +9,7 @@ import numpy as np
 
 from minimx import flavour
 from minimx.device import Device, DeviceLike, as_device, current_device
+from minimx.dtypes import numbers
 from minimx.errors import DTypeError, OperatorError, ShapeError
 from minimx.nd.array import NDArray, checked_dtype, new
 from minimx.nd.launch import invoke
@@ -30,7 +31,7 @@ def _shape(shape: ShapeLike) -> tuple[int, ...]:
     return found
 
 
-def _filled(name: str, shape: ShapeLike) -> tuple[int, ...]:
+def shape_to_fill(name: str, shape: ShapeLike) -> tuple[int, ...]:
     """The shape of an array that an operator fills: it has elements, and an axis.
 
     With np_shape, as under mx.np, it may have none of them.
@@ -77,13 +78,13 @@ def array(
     # As in MXNet: whatever a source of another kind holds, the default is float32.
     wanted = checked_dtype(dtype)
     try:
-        numbers = np.asarray(source_array, dtype=wanted)
-    except (TypeError, ValueError) as reason:
+        found = numbers(source_array, wanted)
+    except (TypeError, ValueError, OverflowError) as reason:
         raise DTypeError(
             f"nd.array: the {type(source_array).__name__} given is no array of "
             f"numbers: {reason}. Give numbers, nested in lists of equal lengths."
         ) from None
-    solid = np.ascontiguousarray(numbers).reshape(numbers.shape)  # () stays ()
+    solid = np.ascontiguousarray(found).reshape(found.shape)  # () stays ()
     return from_numpy_copy(solid, where, NDArray)
 
 
@@ -161,7 +162,9 @@ def zeros(
         return _sparse_zeros(stype, shape, ctx or device, dtype)
     name = checked_dtype(dtype).name
     where = ctx or device
-    return _create("_zeros", where, out, shape=_filled("zeros", shape), dtype=name)
+    return _create(
+        "_zeros", where, out, shape=shape_to_fill("zeros", shape), dtype=name
+    )
 
 
 def ones(
@@ -175,7 +178,7 @@ def ones(
     """An array of ones."""
     name = checked_dtype(dtype).name
     where = ctx or device
-    return _create("_ones", where, out, shape=_filled("ones", shape), dtype=name)
+    return _create("_ones", where, out, shape=shape_to_fill("ones", shape), dtype=name)
 
 
 def full(

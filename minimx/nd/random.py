@@ -12,6 +12,7 @@ from minimx.device import DeviceLike, as_device, current_device
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
+from minimx.nd.creation import shape_to_fill
 from minimx.nd.functions import FUNCTIONS
 from minimx.nd.launch import invoke
 from minimx.ops.registry import lookup
@@ -66,8 +67,8 @@ def _draw(
         settings["dtype"] = out.spec.dtype.name
     if shape is None and out is not None and not arrays:
         shape = out.shape
-    if shape is not None and shape != ():
-        settings["shape"] = shape
+    if shape is not None and not (arrays and shape == ()):
+        settings["shape"] = shape_to_fill(f"random.{word}", shape)
     if arrays and len(arrays) < len(parameters):
         raise OperatorError(
             f"random.{word}: {', '.join(parameters)} must all be numbers or all be "
@@ -119,7 +120,7 @@ def randn(*shape: int, **kwargs: Any) -> NDArray:
     (2, 3)
     """
     loc, scale = kwargs.pop("loc", 0.0), kwargs.pop("scale", 1.0)
-    return normal(loc, scale, shape or None, **kwargs)
+    return normal(loc, scale, shape, **kwargs)
 
 
 def randint(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as onp
 
 from minimx.device import Device, DeviceLike, as_device, current_device
-from minimx.dtypes import SUPPORTED, DType, resolve
+from minimx.dtypes import SUPPORTED, DType, numbers, resolve
 from minimx.errors import ArgumentError, DTypeError, OperatorError, Unavailable
 from minimx.nd.array import NDArray, checked_dtype, new
 from minimx.nd.launch import invoke
@@ -76,14 +76,13 @@ def array(
             "np.array: the source is an mx.nd array. x.as_np_ndarray() gives it in "
             "the mx.np flavour without a copy."
         )
-    numbers = _numbers(object, dtype)
-    return from_numpy_copy(numbers, where, ndarray)  # type: ignore[return-value]
+    return from_numpy_copy(_numbers(object, dtype), where, ndarray)  # type: ignore[return-value]
 
 
 def _numbers(source: Any, dtype: Any) -> Any:
     """A source as a NumPy array of a type that we have."""
     if dtype is not None:
-        wanted: DType | None = resolve(dtype)
+        wanted: DType = resolve(dtype)
     elif isinstance(source, (onp.ndarray, onp.generic)):
         wanted = source.dtype if source.dtype in SUPPORTED else resolve("float32")
     else:
@@ -91,8 +90,8 @@ def _numbers(source: Any, dtype: Any) -> Any:
     if isinstance(source, (list, tuple)):
         source = _without_arrays(source)
     try:
-        return onp.array(source, dtype=wanted)
-    except (TypeError, ValueError) as reason:
+        return numbers(source, wanted)
+    except (TypeError, ValueError, OverflowError) as reason:
         raise DTypeError(
             f"np.array: the {type(source).__name__} given is no array of numbers: "
             f"{reason}. Give numbers, nested in lists of equal lengths."

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import INT64, resolve
+from minimx.dtypes import INT64, numbers, resolve
 from minimx.errors import OperatorError
 from minimx.ops.registry import Kernel, Op, Site, Value, register
 from minimx.ops.spec import Cost, Spec
@@ -90,7 +90,7 @@ class Full(Constant):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A fill."""
-        value = self.value
+        value = numbers(self.value, resolve(self.dtype))
         return lambda out: out.fill(value)
 
 

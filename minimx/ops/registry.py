@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import operator
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
@@ -238,12 +239,10 @@ class Op:
         converted = {}
         for name, value in settings.items():
             if name not in fields:
-                offered = [word for word in fields if word not in OF_THE_MOMENT]
-                hint = did_you_mean(name, offered)
-                known = ", ".join(offered) or "none"
-                raise OperatorError(
-                    f"{cls.name} has no setting {name!r}; it has: {known}.{hint}"
+                cls._unknown(
+                    name, [word for word in fields if word not in OF_THE_MOMENT]
                 )
+                continue
             kind: Any = fields[name].type  # a class where annotations are not text
             wanted = kind.__name__ if isinstance(kind, type) else str(kind)
             converted[name] = _to_type(cls.name, name, value, wanted)
@@ -259,6 +258,21 @@ class Op:
                 f"{cls.name} needs {', '.join(missing)}; give a value for each."
             )
         return converted
+
+    @classmethod
+    def _unknown(cls, name: str, offered: list[str]) -> None:
+        """Refuse a setting; as in MXNet, an operator that has none ignores it."""
+        if not offered and not cls.variadic:
+            warnings.warn(
+                f"{cls.name} has no settings, so {name!r} changes nothing.",
+                stacklevel=2,
+            )
+            return
+        hint = did_you_mean(name, offered)
+        known = ", ".join(offered) or "none"
+        raise OperatorError(
+            f"{cls.name} has no setting {name!r}; it has: {known}.{hint}"
+        )
 
     def plan(self, specs: tuple[Spec, ...]) -> Plan:
         """The plan for inputs of these specs, made once."""

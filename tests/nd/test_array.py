@@ -235,6 +235,15 @@ def test_unknown_setting_names_the_nearest() -> None:
         nd.sum(nd.ones((2,)), keepdim=True)  # type: ignore[call-arg]
 
 
+def test_an_operator_without_settings_ignores_unknown_ones_and_says_so() -> None:
+    x = nd.array([4.0, 9.0])
+    with pytest.warns(UserWarning, match="sqrt has no settings, so 'axis' changes"):
+        found = nd.sqrt(x, axis=1)  # type: ignore[call-arg]
+    assert found.asnumpy().tolist() == [2, 3]
+    with pytest.raises(OperatorError, match="add_n has no setting 'axis'"):
+        nd.add_n(x, x, axis=1)  # type: ignore[call-arg]
+
+
 def test_a_wrong_input_is_named() -> None:
     with pytest.raises(OperatorError, match="must be an NDArray"):
         nd.relu(3)  # type: ignore[arg-type]

@@ -44,6 +44,15 @@ def test_shapes_and_element_types(drawn: Any, shape: Any, dtype: str) -> None:
     assert found.dtype == np.dtype(dtype)
 
 
+def test_a_single_number_without_axes_is_numpys() -> None:
+    for draw in (random.normal, random.poisson):
+        with pytest.raises(ShapeError, match="has no axes"):
+            draw(shape=())
+        with mx.np_shape(True):
+            assert draw(shape=()).shape == random.randn().shape == ()
+            assert draw().shape == (1,)
+
+
 def test_each_element_of_an_array_is_a_distribution() -> None:
     found = random.uniform(LOW, HIGH, shape=1000).asnumpy()
     assert 0 <= found[0].min() < found[0].max() < 1

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx.device import Device, DeviceLike, as_device, current_device
-from minimx.dtypes import resolve
+from minimx.dtypes import numbers, resolve
 from minimx.errors import ArgumentError, ShapeError
 from minimx.nd import creation
 from minimx.nd.array import NDArray, checked_dtype
@@ -30,14 +30,13 @@ def _dtype(source: Any, dtype: Any) -> Any:
     return checked_dtype(dtype)
 
 
-def _numbers(source: Any, dtype: Any = None) -> Any:
+def _numbers(source: Any, dtype: Any) -> Any:
     """A NumPy array of anything that is like one."""
     if isinstance(source, NDArray):
-        found = source.asnumpy()
-        return found if dtype is None else found.astype(dtype)
+        return source.asnumpy().astype(dtype)
     try:
-        return np.asarray(source, dtype=dtype)
-    except (TypeError, ValueError) as reason:
+        return numbers(source, dtype)
+    except (TypeError, ValueError, OverflowError) as reason:
         raise TypeError(
             f"a {type(source).__name__} cannot be read as numbers: {reason}."
         ) from None
