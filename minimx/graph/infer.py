@@ -291,6 +291,7 @@ def settled(graph: Graph, specs: Mapping[str, Spec]) -> Graph:
         if node.op is None or not node.op.open or spec is None:
             return None
         op = node.op.settled(spec)
-        return [Entry(Node(op, inputs, node.name, node.attrs, node.said))]
+        twin = Node(op, inputs, node.name, node.attrs, node.said, node.layer)
+        return [Entry(twin)]
 
     return rewritten(graph, change)

@@ -17,13 +17,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from minimx.errors import OperatorError
+from minimx.events import attribution
 from minimx.ops.registry import Op
 
 
 class Node:
     """A variable, or one use of an operator; equal only to itself."""
 
-    __slots__ = ("attrs", "inputs", "name", "op", "said")
+    __slots__ = ("attrs", "forward", "inputs", "layer", "name", "op", "said")
 
     def __init__(
         self,
@@ -32,6 +33,8 @@ class Node:
         name: str,
         attrs: Mapping[str, str] | None = None,
         said: Iterable[str] = (),
+        layer: str | None = None,
+        forward: str = "",
     ) -> None:
         self.op = op
         self.inputs = tuple(inputs)
@@ -40,10 +43,22 @@ class Node:
         # Settings that were given although they are at their defaults: in words they
         # are spelt out again.
         self.said = frozenset(said)
+        # Which layer it works for: the one that writes it down, unless it is told.
+        self.layer = attribution.layer if layer is None else layer
+        # Whose gradient it is a part of, by name, or whom it computes again.
+        self.forward = forward
 
     def with_inputs(self, inputs: Sequence[Entry]) -> Node:
         """A node of its own that is the same but for its inputs."""
-        return Node(self.op, inputs, self.name, self.attrs, self.said)
+        return Node(
+            self.op,
+            inputs,
+            self.name,
+            self.attrs,
+            self.said,
+            self.layer,
+            self.forward,
+        )
 
     @property
     def visible(self) -> int:
