@@ -15,6 +15,7 @@ from minimx.symbol import (
     image,
     linalg,
     np,
+    npx,
     random,
     sparse,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "load",
     "load_json",
     "np",
+    "npx",
     "ones",
     "pow",
     "random",

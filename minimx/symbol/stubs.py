@@ -30,7 +30,7 @@ from typing import Any
 
 from minimx.symbol.symbol import Symbol
 """
-ROOMS = ("contrib", "image", "linalg", "sparse", "np")
+ROOMS = ("contrib", "image", "linalg", "sparse", "np", "npx")
 
 
 def files() -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""`mx.sym.np` writes down what `mx.np` computes."""
+"""`mx.sym.np` and `mx.sym.npx` write down what `mx.np` and `mx.npx` compute."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as onp
 import pytest
 
 import minimx as mx
-from minimx import np
+from minimx import np, npx
 
 A = onp.arange(1, 7, dtype="float32").reshape(2, 3)
 CALLS: list[Callable[[Any, Any], Any]] = [
@@ -41,14 +42,32 @@ CALLS: list[Callable[[Any, Any], Any]] = [
     lambda F, x: F.einsum("ij,kj->ik", x, x),
     lambda F, x: F.linalg.det(F.dot(F.transpose(x), x)),
 ]
+BEYOND: list[Callable[[Any, Any], Any]] = [
+    lambda F, x: F.relu(x - 3),
+    lambda F, x: F.softmax(x, axis=0),
+    lambda F, x: F.softmax(x, F.slice(x, (0, 0), (2, 1)).reshape(-1), axis=1),
+    lambda F, x: F.log_softmax(x),
+    lambda F, x: F.reshape(x, (-2, -1, 1)),
+    lambda F, x: F.leaky_relu(x, act_type="elu"),
+    lambda F, x: F.one_hot(x, 4),
+    lambda F, x: F.batch_dot(x.expand_dims(0), x.expand_dims(0), transpose_b=True),
+    lambda F, x: F.image.to_tensor(x.expand_dims(2)),
+    lambda F, x: F.random.uniform_n(x, x, batch_shape=2),
+    lambda F, x: F.random.normal_n(x, x * 0, batch_shape=2),
+    lambda F, x: F.random.bernoulli(x / x, size=(2, 3)),
+]
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_a_graph_computes_what_arrays_do(call: Any) -> None:
+@pytest.mark.parametrize(
+    ("room", "written", "call"),
+    [(np, mx.sym.np, call) for call in CALLS]
+    + [(npx, mx.sym.npx, call) for call in BEYOND],
+)
+def test_a_graph_computes_what_arrays_do(room: Any, written: Any, call: Any) -> None:
     with mx.util.np_shape(True):
         x = np.array(A)
-        expected = call(np, x)
-        graph = call(mx.sym.np, mx.sym.Variable("x").as_np_ndarray()).as_nd_ndarray()
+        expected = call(room, x)
+        graph = call(written, mx.sym.Variable("x").as_np_ndarray()).as_nd_ndarray()
         (found,) = graph.bind(mx.cpu(), {"x": x}).forward()
         assert found.shape == expected.shape
         onp.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-5)
@@ -64,6 +83,18 @@ def test_random_numbers_in_graphs() -> None:
         assert drawn.infer_shape()[1] == [(4,)]
 
 
-def test_a_name_that_is_not_there() -> None:
+def test_a_block_that_uses_npx_can_be_written_down() -> None:
+    class Squash(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:  # noqa: N803 (MXNet's name)
+            return F.npx.sigmoid(F.np.exp(x))
+
+    graph = Squash()(mx.sym.var("x"))
+    assert [node["op"] for node in json.loads(graph.tojson())["nodes"]] == [
+        "null", "exp", "sigmoid",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("room", [mx.sym.np, mx.sym.npx])
+def test_a_name_that_is_not_there(room: Any) -> None:
     with pytest.raises(AttributeError, match="mx.sym.np"):
-        getattr(mx.sym.np, "nonsense")  # noqa: B009
+        room.nonsense  # noqa: B018

@@ -1,0 +1,89 @@
+"""`mx.sym.npx`: what deep learning needs beyond NumPy, on symbols; `F.npx` there.
+
+Operators have the names that `mx.npx` gives them; those whose arguments differ from the
+operator's stand here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from minimx.absent import missing
+from minimx.npx.operators import names, operator_of
+from minimx.symbol import image
+from minimx.symbol.functions import FUNCTIONS
+from minimx.symbol.np import _draw
+
+__all__ = ["image", "log_softmax", "random", "reshape", "softmax"]
+
+
+def _softmax(name: str) -> Callable[..., Any]:
+    def function(
+        data: Any,
+        length: Any = None,
+        axis: int = -1,
+        temperature: float | None = None,
+        use_length: bool = False,
+        dtype: Any = None,
+    ) -> Any:
+        if isinstance(length, int):  # MXNet 2's second argument is the axis
+            length, axis = None, length
+        symbols = (data,) if length is None else (data, length)
+        settings = {"axis": axis, "temperature": temperature, "dtype": dtype}
+        counted = length is not None
+        return FUNCTIONS[name](*symbols, **settings, use_length=counted)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"`npx.{name}` along an axis, over `length` elements of each row."
+    )
+    return function
+
+
+softmax = _softmax("softmax")
+log_softmax = _softmax("log_softmax")
+
+
+def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> Any:
+    """The elements in another shape, with the codes of `npx.reshape`."""
+    codes = (newshape,) if isinstance(newshape, int) else tuple(newshape)
+    return FUNCTIONS["_npx_reshape"](a, newshape=codes, reverse=reverse, order=order)
+
+
+def _bernoulli(
+    prob: Any = None, logit: Any = None, size: Any = None, dtype: Any = None
+) -> Any:
+    """1 with a probability, else 0."""
+    given = {"prob": prob, "logit": logit, "is_logit": logit is not None}
+    return _draw("bernoulli", given, size, dtype)
+
+
+def _uniform_n(
+    low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None
+) -> Any:
+    """Numbers between two bounds: `batch_shape` of them for each pair of bounds."""
+    return _draw("uniform_n", {"low": low, "high": high}, batch_shape, dtype)
+
+
+def _normal_n(
+    loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None
+) -> Any:
+    """Normally distributed numbers: `batch_shape` of them for each loc and scale."""
+    return _draw("normal_n", {"loc": loc, "scale": scale}, batch_shape, dtype)
+
+
+#: `mx.sym.npx.random`.
+random = SimpleNamespace(bernoulli=_bernoulli, normal_n=_normal_n, uniform_n=_uniform_n)
+
+
+def __getattr__(name: str) -> Any:
+    found = FUNCTIONS.get(operator_of(name) or "")
+    if found is None:
+        raise missing("mx.sym.npx", name, __dir__())
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *names()})
