@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from minimx_widgets import kernel
+
 if TYPE_CHECKING:
     from minimx_widgets.engine_timeline import EngineTimeline as EngineTimeline
     from minimx_widgets.knob_panel import KnobPanel as KnobPanel
@@ -31,6 +33,8 @@ _ROOMS = {
     "TrainingMonitor": "training_monitor",
 }
 __all__ = list(_ROOMS)
+
+kernel.keep_addresses()
 
 
 def __getattr__(name: str) -> Any:
