@@ -64,7 +64,7 @@ class _Body:
             for entry in node.inputs:
                 self._cut(entry, inside, made, names)
             inputs = tuple(made[entry] for entry in node.inputs)
-            twin = Node(node.op, inputs, node.name, node.attrs)
+            twin = Node(node.op, inputs, node.name, node.attrs, layer=node.layer)
             made |= {Entry(node, k): Entry(twin, k) for k in range(node.visible)}
         for entry in entries:
             self._cut(entry, inside, made, names)

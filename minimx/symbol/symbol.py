@@ -196,7 +196,7 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
                 return given[node.name].outputs if node.name in given else None
             if node not in last or name is None:
                 return None
-            renamed = Node(node.op, inputs, name, node.attrs, node.said)
+            renamed = Node(node.op, inputs, name, node.attrs, node.said, node.layer)
             return [Entry(renamed, k) for k in range(node.visible)]
 
         return type(self)(rewritten(self.graph, change).outputs)
