@@ -290,8 +290,10 @@ def _right(out: Any, label: Any) -> Any:
 def _clock(seconds: float) -> str:
     """A time to wait in words.
 
-    >>> _clock(7.6), _clock(150)
-    ('8 s', '2 min 30 s')
+    >>> _clock(7.6), _clock(150), _clock(7 * 3600 + 150)
+    ('8 s', '2 min 30 s', '7 h 2 min')
     """
     minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
