@@ -21,10 +21,13 @@ _ROOMS = {
     **dict.fromkeys(["kv", "kvstore"], "the store that devices and machines share"),
     **dict.fromkeys(["viz", "visualization"], "drawings of networks"),
     "amp": "automatic mixed precision",
-    "io": "iterators over data for modules; gluon.data has loaders",
     "profiler": "MXNet's profiler; mx.Record sees what runs",
     "recordio": "files of records",
 }
+_ITERATORS = """
+    CSVIter ImageDetRecordIter ImageRecordInt8Iter ImageRecordIter ImageRecordUInt8Iter
+    LibSVMIter MNISTIter MXDataIter PrefetchingIter ResizeIter
+"""
 _OPERATORS = """
     CachedOp imdecode
 """
@@ -38,6 +41,9 @@ LATER: dict[str, dict[str, str]] = {
     "mx.contrib": dict.fromkeys(
         ["amp", "autograd", "io", "onnx", "quantization", "tensorboard", "text"],
         "what MXNet tried out",
+    ),
+    "mx.io": dict.fromkeys(
+        _ITERATORS.split(), "an iterator over data; gluon.data has loaders"
     ),
     "mx.nd": {
         **dict.fromkeys(_OPERATORS.split(), "an operator"),
