@@ -165,14 +165,20 @@ def _visit(start: Node, done: dict[Node, None]) -> None:
             done[node] = None
 
 
-def rewritten(
-    graph: Graph, change: Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]
-) -> Graph:
-    """The graph with some nodes replaced.
+#: A rule for rewriting: (node, its inputs as rewritten so far) -> an entry for each
+#: output that takes the node's place, or None to keep it (with its new inputs).
+Change = Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]
+#: Where the outputs of each node of one graph are found in another.
+Places = Mapping[Node, Sequence[Entry]]
 
-    change(node, its inputs as rewritten so far) -> an entry for each output that takes
-    the node's place, or None to keep it (with its new inputs).
-    """
+
+def rewritten(graph: Graph, change: Change) -> Graph:
+    """The graph with some nodes replaced."""
+    return retraced(graph, change)[0]
+
+
+def retraced(graph: Graph, change: Change) -> tuple[Graph, Places]:
+    """The graph with some nodes replaced, and where everything went."""
     made: dict[Node, Sequence[Entry]] = {}
 
     def moved(entry: Entry) -> Entry:
@@ -182,20 +188,29 @@ def rewritten(
         inputs = tuple(map(moved, node.inputs))
         outs = change(node, inputs)
         if outs is None:
-            kept = node if inputs == node.inputs else node.with_inputs(inputs)
-            outs = _Outputs(kept)
+            outs = outputs_of(
+                node if inputs == node.inputs else node.with_inputs(inputs)
+            )
         made[node] = outs
-    return Graph([moved(entry) for entry in graph.outputs])
+    return Graph([moved(entry) for entry in graph.outputs]), made
+
+
+def outputs_of(node: Node) -> Sequence[Entry]:
+    """All outputs of a node; hidden ones may be asked for, too."""
+    return _Outputs(node)
 
 
 class _Outputs(Sequence[Entry]):
-    """All outputs of a node, hidden ones too."""
+    """See `outputs_of`."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
 
     def __getitem__(self, index: Any) -> Any:
         return Entry(self.node, index)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (Entry(self.node, slot) for slot in range(len(self)))
 
     def __len__(self) -> int:
         return self.node.visible

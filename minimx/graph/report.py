@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
-from minimx.graph.ir import Graph
+from minimx.graph.ir import Entry, Graph, Node, Places
+from minimx.graph.specs import Specs
+from minimx.ops.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,37 @@ class Change:
 
 @dataclass(frozen=True)
 class Passed:
-    """A graph before and after a pass, with every decision on the way."""
+    """A graph before and after a pass, with every decision on the way.
+
+    places: where the outputs of a node of `before` are found in `after`; a node that
+    is not in it is gone. Empty if nothing moved.
+    """
 
     name: str
     before: Graph
     after: Graph
     changes: tuple[Change, ...] = ()
+    places: Places = field(default_factory=dict, repr=False)
+
+    def carried(self, specs: Specs) -> dict[Entry, Spec]:
+        """What is known of the entries of `before`, said of those of `after`."""
+        if not self.places:
+            return dict(specs)
+        found = {}
+        for (node, slot), spec in specs.items():
+            outs = self.places.get(node, ())
+            try:
+                found[outs[slot]] = spec
+            except IndexError:  # an output that nobody looks at any more
+                continue
+        return found
+
+    def followed(self, nodes: Collection[Node]) -> frozenset[Node]:
+        """The nodes of `after` that compute what these nodes of `before` did."""
+        if not self.places:
+            return frozenset(nodes)
+        moved = [self.places.get(node, ()) for node in nodes]
+        return frozenset([entry.node for outs in moved for entry in outs])
 
     def __str__(self) -> str:
         size = f"{len(self.before)} → {len(self.after)} nodes"

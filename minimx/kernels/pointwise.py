@@ -146,36 +146,49 @@ def write(
     """
     operands = formula.operands
     letters = dict(zip(operands, "abcdefgh", strict=False))
-    common = np.result_type(*ins)
-    real = "float32" if common == FLOAT32 else "float64"
-    number = common.name if common.kind == "f" else None
-    writer = _Writer(real, number, letters)
     names = [letters[name] for name in operands]
-    body = writer.value(formula.tree.body)
+    body = expression(formula, ins, letters)
     plain = _Writer("", None, letters).value(formula.tree.body)
-    types = ", ".join(sorted({*(d.name for d in ins), out.name, real, "intp"}))
+    words = sorted({*map(word, ins), word(out), _computes_in(ins)[0], "intp"})
     head = _HEAD.format(
         text=plain,
         signature=f"({', '.join(d.name for d in ins)}) -> {out.name}",
-        types=types.replace("bool", "boolean"),
-        functions=", ".join(_called(formula)) or "select",
+        types=", ".join(words),
+        functions=", ".join(called(formula)) or "select",
     )
     lines = [
-        f"    {name}_ = operand(args, {k}, {_word(dtype)})"
+        f"    {name}_ = operand(args, {k}, {word(dtype)})"
         for k, (name, dtype) in enumerate(zip(names, ins, strict=True))
     ]
-    lines.append(f"    out_ = operand(args, {len(names)}, {_word(out)})")
+    lines.append(f"    out_ = operand(args, {len(names)}, {word(out)})")
     moving = len(names) - constants
     lines += [f"    {name} = load({name}_, 0)" for name in names[moving:]]
-    lines += _loops(names[:moving], f"store(out_, i, {_word(out)}({body}))")
+    lines += _loops(names[:moving], f"store(out_, i, {word(out)}({body}))")
     return head + "\n".join(lines) + "\n"
 
 
-def _word(dtype: DType) -> str:
+def _computes_in(ins: Sequence[DType]) -> tuple[str, str | None]:
+    """For operands of these types: that of functions, and that of literal numbers."""
+    common = np.result_type(*ins)
+    real = "float32" if common == FLOAT32 else "float64"
+    return real, common.name if common.kind == "f" else None
+
+
+def expression(formula: Formula, ins: Sequence[DType], names: dict[str, str]) -> str:
+    """A formula in the words of a generated file.
+
+    ins: the types of the operands; names: what they are called there.
+    """
+    return _Writer(*_computes_in(ins), names).value(formula.tree.body)
+
+
+def word(dtype: DType) -> str:
+    """What numba calls an element type."""
     return "boolean" if dtype.kind == "b" else dtype.name
 
 
-def _called(formula: Formula) -> list[str]:
+def called(formula: Formula) -> list[str]:
+    """The functions that the text of a formula needs."""
     walked = ast.walk(formula.tree)
     calls = [
         n.func.id
