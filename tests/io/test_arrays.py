@@ -167,9 +167,8 @@ def test_an_iterator_of_ones_own() -> None:
 def test_a_description_of_an_array() -> None:
     assert DataDesc.get_batch_axis(None) == 0
     assert DataDesc.get_batch_axis("CHW") == -1
-    a, b = DataDesc.get_list(
-        [("a", (2,)), ("b", (3,))], {"a": "int8", "b": "f"}.items()
-    )
+    types = [("a", "int8"), ("b", "f")]
+    a, b = DataDesc.get_list([("a", (2,)), ("b", (3,))], types)
     assert (a.dtype, b.dtype) == ("int8", "f")
     (plain,) = DataDesc.get_list([("a", (2,))], None)
     assert repr(plain) == "DataDesc[a,(2,),<class 'numpy.float32'>,NCHW]"
