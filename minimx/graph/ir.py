@@ -14,17 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 from typing import Any, NamedTuple
 
 from minimx.errors import OperatorError
 from minimx.events import attribution
 from minimx.ops.registry import Op
 
+_numbers = count()
+
 
 class Node:
-    """A variable, or one use of an operator; equal only to itself."""
+    """A variable, or one use of an operator; equal only to itself.
 
-    __slots__ = ("attrs", "forward", "inputs", "layer", "name", "op", "said")
+    `number` counts the nodes as they are made.
+    """
+
+    __slots__ = (
+        "attrs", "forward", "inputs", "layer", "name", "number", "op", "said"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -47,11 +55,16 @@ class Node:
         self.layer = attribution.layer if layer is None else layer
         # Whose gradient it is a part of, by name, or whom it computes again.
         self.forward = forward
+        self.number = next(_numbers)
 
     def with_inputs(self, inputs: Sequence[Entry]) -> Node:
         """A node of its own that is the same but for its inputs."""
+        return self.with_op(self.op, inputs)
+
+    def with_op(self, op: Op | None, inputs: Sequence[Entry]) -> Node:
+        """A node of its own that is the same but for operator and inputs."""
         return Node(
-            self.op,
+            op,
             inputs,
             self.name,
             self.attrs,
@@ -102,21 +115,37 @@ class Entry(NamedTuple):
 
 
 class Graph:
-    """What some entries are computed from."""
+    """What some entries are computed from.
 
-    def __init__(self, outputs: Sequence[Entry]) -> None:
+    order: the nodes, or some of them, in the order in which they are to run; what a
+    node needs comes before it in any case. Nodes that no output needs are no part of
+    the graph.
+    """
+
+    def __init__(self, outputs: Sequence[Entry], order: Iterable[Node] = ()) -> None:
         self.outputs = tuple(outputs)
+        self.order = tuple(order)
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node once, each after its inputs, in the order of a depth-first walk.
+        """Every node once, each after its inputs.
 
-        Raises OperatorError where nodes wait for each other.
+        In the order of a depth-first walk from the outputs, or as `order` says. Raises
+        OperatorError where nodes wait for each other.
         """
-        done: dict[Node, None] = {}
+        needed: dict[Node, None] = {}
         for entry in self.outputs:
-            _visit(entry.node, done)
+            _visit(entry.node, needed)
+        if not self.order:
+            return tuple(needed)
+        done: dict[Node, None] = {}
+        for node in (*(n for n in self.order if n in needed), *needed):
+            _visit(node, done)
         return tuple(done)
+
+    def as_made(self) -> Graph:
+        """The same graph, to be run in the order in which its nodes were made."""
+        return Graph(self.outputs, sorted(self.nodes, key=lambda node: node.number))
 
     @cached_property
     def variables(self) -> tuple[Node, ...]:
@@ -173,12 +202,15 @@ Places = Mapping[Node, Sequence[Entry]]
 
 
 def rewritten(graph: Graph, change: Change) -> Graph:
-    """The graph with some nodes replaced."""
+    """The graph with some nodes replaced. Its order stays."""
     return retraced(graph, change)[0]
 
 
 def retraced(graph: Graph, change: Change) -> tuple[Graph, Places]:
-    """The graph with some nodes replaced, and where everything went."""
+    """The graph with some nodes replaced, and where everything went.
+
+    Where others read hidden outputs of a node, the entries for it must reach as far.
+    """
     made: dict[Node, Sequence[Entry]] = {}
 
     def moved(entry: Entry) -> Entry:
@@ -192,7 +224,15 @@ def retraced(graph: Graph, change: Change) -> tuple[Graph, Places]:
                 node if inputs == node.inputs else node.with_inputs(inputs)
             )
         made[node] = outs
-    return Graph([moved(entry) for entry in graph.outputs]), made
+    order: list[Node] = []
+    if graph.order:
+        for node in graph:
+            outs = made[node]
+            if isinstance(outs, _Outputs):
+                order.append(outs.node)
+            else:
+                order += [entry.node for entry in outs]
+    return Graph([moved(entry) for entry in graph.outputs], order), made
 
 
 def outputs_of(node: Node) -> Sequence[Entry]:

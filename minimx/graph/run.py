@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minimx import autograd
 from minimx.device import Device
 from minimx.events import attribute, attributed, attribution
-from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.ir import Entry, Graph, Node, outputs_of, rewritten
 from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
+from minimx.nd.launch import invoke, invoke_whole
 from minimx.ops.registry import Op
 
 
@@ -19,7 +19,8 @@ def evaluate(graph: Graph, given: Mapping[Node, NDArray], ctx: Device) -> list[N
     """The outputs of a graph, from an array for each of its variables.
 
     What is recorded is what the operators record; ctx is where those without inputs
-    put their results. Each node works on behalf of its layer, if it has one.
+    put their results. Each node works on behalf of its layer, if it has one. Nodes
+    whose hidden outputs are read are not recorded.
     """
     values: dict[Entry, NDArray] = {Entry(node): x for node, x in given.items()}
     training = autograd.is_training()
@@ -31,16 +32,34 @@ def _evaluate(
     graph: Graph, values: dict[Entry, NDArray], ctx: Device, training: bool
 ) -> list[NDArray]:
     outside = attribution.layer
+    read = {entry for node in graph for entry in node.inputs}
+    bared = {entry.node for entry in read if entry.slot >= entry.node.visible}
     for node in graph:
         if node.op is None:
             continue
         if (layer := node.layer or outside) != attribution.layer:
             attribute(layer, attribution.phase, attribution.category)
         inputs = [values[entry] for entry in node.inputs]
-        outs = invoke(decided(node.op, training), inputs, None, ctx, NDArray)
-        outs = outs if isinstance(outs, list) else [outs]
+        op = decided(node.op, training)
+        if node in bared:
+            outs = invoke_whole(op, inputs, ctx, NDArray)
+        else:
+            outs = invoke(op, inputs, None, ctx, NDArray)
+            outs = outs if isinstance(outs, list) else [outs]
         values |= {Entry(node, index): out for index, out in enumerate(outs)}
     return [values[entry] for entry in graph.outputs]
+
+
+def as_run(graph: Graph, training: bool) -> Graph:
+    """The graph with the settings of its operators that are decided when it runs."""
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
+        op = node.op if node.op is None else decided(node.op, training)
+        if op is node.op:
+            return None
+        return outputs_of(node.with_op(op, inputs))
+
+    return rewritten(graph, change)
 
 
 def decided(op: Op, training: bool) -> Op:

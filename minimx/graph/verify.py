@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from minimx.errors import OperatorError
 from minimx.graph.infer import infer
@@ -14,8 +15,9 @@ def verify(graph: Graph, specs: Mapping[str, Spec] | None = None) -> None:
     """Raise OperatorError unless a graph is sound.
 
     No circles; every operator has the inputs that it asks for; every input is an output
-    that there is; variables have names of their own. With the specs of the variables
-    also: every operator accepts what it gets (ShapeError, DTypeError).
+    that there is, if only for gradients; variables have names of their own. With the
+    specs of the variables also: every operator accepts what it gets (ShapeError,
+    DTypeError).
     """
     for node in graph.nodes:  # which refuses circles
         _verify_inputs(node)
@@ -48,8 +50,15 @@ def _verify_inputs(node: Node) -> None:
 
 
 def _verify_entry(entry: Entry, user: str) -> None:
-    if not 0 <= entry.slot < entry.node.visible:
+    if not 0 <= entry.slot < _outputs(entry.node):
         raise OperatorError(
             f"{user} takes output {entry.slot} of {entry.node!r}, which has "
             f"{entry.node.visible}."
         )
+
+
+def _outputs(node: Node) -> int:
+    """How many outputs a node has, with the hidden ones that its gradient reads."""
+    saves: Sequence[str] = () if node.op is None else node.op.saves
+    hidden = [int(word[3:]) for word in saves if re.fullmatch(r"out\d+", word)]
+    return max(node.visible, *(slot + 1 for slot in hidden), 0)

@@ -45,6 +45,20 @@ def invoke(
     return _invoke(op, plan, inputs, out, device, array_class)
 
 
+def invoke_whole(
+    op: Op, inputs: Sequence[NDArray], device: Device, array_class: type[NDArray]
+) -> list[NDArray]:
+    """Apply an operator, and return the outputs that only gradients see as well.
+
+    Nothing is recorded. The operator must have a plan (no `takes_over`).
+    """
+    plan = op.plan(tuple([x.spec for x in inputs]))
+    who = owner(plan.name)
+    outs = [array_class(Chunk(device, spec.nbytes, who), spec) for spec in plan.outs]
+    _push(op, plan, inputs, outs, device)
+    return outs
+
+
 def place_for(op: Op, inputs: Sequence[NDArray]) -> NDArray:
     """A new array for the first output of a call."""
     plan = op.plan(tuple([x.spec for x in inputs]))

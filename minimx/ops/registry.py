@@ -206,6 +206,17 @@ class Op:
         """
         raise OperatorError(f"{self.name} has no gradient")
 
+    def again(self) -> tuple[Op, tuple[str, ...] | None] | None:
+        """How the visible outputs are computed a second time, to the bit.
+
+        An operator without side effects, and the names of the inputs and outputs
+        (`out1`) of the first call that it takes; None for all inputs. No answer where
+        a second call would give something else, or change something.
+        """
+        if self.mutates or self.needs_rng or not self.deterministic:
+            return None
+        return self, None
+
     def cost(self, *specs: Spec) -> Cost:
         """How much work one call is."""
         inferred = self.infer(*specs)
