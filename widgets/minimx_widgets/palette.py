@@ -8,6 +8,7 @@ CSS variables, made from these tables by `css()`.
 from __future__ import annotations
 
 from minimx.events import CATEGORIES, PHASES
+from minimx.graph.families import FAMILIES
 
 # name: (light theme, dark theme)
 CATEGORY: dict[str, tuple[str, str]] = {
@@ -39,6 +40,26 @@ SURFACE: dict[str, tuple[str, str]] = {
     "alert": ("#c0392b", "#ff8a7a"),
     "mark": ("#b0268f", "#f07fd6"),
 }
+# What kind of work a node of a graph is (minimx.graph.families).
+FAMILY: dict[str, tuple[str, str]] = {
+    "variable": CATEGORY["temporary"],
+    "product": CATEGORY["parameter"],
+    "norm": CATEGORY["optimizer state"],
+    "elementwise": CATEGORY["gradient"],
+    "reduce": CATEGORY["activation"],
+    "shape": CATEGORY["data"],
+    "random": CATEGORY["communication"],
+    "fused": CATEGORY["workspace"],
+    "other": ("#5c6773", "#c3cad4"),
+}
+# What a pass did to a node.
+STATE: dict[str, tuple[str, str]] = {
+    "kept": SURFACE["line"],
+    "rewired": ("#c29a14", "#e3c04b"),
+    "changed": SURFACE["mark"],
+    "added": ("#1d8a5f", "#4cc79a"),
+    "removed": SURFACE["alert"],
+}
 # Colours of layers, which have no fixed meaning: taken in order of appearance.
 LAYERS: tuple[tuple[str, str], ...] = (
     ("#3367c9", "#6d9bf5"),
@@ -53,6 +74,8 @@ LAYERS: tuple[tuple[str, str], ...] = (
 
 if set(CATEGORY) != set(CATEGORIES) or set(PHASE) != set(PHASES):
     raise ImportError("palette: every category and phase of events needs a colour")
+if set(FAMILY) != set(FAMILIES):
+    raise ImportError("palette: every family of operators needs a colour")
 
 
 def category(name: str, *, dark: bool = False) -> str:
@@ -70,6 +93,16 @@ def surface(name: str, *, dark: bool = False) -> str:
     return SURFACE[name][dark]
 
 
+def family(name: str, *, dark: bool = False) -> str:
+    """The colour of a family of operators."""
+    return FAMILY[name][dark]
+
+
+def state(name: str, *, dark: bool = False) -> str:
+    """The colour of what a pass did to a node."""
+    return STATE[name][dark]
+
+
 def layer(index: int, *, dark: bool = False) -> str:
     """The colour of the layer that appeared as number `index`."""
     return LAYERS[index % len(LAYERS)][dark]
@@ -83,6 +116,10 @@ def css() -> str:
 def _rule(selector: str, theme: int) -> str:
     rows = [f"  --mx-cat-{i}: {CATEGORY[n][theme]};" for i, n in enumerate(CATEGORIES)]
     rows += [f"  --mx-phase-{i}: {PHASE[n][theme]};" for i, n in enumerate(PHASES)]
+    rows += [f"  --mx-family-{i}: {FAMILY[n][theme]};" for i, n in enumerate(FAMILIES)]
+    rows += [
+        f"  --mx-state-{i}: {pair[theme]};" for i, pair in enumerate(STATE.values())
+    ]
     rows += [f"  --mx-layer-{i}: {pair[theme]};" for i, pair in enumerate(LAYERS)]
     rows += [f"  --mx-{name}: {pair[theme]};" for name, pair in SURFACE.items()]
     return selector + " {\n" + "\n".join(rows) + "\n}\n"

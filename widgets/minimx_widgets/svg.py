@@ -7,6 +7,7 @@ from anywhere else, so it looks the same in a notebook, in the book and in a fil
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
@@ -108,6 +109,15 @@ def clipped(words: str, room: float, size: float = 11) -> str:
     if len(words) <= fits:
         return words
     return words[: fits - 1] + "…" if fits > 1 else ""
+
+
+def wrapped(words: str, room: float, size: float = 11) -> list[str]:
+    """The words in lines of a width in pixels.
+
+    >>> wrapped("equal to the other one", 80)
+    ['equal to', 'the other', 'one']
+    """
+    return textwrap.wrap(words, max(8, int(room / (size * CHARACTER))))
 
 
 def legend(

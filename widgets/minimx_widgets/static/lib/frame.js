@@ -164,14 +164,15 @@ export class Frame {
   }
 
   /**
-   * Show the tooltip near a point of the picture.
+   * Show the tooltip near a point of the picture, or of a part of it.
    * @param {number} x @param {number} y @param {Node[]} lines
+   * @param {HTMLElement} [part]
    */
-  showTip(x, y, lines) {
+  showTip(x, y, lines, part = this.picture) {
     this.tip.replaceChildren(...lines);
     this.tip.hidden = false;
     const room = this.root.getBoundingClientRect();
-    const box = this.picture.getBoundingClientRect();
+    const box = part.getBoundingClientRect();
     const own = this.tip.getBoundingClientRect();
     const left = box.left - room.left + x;
     const flip = left + 14 + own.width > room.width;

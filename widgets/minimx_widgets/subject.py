@@ -1,0 +1,99 @@
+"""What a view of graphs looks at: a symbol or a block, and the shapes that go in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from minimx import symbol
+from minimx.dtypes import FLOAT32
+from minimx.errors import ArgumentError, ShapeError, did_you_mean
+from minimx.gluon import HybridBlock
+from minimx.graph.infer import infer
+from minimx.graph.ir import Entry, Graph, Node
+from minimx.ops.spec import Spec
+from minimx.symbol import Symbol
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A graph whose variables have shapes.
+
+    given: the names of the variables whose shapes were told: the data. All other
+    arguments are parameters, whose gradients training computes.
+    """
+
+    name: str
+    graph: Graph
+    variables: Mapping[Node, Spec]
+    given: tuple[str, ...]
+
+    @property
+    def wanted(self) -> tuple[Node, ...]:
+        """The arguments that training needs the gradients of."""
+        return tuple(n for n in self.graph.arguments if n.name not in self.given)
+
+    @classmethod
+    def of(cls, net: Any, shapes: Mapping[str, Any], view: str) -> Subject:
+        """The graph of a Symbol, a HybridBlock or a Graph.
+
+        shapes: by the names of the inputs, a shape, or an array for its shape and type.
+        Raises ArgumentError for a name that the graph does not have or another kind of
+        net, and ShapeError where the shapes do not settle everything.
+        """
+        graph = _graph_of(net, list(shapes), view)
+        names = [node.name for node in graph.variables]
+        for name in shapes:
+            if name not in names:
+                near = did_you_mean(name, names)
+                raise ArgumentError(f"{view}: the graph has no input {name!r}.{near}")
+        known = {name: _spec(value) for name, value in shapes.items()}
+        found = infer(
+            graph,
+            {name: spec.shape for name, spec in known.items()},
+            {name: spec.dtype for name, spec in known.items()},
+        )
+        variables, open_ones = {}, []
+        for node in graph.variables:
+            spec = found.spec(Entry(node))
+            if spec is None:
+                open_ones.append(node.name)
+            else:
+                variables[node] = spec
+        if open_ones:
+            raise ShapeError(
+                f"{view}: the shapes of {', '.join(open_ones[:5])} are not known. Give "
+                f"them by name, such as {view}(net, {open_ones[0]}=(1, 28, 28))."
+            )
+        return cls(
+            getattr(net, "name", None) or "graph", graph, variables, tuple(shapes)
+        )
+
+
+def _graph_of(net: Any, inputs: Sequence[str], view: str) -> Graph:
+    if isinstance(net, Graph):
+        return net
+    if isinstance(net, Symbol):
+        return net.graph
+    if isinstance(net, HybridBlock):
+        if not inputs:
+            raise ArgumentError(
+                f"{view}: a block has no graph before it gets an input. Give the shape "
+                f"of each, such as {view}(net, data=(1, 1, 28, 28))."
+            )
+        outs = net(*[symbol.var(name) for name in inputs])
+        flat = outs if isinstance(outs, (list, tuple)) else [outs]
+        return Graph([entry for out in flat for entry in out.outputs])
+    raise ArgumentError(
+        f"{view}: {type(net).__name__} has no graph. Give a Symbol or a HybridBlock."
+    )
+
+
+def _spec(value: Any) -> Spec:
+    """The spec of a shape, or of an array."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return Spec.of(tuple(value.shape), np.dtype(value.dtype))
+    return Spec.of(tuple(int(length) for length in value), FLOAT32)
