@@ -27,6 +27,8 @@ class Settings:
     match_range: int = 16
     auto_search_match_range: bool = False
     num_temp: int = 1
+    exec_num_temp: int = 1
+    gpu_worker_nthreads: int = 2
     memory_opt: bool = False
     bulk_exec_train: bool = True
     bulk_exec_inference: bool = True
@@ -52,6 +54,8 @@ KNOBS: dict[str, Any] = {
     "match_range": "NNVM_EXEC_MATCH_RANGE",
     "auto_search_match_range": "NNVM_AUTO_SEARCH_MATCH_RANGE",
     "num_temp": "NNVM_EXEC_NUM_TEMP",
+    "exec_num_temp": "MXNET_EXEC_NUM_TEMP",
+    "gpu_worker_nthreads": "MXNET_GPU_WORKER_NTHREADS",
     "memory_opt": "MXNET_MEMORY_OPT",
     "bulk_exec_train": "MXNET_EXEC_BULK_EXEC_TRAIN",
     "bulk_exec_inference": "MXNET_EXEC_BULK_EXEC_INFERENCE",

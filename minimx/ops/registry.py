@@ -112,8 +112,16 @@ class Op:
     clips: ClassVar[bool] = False
     #: In a graph, its shape waits for what its neighbours say; see `settled`.
     open: ClassVar[bool] = False
-    #: {output: input}: the answer may be written over the memory of the question.
-    inplace: ClassVar[dict[str, str]] = {}
+    #: {output: inputs}: the answer may be written over the memory of the question. The
+    #: kernel reads an element of such an input before it writes the one at its place,
+    #: and never again. One name or several, the one to prefer first; of an open number
+    #: of inputs, `data` is the first.
+    inplace: Any = {}
+    #: {output: input}: the same elements in the same order; in the same memory there is
+    #: nothing to compute.
+    unchanged: Any = {}
+    #: Names of the inputs of which only shape and type count: their memory may be gone.
+    ignores: Any = ()
     #: The kernel takes a random generator as its last argument.
     needs_rng: ClassVar[bool] = False
     #: The output is another view of the input's memory (reshape and its relatives).

@@ -23,6 +23,7 @@ class View(Op):
     """The same memory in another shape: no work, and no gradient to compute."""
 
     is_view = True
+    unchanged = {"out": "data"}
     deduce = deduction.size_kept
 
     def kernel(self, *specs: Spec) -> Kernel:
@@ -224,6 +225,8 @@ class ReshapeLike(View):
     rhs_begin: int | None = None
     rhs_end: int | None = None
     inputs = ("lhs", "rhs")
+    unchanged = {"out": "lhs"}
+    ignores = ("rhs",)
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of rhs, where the sizes agree."""

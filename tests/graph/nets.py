@@ -1,0 +1,65 @@
+"""Symbols whose plans are known from MXNet 1.9.1, and how they are planned here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import minimx as mx
+from minimx.graph.infer import infer
+from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.memory import MemoryPlan, plan_memory
+from minimx.graph.settings import Settings
+from minimx.graph.specs import Specs, every_spec
+from minimx.ops.spec import Spec
+
+
+def layers(act: str = "tanh") -> Any:
+    """20 layers of width 512; data (4096, 512)."""
+    y = mx.sym.var("data")
+    for _ in range(20):
+        y = mx.sym.FullyConnected(y, num_hidden=512)
+        y = mx.sym.Activation(y, act_type=act)
+    return y
+
+
+def convolutions() -> Any:
+    """12 times Convolution, BatchNorm, relu; data (16, 16, 64, 64)."""
+    y = mx.sym.var("data")
+    for _ in range(12):
+        y = mx.sym.Convolution(y, num_filter=16, kernel=(3, 3), pad=(1, 1))
+        y = mx.sym.Activation(mx.sym.BatchNorm(y), act_type="relu")
+    return y
+
+
+def branches() -> Any:
+    """6 branches: 5 layers of width 256 k with sin, one to 128; data (4096, 512)."""
+    x, ends = mx.sym.var("data"), []
+    for k in range(1, 7):
+        y = x
+        for _ in range(5):
+            y = mx.sym.sin(mx.sym.FullyConnected(y, num_hidden=256 * k))
+        ends.append(mx.sym.FullyConnected(y, num_hidden=128))
+    return mx.sym.add_n(*ends)
+
+
+#: The shape of `data` in each.
+SHAPES = {layers: (4096, 512), convolutions: (16, 16, 64, 64), branches: (4096, 512)}
+
+
+def variables_of(graph: Graph, **shapes: Sequence[int]) -> dict[Node, Spec]:
+    """The specs of all variables, from the shapes of some."""
+    found = infer(graph, {name: tuple(shape) for name, shape in shapes.items()}, {})
+    specs = {node: found.spec(Entry(node)) for node in graph.variables}
+    return {node: spec for node, spec in specs.items() if spec is not None}
+
+
+def specs_of(graph: Graph, **shapes: Sequence[int]) -> Specs:
+    return every_spec(graph, variables_of(graph, **shapes))
+
+
+def planned(symbol: Any, settings: Settings | None = None, **shapes: Any) -> MemoryPlan:
+    """The plan of a symbol that is only run forward; its outputs lie outside."""
+    graph = symbol.graph
+    specs = specs_of(graph, **shapes)
+    return plan_memory(graph, specs, graph.outputs, settings or Settings())
