@@ -8,7 +8,7 @@ element types are float32 and float64. Gradients follow Seeger et al.,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from minimx.dtypes import FLOAT32, FLOAT64
 from minimx.errors import DTypeError, ShapeError
@@ -31,7 +31,7 @@ def turned(value: Value) -> Value:
 class Linalg(Op):
     """What operators on stacks of matrices share."""
 
-    inputs: Any = ("A",)
+    inputs: ClassVar[Any] = ("A",)
 
     def check(self, *specs: Spec, square: bool = False) -> None:
         """Refuse what is no stack of matrices of real numbers."""

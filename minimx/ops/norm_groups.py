@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
@@ -28,7 +28,7 @@ class Grouped(Op):
 
     eps: float
 
-    inputs: Any = ("data", "gamma", "beta")
+    inputs: ClassVar[Any] = ("data", "gamma", "beta")
     saves: Any = ("data", "gamma", "out1", "out2")
     deduce = deduction.first_is_out
 

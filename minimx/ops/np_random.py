@@ -8,8 +8,10 @@ a standard number, gradients flow to the parameters: the standard numbers are ke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
 from typing import Any, ClassVar
 
 from minimx import shapes
@@ -33,14 +35,17 @@ class Draw(Op):
     deterministic = False
     differentiable = False
 
-    #: The names of the distribution's parameters, which are settings.
-    parameters: ClassVar[tuple[str, ...]] = ()
     all_inputs: ClassVar[tuple[str, ...]] = ("input1", "input2")
     #: The standard numbers are a hidden output.
     keeps_standard: ClassVar[bool] = False
 
     size: Any
     dtype: str
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the distribution's parameters: the settings before `size`."""
+        return tuple(takewhile(lambda name: name != "size", self.settings))
 
     @property
     def arrays(self) -> tuple[str, ...]:
@@ -84,22 +89,46 @@ class Draw(Op):
         out = self.infer(*specs)[0]
         return Cost(10 * out.size, out.nbytes)
 
-    def to_parameter(self, at: Site, k: int, value: Value) -> Value | None:
-        """A gradient of the output's shape and type, for input k."""
-        spec, out = at.ins[k], at.outs[0]
-        if not at.wants[k]:
-            return None
-        if spec.dtype != out.dtype:
-            value = bind(lookup("cast").of(dtype=spec.dtype.name), value)
-        return sum_to(value, out.shape, spec.shape)
+    def to_arrays(
+        self, at: Site, rules: Mapping[str, Callable[[], Value]]
+    ) -> list[Value | None]:
+        """Gradients of the parameters that are arrays, in their shapes and types.
+
+        rules: by parameter, what the gradient is in the output's shape and type.
+        """
+        return [
+            _fitted(rules[name](), at, k) if at.wants[k] else None
+            for k, name in enumerate(self.arrays)
+        ]
 
 
-class LocationScale(Draw):
+def _fitted(value: Value, at: Site, k: int) -> Value:
+    """A value of the output's shape and type in those of input k."""
+    spec, out = at.ins[k], at.outs[0]
+    if spec.dtype != out.dtype:
+        value = bind(lookup("cast").of(dtype=spec.dtype.name), value)
+    return sum_to(value, out.shape, spec.shape)
+
+
+class OfEach(Draw):
+    """`size` numbers of each distribution, not of all together."""
+
+    def wanted(self, common: Shape) -> Shape:
+        """`size`, then the shape of the parameters."""
+        return (*(_as_shape(self.size) or ()), *common)
+
+
+@dataclass(frozen=True)
+class _LocScale(Draw):
     """Numbers loc + scale · standard."""
+
+    loc: float | None
+    scale: float | None
+    size: Any = None
+    dtype: str = "float32"
 
     differentiable = True
     keeps_standard = True
-    parameters = ("loc", "scale")
 
     @property
     def saves(self) -> tuple[str, ...]:
@@ -109,18 +138,7 @@ class LocationScale(Draw):
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """1 for loc, the standard number for scale."""
         rules = {"loc": lambda: dout, "scale": lambda: dout * saved[0]}
-        return [
-            self.to_parameter(at, k, rules[name]())
-            for k, name in enumerate(self.arrays)
-        ]
-
-
-@dataclass(frozen=True)
-class _LocScale(LocationScale):
-    loc: float | None
-    scale: float | None
-    size: Any = None
-    dtype: str = "float32"
+        return self.to_arrays(at, rules)
 
 
 @register("_npi_normal")
@@ -144,12 +162,8 @@ class NpLaplace(_LocScale):
 
 
 @register("_npi_normal_n")
-class NpNormalN(_LocScale):
+class NpNormalN(OfEach, _LocScale):
     """As `_npi_normal`, `size` of each. loc, scale (n,), size=(m,); out (m, n)."""
-
-    def wanted(self, common: Shape) -> Shape:
-        """`size`, then the shape of the parameters."""
-        return (*(_as_shape(self.size) or ()), *common)
 
 
 @register("_npi_uniform")
@@ -163,31 +177,18 @@ class NpUniform(Draw):
 
     differentiable = True
     keeps_standard = True
-    parameters = ("low", "high")
     saves = ("out1",)
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """High gets the standard number's share, low the rest."""
         share = dout * saved[0]
         rules = {"low": lambda: dout - share, "high": lambda: share}
-        return [
-            self.to_parameter(at, k, rules[name]())
-            for k, name in enumerate(self.arrays)
-        ]
+        return self.to_arrays(at, rules)
 
 
 @register("_npi_uniform_n")
-class NpUniformN(NpUniform):
+class NpUniformN(OfEach, NpUniform):
     """As `_npi_uniform`, `size` of each. low, high (n,), size=(m,); out (m, n)."""
-
-    low: float | None
-    high: float | None
-    size: Any = None
-    dtype: str = "float32"
-
-    def wanted(self, common: Shape) -> Shape:
-        """`size`, then the shape of the parameters."""
-        return (*(_as_shape(self.size) or ()), *common)
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,6 @@ class _Scaled(Draw):
 
     differentiable = True
     keeps_standard = True
-    parameters = ("scale",)
 
     @property
     def saves(self) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ class _Scaled(Draw):
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The standard number."""
-        return [self.to_parameter(at, 0, dout * saved[0])] if at.ins else []
+        return self.to_arrays(at, {"scale": lambda: dout * saved[0]})
 
 
 @register("_npi_exponential")
@@ -231,7 +231,6 @@ class _Shaped(Draw):
     dtype: str = "float32"
 
     differentiable = True
-    parameters = ("a",)
     shift: ClassVar[float] = 0.0
 
     @property
@@ -248,7 +247,7 @@ class _Shaped(Draw):
             a = bind(lookup("cast").of(dtype=at.outs[0].dtype.name), a)
         power = out + self.shift
         slope = power * bind(lookup("log").of(), power) / a
-        return [self.to_parameter(at, 0, -(dout * slope))]
+        return self.to_arrays(at, {"a": lambda: -(dout * slope)})
 
 
 @register("_npi_weibull")
@@ -279,7 +278,6 @@ class NpGamma(Draw):
     scale: float | None
     size: Any = None
     dtype: str = "float32"
-    parameters = ("shape", "scale")
 
 
 @register("_npi_beta")
@@ -290,7 +288,6 @@ class NpBeta(Draw):
     b: float | None
     size: Any = None
     dtype: str = "float32"
-    parameters = ("a", "b")
 
 
 @register("_npi_chisquare")
@@ -300,7 +297,6 @@ class NpChiSquare(Draw):
     df: float | None
     size: Any = None
     dtype: str = "float32"
-    parameters = ("df",)
 
 
 @register("_npi_f")
@@ -311,7 +307,6 @@ class NpF(Draw):
     dfden: float | None
     size: Any = None
     dtype: str = "float32"
-    parameters = ("dfnum", "dfden")
 
 
 @register("_npi_poisson")
@@ -321,7 +316,6 @@ class NpPoisson(Draw):
     lam: float | None
     size: Any = None
     dtype: str = "float32"
-    parameters = ("lam",)
 
 
 @register("_npi_bernoulli")

@@ -99,7 +99,7 @@ class SGD(Update):
     clip_gradient: float = -1.0
     lazy_update: bool = True
 
-    inputs = ("weight", "grad")
+    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad")
     rule, numbers = "sgd", _SGD
 
 
@@ -117,40 +117,25 @@ class SGDMom(Update):
     clip_gradient: float = -1.0
     lazy_update: bool = True
 
-    inputs = ("weight", "grad", "mom")
-    mutates = ("mom",)
+    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad", "mom")
+    mutates: ClassVar[tuple[str, ...]] = ("mom",)
     rule, numbers = "sgd_mom", _MOMENTUM
 
 
 @register("mp_sgd_update")
-class MixedSGD(Mixed):
+class MixedSGD(SGD, Mixed):
     """sgd_update of a float32 weight32, rounded into a float16 weight."""
-
-    lr: float
-    wd: float = 0.0
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
-    lazy_update: bool = True
 
     inputs = ("weight", "grad", "weight32")
     mutates = ("weight32",)
-    rule, numbers = "sgd", _SGD
 
 
 @register("mp_sgd_mom_update")
-class MixedSGDMom(Mixed):
+class MixedSGDMom(SGDMom, Mixed):
     """sgd_mom_update of a float32 weight32 and mom, rounded into a float16 weight."""
-
-    lr: float
-    momentum: float = 0.0
-    wd: float = 0.0
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
-    lazy_update: bool = True
 
     inputs = ("weight", "grad", "mom", "weight32")
     mutates = ("mom", "weight32")
-    rule, numbers = "sgd_mom", _MOMENTUM
 
 
 @register("nag_mom_update")
@@ -167,8 +152,8 @@ class NAG(Update):
     rescale_grad: float = 1.0
     clip_gradient: float = -1.0
 
-    inputs = ("weight", "grad", "mom")
-    mutates = ("mom",)
+    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad", "mom")
+    mutates: ClassVar[tuple[str, ...]] = ("mom",)
     rule, numbers = "nag_mom", _MOMENTUM
 
 
@@ -414,27 +399,14 @@ class MultiSGDMom(Multi):
 
 
 @register("multi_mp_sgd_update")
-class MultiMixedSGD(Multi):
+class MultiMixedSGD(MultiSGD):
     """mp_sgd_update for many weights: weight0, grad0, weight32_0, weight1, ..."""
-
-    lrs: Any
-    wds: Any
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
-    num_weights: int = 1
 
     single = MixedSGD
 
 
 @register("multi_mp_sgd_mom_update")
-class MultiMixedSGDMom(Multi):
+class MultiMixedSGDMom(MultiSGDMom):
     """mp_sgd_mom_update for many weights: weight0, grad0, mom0, weight32_0, ..."""
-
-    lrs: Any
-    wds: Any
-    momentum: float = 0.0
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
-    num_weights: int = 1
 
     single = MixedSGDMom

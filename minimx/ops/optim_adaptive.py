@@ -16,26 +16,17 @@ import numpy as np
 from minimx.dtypes import FLOAT32
 from minimx.kernels import find
 from minimx.ops.checks import expect
-from minimx.ops.optim import Mixed, Update
+from minimx.ops.optim import NAG, Mixed, Update
 from minimx.ops.registry import Kernel, Op, register
 from minimx.ops.spec import Cost, Spec
 
-_MOMENTUM = ("lr", "momentum", "wd", "rescale_grad", "clip_gradient")
-
 
 @register("mp_nag_mom_update")
-class MixedNAG(Mixed):
+class MixedNAG(NAG, Mixed):
     """nag_mom_update of a float32 weight32 and mom, rounded into a float16 weight."""
-
-    lr: float
-    momentum: float = 0.0
-    wd: float = 0.0
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
 
     inputs = ("weight", "grad", "mom", "weight32")
     mutates = ("mom", "weight32")
-    rule, numbers = "nag_mom", _MOMENTUM
 
 
 @register("ftml_update")
@@ -97,9 +88,30 @@ class Ftrl(Update):
 # -- AdamW -----------------------------------------------------------------------------
 
 
-class _AdamW(Update):
-    """What both precisions share: the scale of the gradient is an array."""
+@register("_adamw_update")
+class AdamW(Update):
+    """Adam with a weight decay of its own (Loshchilov and Hutter, 2017).
 
+    mean and var average rescale_grad * grad and its square
+    weight -= eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight)
+    """
+
+    lr: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    wd: float = 0.0
+    eta: float = 1.0
+    clip_gradient: float = -1.0
+
+    inputs: ClassVar[tuple[str, ...]] = (
+        "weight",
+        "grad",
+        "mean",
+        "var",
+        "rescale_grad",
+    )
+    mutates: ClassVar[tuple[str, ...]] = ("mean", "var")
     rule = "adaptive.adamw"
     numbers = ("lr", "beta1", "beta2", "epsilon", "wd", "eta", "clip_gradient")
     steps = 16
@@ -126,37 +138,9 @@ class _AdamW(Update):
         return run
 
 
-@register("_adamw_update")
-class AdamW(_AdamW):
-    """Adam with a weight decay of its own (Loshchilov and Hutter, 2017).
-
-    mean and var average rescale_grad * grad and its square
-    weight -= eta * (lr * mean / (sqrt(var) + epsilon) + wd * weight)
-    """
-
-    lr: float
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
-    wd: float = 0.0
-    eta: float = 1.0
-    clip_gradient: float = -1.0
-
-    inputs = ("weight", "grad", "mean", "var", "rescale_grad")
-    mutates = ("mean", "var")
-
-
 @register("_mp_adamw_update")
-class MixedAdamW(_AdamW, Mixed):
+class MixedAdamW(AdamW, Mixed):
     """_adamw_update of a float32 weight32, rounded into a float16 weight."""
-
-    lr: float
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
-    wd: float = 0.0
-    eta: float = 1.0
-    clip_gradient: float = -1.0
 
     inputs = ("weight", "grad", "mean", "var", "weight32", "rescale_grad")
     mutates = ("mean", "var", "weight32")
@@ -209,25 +193,15 @@ class LambPhase1(_Direction):
     rescale_grad: float = 1.0
     clip_gradient: float = -1.0
 
-    inputs = ("weight", "grad", "mean", "var")
-    mutates = ("mean", "var")
+    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad", "mean", "var")
+    mutates: ClassVar[tuple[str, ...]] = ("mean", "var")
 
 
 @register("mp_lamb_update_phase1")
-class MixedLambPhase1(_Direction):
+class MixedLambPhase1(LambPhase1):
     """lamb_update_phase1 for a float32 weight32 and a float16 grad. out: float32."""
 
-    t: int
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-6
-    bias_correction: bool = True
-    wd: float = 0.0
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
-
     inputs = ("weight", "grad", "mean", "var", "weight32")
-    mutates = ("mean", "var")
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of weight, in single precision."""
@@ -244,13 +218,20 @@ class MixedLambPhase1(_Direction):
         return single
 
 
-class _Scaled(Op):
-    """The second half of LAMB."""
+@register("lamb_update_phase2")
+class LambPhase2(Op):
+    """A step along g, as long as the lengths of weight and g say.
 
-    differentiable = False
+    weight, g, out: one shape; r1, r2 (1,): the norms of weight and g, r1 kept within
+    the bounds that are not negative; out = weight - lr * r1 / r2 * g
+    """
+
     lr: float
-    lower_bound: float
-    upper_bound: float
+    lower_bound: float = -1.0
+    upper_bound: float = -1.0
+
+    inputs: ClassVar[tuple[str, ...]] = ("weight", "g", "r1", "r2")
+    differentiable = False
 
     def infer(self, *specs: Spec) -> Spec:
         """The spec of weight; r1 and r2 are one number each."""
@@ -273,25 +254,6 @@ class _Scaled(Op):
         )
         return found
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A multiplication and a subtraction for each element."""
-        return Cost(2 * specs[0].size, 3 * specs[0].nbytes)
-
-
-@register("lamb_update_phase2")
-class LambPhase2(_Scaled):
-    """A step along g, as long as the lengths of weight and g say.
-
-    weight, g, out: one shape; r1, r2 (1,): the norms of weight and g, r1 kept within
-    the bounds that are not negative; out = weight - lr * r1 / r2 * g
-    """
-
-    lr: float
-    lower_bound: float = -1.0
-    upper_bound: float = -1.0
-
-    inputs = ("weight", "g", "r1", "r2")
-
     def kernel(self, *specs: Spec) -> Kernel:
         """One pass over the weight."""
 
@@ -300,14 +262,14 @@ class LambPhase2(_Scaled):
 
         return run
 
+    def cost(self, *specs: Spec) -> Cost:
+        """A multiplication and a subtraction for each element."""
+        return Cost(2 * specs[0].size, 3 * specs[0].nbytes)
+
 
 @register("mp_lamb_update_phase2")
-class MixedLambPhase2(_Scaled):
+class MixedLambPhase2(LambPhase2):
     """lamb_update_phase2 of a float32 weight32, rounded into a float16 weight."""
-
-    lr: float
-    lower_bound: float = -1.0
-    upper_bound: float = -1.0
 
     inputs = ("weight", "g", "r1", "r2", "weight32")
     mutates = ("weight32",)
@@ -323,12 +285,24 @@ class MixedLambPhase2(_Scaled):
         return run
 
 
-class _Lamb(_Direction):
-    """Both halves."""
+@register("_lamb_update")
+class Lamb(_Direction):
+    """A whole step of LAMB: phase 1, the norms of weight and direction, phase 2."""
 
+    t: int
     lr: float
-    lower_bound: float
-    upper_bound: float
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-6
+    bias_correction: bool = True
+    wd: float = 0.0
+    rescale_grad: float = 1.0
+    clip_gradient: float = -1.0
+    lower_bound: float = -1.0
+    upper_bound: float = -1.0
+
+    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad", "mean", "var")
+    mutates: ClassVar[tuple[str, ...]] = ("mean", "var")
     #: Computes in single precision beside a weight in half precision.
     is_mixed: ClassVar[bool] = False
 
@@ -355,41 +329,9 @@ class _Lamb(_Direction):
         return run
 
 
-@register("_lamb_update")
-class Lamb(_Lamb):
-    """A whole step of LAMB: phase 1, the norms of weight and direction, phase 2."""
-
-    t: int
-    lr: float
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-6
-    bias_correction: bool = True
-    wd: float = 0.0
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
-    lower_bound: float = -1.0
-    upper_bound: float = -1.0
-
-    inputs = ("weight", "grad", "mean", "var")
-    mutates = ("mean", "var")
-
-
 @register("_mp_lamb_update")
-class MixedLamb(_Lamb):
+class MixedLamb(Lamb):
     """_lamb_update of a float32 weight32, rounded into a float16 weight."""
-
-    t: int
-    lr: float
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-6
-    bias_correction: bool = True
-    wd: float = 0.0
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
-    lower_bound: float = -1.0
-    upper_bound: float = -1.0
 
     inputs = ("weight", "grad", "mean", "var", "weight32")
     mutates = ("mean", "var", "weight32")

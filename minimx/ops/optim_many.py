@@ -15,15 +15,8 @@ from minimx.ops.registry import Kernel, register
 from minimx.ops.spec import Spec
 
 
-class _MultiAdamW(Multi):
-    """A scale for all gradients is the last input."""
-
-    lists = {"lrs": "lr", "wds": "wd", "etas": "eta"}
-    shared = ("rescale_grad",)
-
-
 @register("_multi_adamw_update")
-class MultiAdamW(_MultiAdamW):
+class MultiAdamW(Multi):
     """_adamw_update for many: weight0, grad0, mean0, var0, ..., rescale_grad."""
 
     lrs: Any
@@ -36,33 +29,19 @@ class MultiAdamW(_MultiAdamW):
     num_weights: int = 1
 
     single = AdamW
+    lists = {"lrs": "lr", "wds": "wd", "etas": "eta"}
+    shared = ("rescale_grad",)
 
 
 @register("_multi_mp_adamw_update")
-class MultiMixedAdamW(_MultiAdamW):
+class MultiMixedAdamW(MultiAdamW):
     """_mp_adamw_update for many: as above, with weight32 after each var."""
-
-    lrs: Any
-    wds: Any
-    etas: Any
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
-    clip_gradient: float = -1.0
-    num_weights: int = 1
 
     single = MixedAdamW
 
 
-class _MultiLamb(Multi):
-    """Settings have names of their own."""
-
-    lists = {"learning_rates": "lr", "wds": "wd", "step_count": "t"}
-    counter = "num_tensors"
-
-
 @register("_multi_lamb_update")
-class MultiLamb(_MultiLamb):
+class MultiLamb(Multi):
     """A step of LAMB for many weights: weight0, grad0, mean0, var0, weight1, ..."""
 
     learning_rates: Any
@@ -79,24 +58,13 @@ class MultiLamb(_MultiLamb):
     num_tensors: int = 1
 
     single = Lamb
+    lists = {"learning_rates": "lr", "wds": "wd", "step_count": "t"}
+    counter = "num_tensors"
 
 
 @register("_multi_mp_lamb_update")
-class MultiMixedLamb(_MultiLamb):
+class MultiMixedLamb(MultiLamb):
     """A step of LAMB for many: weight0, grad0, mean0, var0, weight32_0, weight1, ..."""
-
-    learning_rates: Any
-    wds: Any
-    step_count: Any
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-6
-    rescale_grad: float = 1.0
-    lower_bound: float = -1.0
-    upper_bound: float = -1.0
-    clip_gradient: float = -1.0
-    bias_correction: bool = True
-    num_tensors: int = 1
 
     single = MixedLamb
 
@@ -162,23 +130,14 @@ class PreloadedMultiSGDMom(Preloaded):
 
 
 @register("preloaded_multi_mp_sgd_update")
-class PreloadedMultiMixedSGD(Preloaded):
+class PreloadedMultiMixedSGD(PreloadedMultiSGD):
     """mp_sgd_update for many weights: weight0, grad0, weight32_0, ..., lrs, wds."""
-
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
-    num_weights: int = 1
 
     single = MixedSGD
 
 
 @register("preloaded_multi_mp_sgd_mom_update")
-class PreloadedMultiMixedSGDMom(Preloaded):
+class PreloadedMultiMixedSGDMom(PreloadedMultiSGDMom):
     """mp_sgd_mom_update for many: weight0, grad0, mom0, weight32_0, ..., lrs, wds."""
-
-    momentum: float = 0.0
-    rescale_grad: float = 1.0
-    clip_gradient: float = -1.0
-    num_weights: int = 1
 
     single = MixedSGDMom

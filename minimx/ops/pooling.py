@@ -7,7 +7,7 @@ transposed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -249,7 +249,7 @@ def _cost(pool: Pooling, data: Spec) -> Cost:
 class _Gradient(Op):
     """A linear map between images and stops; `shape` is that of the image."""
 
-    inputs: Any = ("dout", "taps")
+    inputs: ClassVar[Any] = ("dout", "taps")
     saves: Any = ("taps",)
 
     pool: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from minimx.dtypes import INT64
 from minimx.errors import OperatorError
@@ -16,7 +16,7 @@ from minimx.shapes import Shape
 class Like(Random):
     """As many numbers as `data` has, in its shape and element type."""
 
-    inputs: Any = ("data",)
+    inputs: ClassVar[Any] = ("data",)
 
     def infer(self, *specs: Spec) -> Spec:
         """The spec of data."""

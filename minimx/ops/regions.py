@@ -6,7 +6,7 @@ And of the window that is the same for all images of a batch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class _Cells(Op):
     pooled_size: int
     group_size: int
 
-    inputs: Any = ("data", "rois")
+    inputs: ClassVar[Any] = ("data", "rois")
     saves = ("rois",)
 
     @property

@@ -91,7 +91,7 @@ class Op:
 
     name: ClassVar[str] = ""
     #: Names of the array inputs, in order. A property where settings decide.
-    inputs: Any = ("data",)
+    inputs: ClassVar[Any] = ("data",)
     #: True if `inputs` names one input that may be given any number of times.
     variadic: ClassVar[bool] = False
     #: How many outputs the caller sees; later ones are kept for `grad` only.

@@ -8,7 +8,7 @@ Its gradient is one fused kernel; `composed` says it again with `_fetch_pixels` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from minimx.errors import ShapeError
 from minimx.kernels import find
@@ -23,7 +23,7 @@ from minimx.shapes import Shape
 class Places(Op):
     """What the operators share that look at places (B, P) of images (B, C, H, W)."""
 
-    inputs: Any = ("data", "y", "x")
+    inputs: ClassVar[Any] = ("data", "y", "x")
     saves: Any = ("y", "x")
 
     def _out(self, *specs: Spec) -> Spec:
