@@ -230,11 +230,15 @@ _making = threading.Lock()
 _modules: dict[str, Any] = {}
 
 
-def _make(text: str) -> Any:
-    """Import the generated file, writing it first if no program has done so before."""
+def make(text: str, *more: Any) -> Any:
+    """Import the generated file, writing it first if no program has done so before.
+
+    more: the modules it imports besides `mathematics` and `native`.
+    """
     from minimx.kernels import mathematics, native
 
-    parts = [text, *(Path(str(m.__file__)).read_text() for m in (mathematics, native))]
+    rooms = (mathematics, native, *more)
+    parts = [text, *(Path(str(room.__file__)).read_text() for room in rooms)]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
     with _making:
         if digest not in _modules:
@@ -260,7 +264,7 @@ def address(
     formula: Formula, ins: tuple[DType, ...], out: DType, constants: int = 0
 ) -> int:
     """Where the machine code of a formula starts."""
-    return int(_make(write(formula, ins, out, constants)).kernel.address)
+    return int(make(write(formula, ins, out, constants)).kernel.address)
 
 
 # -- launching -------------------------------------------------------------------------
@@ -373,7 +377,7 @@ def collapse(
     >>> collapse((2, 3, 4), [(2, 3, 4), (3, 4)])
     ([12, 2], [[1, 1, 1], [12, 0, 12]])
     """
-    walks = [_steps(shape, len(out_shape)) for shape in (*shapes, out_shape)]
+    walks = [steps_of(shape, len(out_shape)) for shape in (*shapes, out_shape)]
     lengths: list[int] = []
     steps: list[list[int]] = []
     for axis in reversed(range(len(out_shape))):
@@ -389,7 +393,7 @@ def collapse(
     return (lengths or [1]), (steps or [[1] * len(walks)])
 
 
-def _steps(shape: Shape, ndim: int) -> list[int]:
+def steps_of(shape: Shape, ndim: int) -> list[int]:
     """Elements to advance along each of `ndim` axes; 0 along stretched ones."""
     steps, step = [], 1
     for length in reversed(shape):

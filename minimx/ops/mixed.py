@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Where(Op):
     x, y: one shape; condition: the same shape, or (n,), a number for each row of x
     """
 
+    formula: ClassVar[Formula] = Formula("where(c != 0, x, y)", ("c", "x", "y"))
     inputs = ("condition", "x", "y")
     saves = ("condition",)
 
@@ -77,7 +78,7 @@ class Where(Op):
         out = self.infer(*specs)
         wide = by_rows(condition.shape, out.shape)
         return pointwise.kernel(
-            Formula("where(c != 0, x, y)", ("c", "x", "y")),
+            self.formula,
             [wide, x.shape, y.shape],
             [condition.dtype, x.dtype, y.dtype],
             out.shape,

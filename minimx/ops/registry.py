@@ -19,7 +19,7 @@ import dataclasses
 import operator
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
@@ -41,8 +41,8 @@ class Plan:
     """An operator bound to the specs of its inputs: all that a launch must know."""
 
     __slots__ = (
-        "cost", "kernel", "name", "needs_rng", "outs", "plain", "takes_over",
-        "workspace",
+        "_compute", "cost", "kernel", "name", "needs_rng", "outs", "plain",
+        "takes_over", "workspace",
     )  # fmt: skip
 
     def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
@@ -55,7 +55,7 @@ class Plan:
         inferred = op.infer(*specs)
         self.name = op.name
         self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
-        self.kernel = op.compute(*specs)
+        self._compute = partial(op.compute, *specs)
         self.workspace = op.scratch(*specs)
         self.needs_rng = op.needs_rng
         self.cost = op.cost(*specs)
@@ -71,6 +71,16 @@ class Plan:
             if spec.takes_over is not None:
                 self.takes_over = spec.takes_over
                 self.plain = False
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the kernel when it is first asked for.
+
+        Whoever only wants to know what comes out compiles nothing.
+        """
+        if name != "kernel":
+            raise AttributeError(name)
+        self.kernel = kernel = self._compute()
+        return kernel
 
 
 class Site:

@@ -1,0 +1,260 @@
+"""The operator that a group of pointwise operators becomes.
+
+`FusedOp` holds the group as a graph of its own, whose variables are its inputs, and the
+specs of these. Its kernel is one generated loop; `source` is the text of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from minimx.dtypes import DType
+from minimx.errors import OperatorError, ShapeError
+from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.members import BEFORE, Member, Recipe, described
+from minimx.graph.specs import every_spec, plan_of
+from minimx.kernels import fused
+from minimx.kernels.fused import Line, Loop, Operand, Walk
+from minimx.kernels.half import computing
+from minimx.ops.registry import Kernel, Op, Plan, Site, Value
+from minimx.ops.spec import Cost, Spec
+
+
+@dataclass(frozen=True, eq=False)
+class FusedOp(Op):
+    """Several pointwise operators as one loop.
+
+    graph: the operators; its variables are the inputs, in order. specs: theirs; a fused
+    operator runs on no others. over: inputs whose memory the output may take, the best
+    one first; the first that the loop allows is chosen.
+    """
+
+    name: ClassVar[str] = "_FusedOp"
+    differentiable: ClassVar[bool] = False
+
+    graph: Graph
+    specs: tuple[Spec, ...]
+    over: tuple[int, ...] = ()
+    known: dict[Entry, Spec] = field(init=False, repr=False)
+    plans: dict[tuple[Spec, ...], Plan] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        variables = self.graph.variables
+        given = dict(zip(variables, self.specs, strict=True))
+        object.__setattr__(self, "known", every_spec(self.graph, given))
+        object.__setattr__(self, "visible", len(self.graph.outputs))
+        chosen = next((place for place in self.over if self._may_take(place)), None)
+        places = {} if chosen is None else {"out": self.inputs[chosen]}
+        object.__setattr__(self, "inplace", places)
+
+    def _may_take(self, place: int) -> bool:
+        """Whether the output may be written over an input.
+
+        Element i must be read before it is written, and never again. A loop with
+        several outputs may write one before it reads for the next.
+        """
+        loop, walks, sources = self.written
+        spec = self.specs[place]
+        if self.visible > 1 or spec is not self.known[self.graph.outputs[0]]:
+            return False
+        straight = Walk(((spec.size, 1),))
+        return all(
+            each == straight
+            for operand, each, source in zip(loop.operands, walks, sources, strict=True)
+            if source == place and not operand.number
+        )
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Inputs have numbers for names."""
+        return tuple(f"data{k}" for k in range(len(self.specs)))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What MXNet writes down of a fused operator."""
+        return {"num_inputs": len(self.specs), "num_outputs": self.visible}
+
+    def as_text(self) -> dict[str, str]:
+        """The settings in words."""
+        return {name: str(value) for name, value in self.settings.items()}
+
+    @property
+    def operators(self) -> tuple[Node, ...]:
+        """The nodes inside."""
+        return tuple(node for node in self.graph if node.op is not None)
+
+    # -- what a sheet answers ---------------------------------------------------------
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """The specs of the group's outputs."""
+        if specs != self.specs:
+            raise ShapeError(
+                f"_FusedOp: made for {_listed(self.specs)}, called with "
+                f"{_listed(specs)}. Prepare the graph again for these."
+            )
+        return tuple([self.known[entry] for entry in self.graph.outputs])
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """One loop, compiled at the first call."""
+        size = self.infer(*specs)[0].size
+        written = self.written
+        return fused.launcher(written.loop, written.walks, written.sources, size)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Gradients are taken before nodes are fused."""
+        raise OperatorError(
+            "_FusedOp has no gradient: operators are fused when their gradients are in "
+            "the graph already. Differentiate the graph before it is fused."
+        )
+
+    def cost(self, *specs: Spec) -> Cost:
+        """All operations, but every input read once and every output written once."""
+        loop, _, sources = self.written
+        read = {s for s, o in zip(sources, loop.operands, strict=True) if not o.number}
+        moved = sum(spec.nbytes for place, spec in enumerate(specs) if place in read)
+        moved += sum(spec.nbytes for spec in self.infer(*specs))
+        return Cost(self.unfused.flops, moved)
+
+    @property
+    def unfused(self) -> Cost:
+        """What the operators would cost one by one."""
+        costs = [plan_of(node, self.known).cost for node in self.operators]
+        return sum(costs, Cost(0, 0))
+
+    # -- the loop ---------------------------------------------------------------------
+
+    @cached_property
+    def written(self) -> Written:
+        """The loop, and what it reads where."""
+        return _Writing(self.graph, self.known).written()
+
+    @property
+    def source(self) -> str:
+        """The Python file that numba compiles."""
+        return fused.write(self.written.loop)
+
+    def __repr__(self) -> str:
+        names = ", ".join(node.name for node in self.operators)
+        return f"<fused {names}>"
+
+
+def _listed(specs: Sequence[Spec]) -> str:
+    return ", ".join(map(str, specs))
+
+
+class Written(NamedTuple):
+    """A loop, and for each operand how it is walked and where it comes from."""
+
+    loop: Loop
+    walks: tuple[Walk, ...]
+    sources: tuple[int | float, ...]
+
+
+class _Read(NamedTuple):
+    """A value that comes from outside: an input, seen in a shape or by a walk."""
+
+    place: int
+    spec: Spec
+    walk: Walk | None = None
+
+
+class _Writing:
+    """A group on its way to becoming a loop."""
+
+    def __init__(self, graph: Graph, specs: dict[Entry, Spec]) -> None:
+        self.graph = graph
+        self.specs = specs
+        self.operands: dict[Any, tuple[Operand, Walk, int | float]] = {}
+        self.lines: list[Line] = []
+        #: What each entry is: a name in the loop, or something to read.
+        self.values: dict[Entry, str | _Read] = {}
+
+    def written(self) -> Written:
+        """The whole loop."""
+        for place, node in enumerate(self.graph.variables):
+            self.values[Entry(node)] = _Read(place, self.specs[Entry(node)])
+        for node in self.graph:
+            if node.op is not None:
+                self._node(node)
+        outs = []
+        for entry in self.graph.outputs:
+            spec = self.specs[entry]
+            outs.append((self._named(self.values[entry], spec), spec.dtype))
+        ordered = sorted(self.operands.values(), key=lambda found: found[0].number)
+        operands, walks, sources = zip(*ordered, strict=True) if ordered else ((),) * 3
+        return Written(Loop(operands, tuple(self.lines), tuple(outs)), walks, sources)
+
+    def _node(self, node: Node) -> None:
+        member = described(node, self.specs)
+        assert isinstance(member, Member), member
+        for slot, recipes in enumerate(member.recipes):
+            entry = Entry(node, slot)
+            self.values[entry] = (
+                self._lines(node, member.outs[slot], recipes)
+                if recipes
+                else self._passed(node, member)
+            )
+
+    def _passed(self, node: Node, member: Member) -> str | _Read:
+        """The first input of a node that changes nothing in it."""
+        value = self.values[node.inputs[0]]
+        if isinstance(value, str):
+            return value
+        return _Read(value.place, member.outs[0], member.walk or value.walk)
+
+    def _lines(self, node: Node, out: Spec, recipes: tuple[Recipe, ...]) -> str:
+        assert node.op is not None
+        name = ""
+        for recipe in recipes:
+            sources = []
+            for place, shape in zip(recipe.takes, recipe.shapes, strict=True):
+                if place == BEFORE:
+                    sources.append(name)
+                    continue
+                value = self.values[node.inputs[place]]
+                if isinstance(value, _Read) and value.walk is None:
+                    value = value._replace(spec=value.spec.with_shape(shape))
+                sources.append(self._named(value, out))
+            ins = recipe.ins
+            if recipe.numbers:
+                common = np.result_type(*map(computing, ins))
+                sources += [self._number(number, common) for number in recipe.numbers]
+                ins += (common,) * len(recipe.numbers)
+            name = f"t{len(self.lines)}"
+            title = node.op.name
+            line = Line(name, recipe.formula, (*sources,), ins, recipe.out, title)
+            self.lines.append(line)
+        return name
+
+    def _named(self, value: str | _Read, out: Spec) -> str:
+        """A value's name in the loop over `out`; read from memory, if need be."""
+        if isinstance(value, str):
+            return value
+        walked = value.walk or fused.stretched(value.spec.shape, out.shape)
+        key = (value.place, walked)
+        if key not in self.operands:
+            step = fused.row_step(walked)
+            name = self._next("x")
+            layout = step if step in (0, 1) else None
+            operand = Operand(name, value.spec.dtype, layout)
+            self.operands[key] = (operand, walked, value.place)
+        return self.operands[key][0].name
+
+    def _number(self, number: float, dtype: DType) -> str:
+        """The name of a setting, which is an operand that stands still."""
+        key = ("number", float.hex(float(number)), dtype)
+        if key not in self.operands:
+            operand = Operand(self._next("k"), dtype, 0, True)
+            still = Walk(((1, 0),))
+            self.operands[key] = (operand, still, number)
+        return self.operands[key][0].name
+
+    def _next(self, letter: str) -> str:
+        names = [operand.name for operand, _, _ in self.operands.values()]
+        return f"{letter}{sum(name[0] == letter for name in names)}"
