@@ -3,22 +3,42 @@
     op = CachedOp(graph, Flags(static_alloc=True))
     outputs = op(arrays)                # for graph.arguments, then graph.states
 
-It is what `hybridize` puts in the place of a block's Python code.
+It is what `hybridize` puts in the place of a block's Python code. For every combination
+of shapes, device, mode and settings there is a `Variant` (`graph/variant.py`). A
+recorded call is one node on the tape, whose gradient is the backward half of the
+variant's program.
+
+Operator by operator run: graphs that cannot be planned ahead (shapes that depend on
+numbers, sparse arrays, operators written in Python), short ones while recording (see
+`inline_limit`), and gradients that are to be differentiated again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from minimx import autograd, flavour
+from minimx.autograd import tape, walk
 from minimx.device import Device, current_context
 from minimx.errors import ArgumentError
+from minimx.graph.bulk import limits
 from minimx.graph.infer import settled
 from minimx.graph.ir import Graph, Node
+from minimx.graph.prepare import Unplanned, prepare
+from minimx.graph.program import Program
 from minimx.graph.run import evaluate
+from minimx.graph.settings import Settings, in_force
+from minimx.graph.variant import Call, Variant
 from minimx.nd.array import NDArray
+from minimx.ops.registry import Op, Site
+from minimx.ops.spec import Spec
 
 __all__ = ["CachedOp", "Flags"]
+
+#: So many combinations of shapes and modes are kept for one graph.
+VARIANTS_KEPT = 64
 
 
 @dataclass(frozen=True)
@@ -44,6 +64,17 @@ class Flags:
                 "static_alloc=True."
             )
 
+    def sizes(
+        self, settings: Settings, training: bool
+    ) -> tuple[int | None, int | None]:
+        """How many operators are joined, forward and backward; None joins them all."""
+        forward, backward = limits(settings, training)
+        if self.forward_bulk_size is not None:
+            forward = self.forward_bulk_size
+        if self.backward_bulk_size is not None:
+            backward = self.backward_bulk_size
+        return forward, backward
+
 
 class CachedOp:
     """A graph to be called with an array for each of its variables."""
@@ -52,6 +83,12 @@ class CachedOp:
         self.graph = graph
         self.flags = flags or Flags()
         self.variables: tuple[Node, ...] = (*graph.arguments, *graph.states)
+        operators = sum(node.op is not None for node in graph)
+        short = operators <= self.flags.inline_limit
+        self._inline = short and not self.flags.static_alloc
+        # Which settings they were made for, and the variants; None: cannot be planned.
+        self._settings: Settings | None = None
+        self._variants: dict[Any, Variant | None] = {}
 
     def __call__(
         self, inputs: Sequence[NDArray], ctx: Device | None = None
@@ -69,10 +106,137 @@ class CachedOp:
             )
         if ctx is None:
             ctx = inputs[0].context if inputs else current_context()
-        return self._one_by_one(inputs, ctx)
+        mode = autograd.state
+        wanted: tuple[bool, ...] = ()
+        if mode.recording:
+            wanted = tuple([x._entry is not None for x in inputs])
+            if self._inline:
+                return self._one_by_one(inputs, ctx)
+        variant = self._variant(inputs, ctx, mode.training, wanted)
+        if variant is None or any(x.chunk.device is not ctx for x in inputs):
+            return self._one_by_one(inputs, ctx)
+        call, outputs = variant.call(inputs)
+        if True in wanted:
+            _record(_CachedCall(self, variant), call, inputs, outputs)
+        return outputs
 
     def _one_by_one(self, inputs: Sequence[NDArray], ctx: Device) -> list[NDArray]:
         """Call the operators in order, as if they were called by hand."""
         pairs = list(zip(self.variables, inputs, strict=True))
         runs = settled(self.graph, {node.name: array.spec for node, array in pairs})
         return evaluate(runs, dict(pairs), ctx)
+
+    def _variant(
+        self,
+        inputs: Sequence[NDArray],
+        ctx: Device,
+        training: bool,
+        wanted: tuple[bool, ...],
+    ) -> Variant | None:
+        """The variant for a call like this one; None if it cannot be planned."""
+        settings = in_force()
+        if settings is not self._settings:
+            self._variants.clear()
+            self._settings = settings
+        specs = tuple([x.spec for x in inputs])
+        key = (specs, ctx, training, wanted, flavour.is_np_shape())
+        try:
+            return self._variants[key]
+        except KeyError:
+            pass
+        if len(self._variants) >= VARIANTS_KEPT:
+            self._variants.pop(next(iter(self._variants)))
+        made = self._variants[key] = self._prepared(
+            specs, ctx, training, wanted, settings
+        )
+        return made
+
+    def _prepared(
+        self,
+        specs: tuple[Spec, ...],
+        ctx: Device,
+        training: bool,
+        wanted: tuple[bool, ...],
+        settings: Settings,
+    ) -> Variant | None:
+        if any(spec.takes_over is not None for spec in specs):
+            return None
+        leads = [n for n, want in zip(self.variables, wanted, strict=False) if want]
+        try:
+            prepared = prepare(
+                self.graph,
+                dict(zip(self.variables, specs, strict=True)),
+                leads,
+                training=training,
+                settings=settings,
+                sizes=self.flags.sizes(settings, training or bool(leads)),
+            )
+        except Unplanned:
+            return None
+        program = Program(prepared, ctx)
+        return Variant(program, self.flags.static_alloc, self.flags.static_shape)
+
+
+class _CachedCall(Op):
+    """What stands on the tape for a call of a graph."""
+
+    name = "_CachedOp"
+    variadic = True
+    into = True
+
+    def __init__(self, whole: CachedOp, variant: Variant) -> None:
+        object.__setattr__(self, "whole", whole)
+        object.__setattr__(self, "variant", variant)
+        object.__setattr__(self, "visible", variant.prepared.heads)
+
+    def grad(self, at: Site, dout: Any, *saved: Any) -> Sequence[Any]:
+        """Run the backward half."""
+        variant: Variant = self.variant  # type: ignore[attr-defined]
+        call, *inputs = saved
+        douts = dout if isinstance(dout, tuple) else (dout,)
+        if autograd.state.recording:
+            return _again(self.whole, call, inputs, douts, at.wants)  # type: ignore[attr-defined]
+        return variant.gradients(call, douts, at.targets, at.retain)
+
+
+def _record(
+    op: _CachedCall,
+    call: Call,
+    inputs: Sequence[NDArray],
+    outputs: Sequence[NDArray],
+) -> None:
+    """Put a call on the tape, which keeps its memory until it is walked back."""
+    tape.let_go(inputs)
+    saved: list[Any] = [(call, -1 - op.visible)]
+    saved += [(x, place) for place, x in enumerate(inputs)]
+    node = tape.Node(
+        op,
+        [x._entry for x in inputs],
+        tuple([x.spec for x in inputs]),
+        tuple([x.spec for x in outputs]),
+        saved,
+        call.op_id,
+    )
+    for index, out in enumerate(outputs):
+        out._entry = (node, index)
+
+
+def _again(
+    whole: CachedOp,
+    call: Call,
+    inputs: Sequence[NDArray],
+    douts: Sequence[NDArray],
+    wants: Sequence[bool],
+) -> list[Any]:
+    """The gradients from operators that are recorded, to be differentiated again."""
+    fixed = [x if w else x._alias() for x, w in zip(inputs, wants, strict=True)]
+    states = len(whole.graph.arguments)
+    with autograd.pause(train_mode=autograd.is_training()):
+        fixed[states:] = [x.copy() for x in fixed[states:]]  # changed once already
+
+    def forward(values: Sequence[NDArray]) -> list[NDArray]:
+        with autograd.train_mode() if call.training else autograd.predict_mode():
+            return whole._one_by_one(values, call.device)
+
+    with call.draws():
+        return walk.between(forward, fixed, douts, wants)

@@ -1,7 +1,13 @@
-"""Random numbers: one independent stream per device.
+"""Random numbers: a few independent streams per device.
 
 A stream belongs to its device as memory does: operators that draw from it change it, so
 the engine orders them by the stream's `var`, and the numbers do not depend on threads.
+
+How many streams a device has is for `MXNET_CPU_PARALLEL_RAND_COPY` and
+`MXNET_GPU_PARALLEL_RAND_COPY` to say; operators take them in turn, in the order of the
+program. Operators that got different streams may run at the same time. On a GPU,
+dropout has streams of its own (`MXNET_GPU_CUDNN_DROPOUT_STATE_COPY`). Another number of
+streams gives other numbers for the same seed.
 
 As in MXNet the seed is fixed unless the program chooses one, so two runs of a program
 see the same numbers.
@@ -10,29 +16,40 @@ see the same numbers.
 from __future__ import annotations
 
 import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 from minimx.device import Device
 from minimx.errors import ArgumentError
+from minimx.knobs import knobs
 
 DEFAULT_SEED = 0
 
 
+#: What a stream is for, and which of those with the same use it is.
+Copy = tuple[str, int]
+FIRST: Copy = ("", 0)
+
+
 class Stream:
-    """The random numbers of one device.
+    """Random numbers of one device.
 
     `generator` is what kernels draw from. `var` is a place for the engine's variable;
     this room does not know what that is. `seeded_with` is the seed in force.
     """
 
-    __slots__ = ("device", "generator", "seeded_with", "var")
+    __slots__ = ("copy", "device", "generator", "seeded_with", "var")
 
     generator: np.random.Generator
 
-    def __init__(self, device: Device, value: int) -> None:
+    def __init__(self, device: Device, value: int, copy: Copy = FIRST) -> None:
         self.device = device
+        self.copy = copy
         self.var: Any = None
         self.reseed(value)
 
@@ -49,8 +66,11 @@ class Stream:
         """
         value = _checked(value)
         # Philox counts instead of mixing a state, so streams with different keys never
-        # meet; the device is part of the key.
-        place = (self.device.device_typeid, self.device.device_id)
+        # meet; the device is part of the key, and so is which of its streams this is.
+        use, number = self.copy
+        place = [self.device.device_typeid, self.device.device_id]
+        if self.copy != FIRST:
+            place += [number, len(use)]
         entropy = np.random.SeedSequence((value, *place))
         self.generator = np.random.Generator(np.random.Philox(entropy))
         self.seeded_with = value
@@ -59,44 +79,111 @@ class Stream:
         return f"Stream({self.device}, seed {self.seeded_with})"
 
 
-_streams: dict[Device, Stream] = {}
+_streams: dict[tuple[Device, Copy], Stream] = {}
+_turns: dict[tuple[Device, str], Iterator[Stream]] = {}
 _seeds: dict[Device, int] = {}
 _everywhere = DEFAULT_SEED
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
-def stream(device: Device) -> Stream:
-    """The stream of a device, made at first use.
+def stream(device: Device, copy: Copy = FIRST) -> Stream:
+    """The first stream of a device, or another one, made at first use.
 
     >>> from minimx.device import cpu
     >>> stream(cpu()) is stream(cpu())
     True
     """
-    found = _streams.get(device)
+    found = _streams.get((device, copy))
     if found is None:
         with _lock:
-            found = _streams.get(device)
+            found = _streams.get((device, copy))
             if found is None:
                 value = _seeds.get(device, _everywhere)
-                found = _streams[device] = Stream(device, value)
+                found = _streams[device, copy] = Stream(device, value, copy)
     return found
+
+
+def next_stream(device: Device, operator: str = "") -> Stream:
+    """The stream whose turn it is; to be asked for by the thread that calls operators.
+
+    operator: the name of the one that draws.
+    """
+    if _here.again:
+        return _here.again.popleft()
+    gpu = device.device_type == "gpu"
+    use = "dropout" if gpu and operator == "Dropout" else ""
+    turn = _turns.get((device, use))
+    if turn is None:
+        turn = _turns[device, use] = _turn(device, use, knobs.get(_COPIES[gpu, use]))
+    return next(turn)
+
+
+#: Which knob counts the streams: on a GPU or not, and for what.
+_COPIES: dict[tuple[bool, str], Any] = {
+    (False, ""): "MXNET_CPU_PARALLEL_RAND_COPY",
+    (True, ""): "MXNET_GPU_PARALLEL_RAND_COPY",
+    (True, "dropout"): "MXNET_GPU_CUDNN_DROPOUT_STATE_COPY",
+}
+
+
+class _Here(threading.local):
+    """Streams that this thread's draws take before all others."""
+
+    def __init__(self) -> None:
+        self.again: deque[Stream] = deque()
+
+
+_here = _Here()
+
+
+@contextmanager
+def replaying(device: Device, states: Iterable[Any]) -> Iterator[None]:
+    """Let the draws inside the block give what earlier ones gave.
+
+    states: of the generators before each of these draws, in order:
+    `generator.bit_generator.state`.
+    """
+    before = _here.again
+    _here.again = deque()
+    for state in states:
+        stream = Stream(device, DEFAULT_SEED)
+        stream.generator.bit_generator.state = state
+        _here.again.append(stream)
+    try:
+        yield
+    finally:
+        _here.again = before
+
+
+def _turn(device: Device, use: str, copies: int) -> Iterator[Stream]:
+    return cycle([stream(device, (use, number)) for number in range(copies)])
+
+
+def _forget_turns(*_: object) -> None:
+    """Begin with the first stream again; the streams go on where they are."""
+    _turns.clear()
+
+
+knobs.watch(tuple(_COPIES.values()), _forget_turns)
 
 
 def set_seed(value: Any, device: Device | str = "all") -> list[Stream]:
     """Choose the seed of one device, or of all; returns the streams to reseed.
 
     Streams that do not exist yet will start from it. Those that do are returned, for
-    the caller to reseed in its own order: see `Stream.reseed`. Raises `ArgumentError`
-    for a seed that is not a whole number from 0.
+    the caller to reseed in its own order: see `Stream.reseed`. The first stream is the
+    next one in turn. Raises `ArgumentError` for a seed that is not a whole number
+    from 0.
     """
     global _everywhere
     value = _checked(value)
     if isinstance(device, str) and device != "all":
         raise ArgumentError(f"seed: device={device!r} is neither a device nor 'all'.")
     with _lock:
+        _turns.clear()
         if not isinstance(device, str):
             _seeds[device] = value
-            return [_streams[device]] if device in _streams else []
+            return [found for key, found in _streams.items() if key[0] == device]
         _everywhere = value
         _seeds.clear()
         return list(_streams.values())

@@ -93,7 +93,7 @@ def record_call(
     entries = [value._entry for value in inputs]
     outside = entries.count(None)
     if outside and "null" in _requests:
-        _let_go(inputs)
+        let_go(inputs)
     if outside == len(entries):
         return
     saves = op.saves if op.differentiable else ()
@@ -103,7 +103,7 @@ def record_call(
         outs[index]._entry = (node, index)
 
 
-def _let_go(inputs: Sequence[Value]) -> None:
+def let_go(inputs: Sequence[Value]) -> None:
     """Forget the gradients that variables with grad_req='null' do not get."""
     for value in inputs:
         if value._entry is None and value._grad is not None:

@@ -11,7 +11,7 @@ gradients of gradients for free.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -40,7 +40,8 @@ def backward(
     retain_graph: keep the tape, so that it can be walked again.
     """
     heads_, grads_ = _as_lists(heads, head_grads)
-    found = _walk(heads_, grads_, retain_graph, train_mode, create_graph=False)
+    pending = _Pending(retain_graph, deliver=True)
+    found = _walk(heads_, grads_, pending, train_mode, create_graph=False)
     for leaf, gradient in found.items():
         _deliver(leaf, gradient)
 
@@ -72,7 +73,7 @@ def grad(
         leaves.append(entry[0])
     heads_, grads_ = _as_lists(heads, head_grads)
     keep = create_graph if retain_graph is None else retain_graph
-    found = _walk(heads_, grads_, keep, train_mode, create_graph)
+    found = _walk(heads_, grads_, _Pending(keep), train_mode, create_graph)
     results = []
     for leaf, variable in zip(leaves, wanted, strict=True):
         if leaf not in found:
@@ -85,6 +86,50 @@ def grad(
             gradient = bind(lookup("zeros_like").of(), variable._neutral())
         results.append(variable._flavoured(gradient))
     return results
+
+
+class _Border(Op):
+    """The end of a walk that goes only a part of the way; gradients pass unchanged."""
+
+    name = "_border"
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """The gradient as it comes."""
+        return [dout]
+
+
+def between(
+    forward: Callable[[Sequence[Value]], Sequence[Value]],
+    inputs: Sequence[Value],
+    douts: Sequence[Value | None],
+    wants: Sequence[bool],
+) -> list[Value | None]:
+    """Gradients through a function, recorded down to its inputs; for `grad` of an Op.
+
+    forward(inputs) computes the function once more with operators. douts: the gradients
+    of its outputs. wants: which inputs' gradients are asked for; others get None.
+    """
+    borders: dict[int, Node] = {}
+    values = [x._alias() for x in inputs]
+    for k, (x, value) in enumerate(zip(inputs, values, strict=True)):
+        if wants[k] and x._entry is not None:
+            spec = (x.spec,)
+            borders[k] = Node(_Border(), [x._entry], spec, spec, [], 0)
+            value._entry = (borders[k], 0)
+    heads = list(forward(values))
+    pairs = [
+        (head, dout)
+        for head, dout in zip(heads, douts, strict=True)
+        if head._entry is not None
+    ]
+    pending = _Pending(retain=True, stops=list(borders.values()))
+    with _walking(state.training, create_graph=True):
+        _climb([h for h, _ in pairs], [d for _, d in pairs], pending, True)
+    found: list[Value | None] = [None] * len(values)
+    for k, border in borders.items():
+        lists = pending.arrived.get(border)
+        found[k] = _sum(lists[0]) if lists else None
+    return found
 
 
 def _as_lists(heads: Any, head_grads: Any) -> tuple[list[Value], list[Value | None]]:
@@ -119,9 +164,18 @@ def _leads_back(head: Value) -> bool:
 
 
 class _Pending:
-    """Gradients that have arrived at each output of each node, not yet summed."""
+    """Gradients that have arrived at each output of each node, not yet summed.
 
-    def __init__(self) -> None:
+    retain: the tape stays for another walk. deliver: what arrives at leaves is going to
+    be stored there. stops: nodes that the walk does not pass.
+    """
+
+    def __init__(
+        self, retain: bool, deliver: bool = False, stops: Sequence[Node] = ()
+    ) -> None:
+        self.retain = retain
+        self.deliver = deliver
+        self.stops = set(stops)
         self.arrived: dict[Node | Leaf, list[list[Value]]] = {}
         self._heap: list[tuple[int, Node]] = []
 
@@ -132,7 +186,7 @@ class _Pending:
         if lists is None:
             count = 1 if isinstance(node, Leaf) else node.op.visible
             lists = self.arrived[node] = [[] for _ in range(count)]
-            if isinstance(node, Node):
+            if isinstance(node, Node) and node not in self.stops:
                 heapq.heappush(self._heap, (-node.number, node))
         if gradient is not None:
             lists[index].append(gradient)
@@ -147,6 +201,24 @@ class _Pending:
         return {
             cast(Leaf, leaf): _sum(lists[0]) for leaf, lists in self.arrived.items()
         }
+
+    def targets(self, node: Node, wants: Sequence[bool]) -> list[Value | None]:
+        """For each input where its gradient may be written at once.
+
+        That is a variable that keeps what it is given, and has got nothing so far: what
+        comes later is added to it elsewhere.
+        """
+        found: dict[Leaf, int] = {}
+        for k, (entry, want) in enumerate(zip(node.inputs or (), wants, strict=False)):
+            leaf = entry[0] if entry is not None and want else None
+            if not isinstance(leaf, Leaf) or leaf in self.arrived:
+                continue
+            if leaf.req == "write":
+                found.setdefault(leaf, k)
+        targets: list[Value | None] = [None] * len(wants)
+        for leaf, k in found.items():
+            targets[k] = leaf.grad
+        return targets
 
 
 def _sum(values: list[Value]) -> Value | None:
@@ -178,33 +250,42 @@ def _walking(train: bool, create_graph: bool) -> Iterator[None]:
 
 def _walk(
     heads: list[Value],
-    head_grads: list[Value | None],
-    retain: bool,
+    head_grads: Sequence[Value | None],
+    pending: _Pending,
     train: bool,
     create_graph: bool,
 ) -> dict[Leaf, Value | None]:
-    pending = _Pending()
     with _walking(train, create_graph):
         attribute("", "backward", "gradient")
-        for head, gradient in zip(heads, head_grads, strict=True):
-            if not _leads_back(head):
-                gradient = None
-            elif gradient is None:
-                gradient = bind(lookup("ones_like").of(), head._neutral())
-            else:
-                gradient = gradient._neutral(history=True)
-            pending.add(head._entry, gradient)
-        while (popped := pending.pop()) is not None:
-            node, douts = popped
-            if _is_zero(node, douts):
-                for entry in node.inputs or ():
-                    if _leads_on(entry, node):
-                        pending.add(cast(Entry, entry), None)
-                continue
-            _step(node, douts, pending, create_graph)
-            if not retain:
-                node.consume()
+        _climb(heads, head_grads, pending, create_graph)
         return pending.leaves()
+
+
+def _climb(
+    heads: Sequence[Value],
+    head_grads: Sequence[Value | None],
+    pending: _Pending,
+    create_graph: bool,
+) -> None:
+    """From the heads down to the leaves, or to where the walk stops."""
+    for head, gradient in zip(heads, head_grads, strict=True):
+        if not _leads_back(head):
+            gradient = None
+        elif gradient is None:
+            gradient = bind(lookup("ones_like").of(), head._neutral())
+        else:
+            gradient = gradient._neutral(history=True)
+        pending.add(head._entry, gradient)
+    while (popped := pending.pop()) is not None:
+        node, douts = popped
+        if _is_zero(node, douts):
+            for entry in node.inputs or ():
+                if _leads_on(entry, node):
+                    pending.add(cast(Entry, entry), None)
+            continue
+        _step(node, douts, pending, create_graph)
+        if not pending.retain:
+            node.consume()
 
 
 def _step(
@@ -235,7 +316,11 @@ def _step(
         )
     else:
         dout = douts[0]
-    gradients = node.op.grad(Site(node.ins, node.outs, wants), dout, *saved)
+    site = Site(node.ins, node.outs, wants)
+    if node.op.into:
+        site.retain = pending.retain
+        site.targets = pending.targets(node, wants) if pending.deliver else ()
+    gradients = node.op.grad(site, dout, *saved)
     for k, lead in enumerate(leads):
         if not lead:
             continue
@@ -314,6 +399,6 @@ def _deliver(leaf: Leaf, gradient: Value | None) -> None:
     if leaf.req == "add":
         total = bind(lookup("elemwise_add").of(), target._neutral(), gradient)
         target._assign(total)
-    else:
-        target._assign(gradient)
+    elif gradient.chunk is not target.chunk or gradient.offset != target.offset:
+        target._assign(gradient)  # unless a rule wrote it there
     target._fresh_grad = True

@@ -38,12 +38,14 @@ class Costs:
     launch_ns: nanoseconds before an operation starts. flops: floating-point operations
     per second. memory_bandwidth: bytes per second between its processors and its
     memory. host_bandwidth: bytes per second between it and the host.
+    series_launch_ns: nanoseconds before a recorded series of operations starts.
     """
 
     launch_ns: int
     flops: float
     memory_bandwidth: float
     host_bandwidth: float
+    series_launch_ns: int = 10_000
 
     def run_ns(self, flops: float, bytes_moved: float) -> int:
         """How long an operation takes, by the roofline model.

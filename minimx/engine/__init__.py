@@ -39,7 +39,9 @@ from minimx.engine.operation import (
     GPU_PRIORITIZED,
     NO_SKIP,
     NORMAL,
+    SEGMENT,
     CostLike,
+    Launches,
     Operation,
 )
 from minimx.engine.origin import Origin
@@ -57,7 +59,9 @@ __all__ = [
     "GPU_PRIORITIZED",
     "NORMAL",
     "NO_SKIP",
+    "SEGMENT",
     "Engine",
+    "Launches",
     "Operation",
     "Var",
     "bulk",

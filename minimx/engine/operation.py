@@ -18,6 +18,7 @@ CPU_PRIORITIZED: Final = 3
 GPU_PRIORITIZED: Final = 4
 NO_SKIP: Final = 5  # runs even if its vars are spoiled
 BULK: Final = 6  # several operations in one (`bulking.py`); they look after failures
+SEGMENT: Final = 7  # nodes of a graph that its program joined; never bulked again
 
 
 class CostLike(Protocol):
@@ -30,6 +31,27 @@ class CostLike(Protocol):
     @property
     def bytes_moved(self) -> int:
         """Bytes read plus bytes written."""
+
+
+class Launches:
+    """The cost of an operation that launches kernels one after the other.
+
+    groups: each a series of calls and whether it was recorded before, so that one
+    launch starts all of it. recording: it is recorded just now, for later.
+    """
+
+    __slots__ = ("bytes_moved", "flops", "groups", "recording")
+
+    def __init__(
+        self,
+        groups: Sequence[tuple[Sequence[CostLike], bool]],
+        recording: bool = False,
+    ) -> None:
+        self.groups = groups
+        self.recording = recording
+        every = [cost for costs, _ in groups for cost in costs]
+        self.flops = sum(cost.flops for cost in every)
+        self.bytes_moved = sum(cost.bytes_moved for cost in every)
 
 
 class Operation(Claim):

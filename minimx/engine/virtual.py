@@ -13,19 +13,26 @@ wait leaves everything intact, as with the other engines.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Final
 
 from minimx import events
-from minimx.drivers import driver_for
+from minimx.drivers import Costs, driver_for
 from minimx.engine import bulking
 from minimx.engine.base import Engine
 from minimx.engine.bell import Bell
 from minimx.engine.failures import Failure, deliver, deliver_first, raise_failure, spoil
 from minimx.engine.lanes import Lane, Layout, Sizes, naive
-from minimx.engine.operation import BULK, COPY_FROM_GPU, COPY_TO_GPU, Operation
+from minimx.engine.operation import (
+    BULK,
+    COPY_FROM_GPU,
+    COPY_TO_GPU,
+    CostLike,
+    Launches,
+    Operation,
+)
 from minimx.engine.running import perform
 from minimx.engine.simulation import Job, Simulation
 from minimx.engine.trace import PUSHER
@@ -49,9 +56,24 @@ def declared_ns(operation: Operation) -> int:
     cost = operation.cost
     if cost is None:
         return costs.run_ns(0, 0)
+    if isinstance(cost, Launches):
+        return sum(_group_ns(costs, *group, cost.recording) for group in cost.groups)
     if operation.prop in (COPY_FROM_GPU, COPY_TO_GPU):
         return costs.copy_ns(cost.bytes_moved / 2)  # read here, written there
     return costs.run_ns(cost.flops, cost.bytes_moved)
+
+
+def _group_ns(
+    costs: Costs, parts: Sequence[CostLike], joined: bool, recording: bool
+) -> int:
+    """How long a series of kernels takes, launched one by one or all at once."""
+    apart = sum(costs.run_ns(part.flops, part.bytes_moved) for part in parts)
+    if not joined:
+        return apart
+    at_once = apart - len(parts) * costs.launch_ns + costs.series_launch_ns
+    if recording:  # each kernel is noted, then the whole is launched for the first time
+        return at_once + 2 * len(parts) * costs.launch_ns
+    return at_once
 
 
 @dataclass(eq=False, slots=True)

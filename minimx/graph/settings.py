@@ -62,3 +62,23 @@ KNOBS: dict[str, Any] = {
     "bulk_exec_max_node_train_fwd": "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD",
     "bulk_exec_max_node_train_bwd": "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
 }
+
+_in_force: Settings | None = None
+_known: dict[Settings, Settings] = {}
+
+
+def in_force() -> Settings:
+    """The knobs in force; the same object as long as nobody turns one."""
+    global _in_force
+    if _in_force is None:
+        found = Settings.now()
+        _in_force = _known.setdefault(found, found)
+    return _in_force
+
+
+def _forget(*_: object) -> None:
+    global _in_force
+    _in_force = None
+
+
+knobs.watch(tuple(KNOBS.values()), _forget)

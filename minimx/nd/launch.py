@@ -199,7 +199,7 @@ def _with_extras(
 ) -> Callable[[], None]:
     """A closure for kernels that want scratch memory or random numbers."""
     kernel, nbytes = plan.kernel, plan.workspace
-    stream = rng.stream(device) if plan.needs_rng else None
+    stream = rng.next_stream(device, plan.name) if plan.needs_rng else None
     if stream is not None:
         if stream.var is None:
             stream.var = engine.Var()

@@ -84,9 +84,14 @@ class Plan:
 
 
 class Site:
-    """Where a gradient rule is applied: the call's specs, and who wants a gradient."""
+    """Where a gradient rule is applied: the call's specs, and who wants a gradient.
 
-    __slots__ = ("ins", "outs", "wants")
+    For operators with `into`: `targets` has, for each input, the array that its
+    gradient will be stored in, if the rule may as well write it there; `retain` says
+    that the rule will be asked once more.
+    """
+
+    __slots__ = ("ins", "outs", "retain", "targets", "wants")
 
     def __init__(
         self, ins: tuple[Spec, ...], outs: tuple[Spec, ...], wants: tuple[bool, ...]
@@ -94,6 +99,8 @@ class Site:
         self.ins = ins
         self.outs = outs
         self.wants = wants
+        self.targets: Sequence[Value | None] = ()
+        self.retain = False
 
 
 class Op:
@@ -140,6 +147,9 @@ class Op:
     differentiable: ClassVar[bool] = True
     #: Give the same answer twice for the same inputs (dropout does not).
     deterministic: ClassVar[bool] = True
+
+    #: `grad` looks at `Site.targets` and `Site.retain`.
+    into: ClassVar[bool] = False
 
     #: `composed(*values)`: the same answer from differentiable operators; used instead
     #: of the operator itself while recording (fused gradients of pointwise formulas).

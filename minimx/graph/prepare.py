@@ -1,0 +1,150 @@
+"""The one pipeline: from a graph as it was written to all that a program must know.
+
+    prepared = prepare(graph, specs, wanted, training=True, settings=Settings.now())
+    for passed in prepared.passes:
+        print(passed)
+
+Pure: the same graph, specs and settings give the same result, whoever asks: an
+executor, a hybridized block, or a view that shows what another setting would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from minimx.errors import OperatorError
+from minimx.graph.bulk import Segment, limits, segments
+from minimx.graph.cse import share
+from minimx.graph.gradient import differentiate
+from minimx.graph.infer import settled
+from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.memory import MemoryPlan, plan_memory
+from minimx.graph.report import Passed
+from minimx.graph.run import as_run
+from minimx.graph.settings import Settings
+from minimx.graph.simplify import eliminate
+from minimx.graph.specs import Specs, every_spec
+from minimx.ops.spec import Spec
+
+Nodes = tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A graph, ready to be run.
+
+    graph: forward and backward in one; its outputs are those asked for, then one
+    gradient for each of `wanted`. variables: in the order of the caller. external: the
+    entries that are not in the arena, in the order of a program's `env`. forward,
+    backward: the nodes in the order in which they run, by operations of the engine;
+    those of `plan.skips` among them have nothing to do.
+    """
+
+    graph: Graph
+    heads: int
+    variables: Nodes
+    wanted: Nodes
+    head_grads: Nodes
+    external: tuple[Entry, ...]
+    specs: Specs
+    plan: MemoryPlan
+    forward: tuple[Segment, ...]
+    backward: tuple[Segment, ...]
+    passes: tuple[Passed, ...]
+
+    @property
+    def outputs(self) -> tuple[Entry, ...]:
+        """The forward outputs."""
+        return self.graph.outputs[: self.heads]
+
+    @property
+    def gradients(self) -> tuple[Entry, ...]:
+        """The gradients of `wanted`."""
+        return self.graph.outputs[self.heads :]
+
+
+class Unplanned(OperatorError):
+    """A graph holds what cannot be planned ahead; it is run operator by operator."""
+
+
+def prepare(
+    graph: Graph,
+    variables: Mapping[Node, Spec],
+    wanted: Sequence[Node] = (),
+    *,
+    training: bool = False,
+    settings: Settings | None = None,
+    sizes: tuple[int | None, int | None] | None = None,
+) -> Prepared:
+    """Run all passes over a graph.
+
+    variables: a spec for each, in the order in which the caller will give the arrays.
+    wanted: those whose gradients are asked for. training: what operators such as
+    dropout are to do. sizes: how many nodes forward and backward are joined into one
+    operation of the engine; None joins all of a half, and without it the settings say.
+    Raises `Unplanned` where an operator's result cannot be planned ahead.
+    """
+    settings = settings or Settings()
+    by_name = {node.name: spec for node, spec in variables.items()}
+    graph = as_run(settled(graph, by_name), training)
+    specs: Specs = every_spec(graph, variables)
+    for entry in graph.outputs:
+        if entry not in specs:
+            raise _unplanned(graph, specs)
+    heads = len(graph.outputs)
+    head_grads: Nodes = ()
+    passes, clones = [], frozenset[Node]()
+    if wanted:
+        made = differentiate(graph, wanted, specs, None, settings.inplace_grad_sum_cap)
+        passes.append(made.passed)
+        graph, specs, clones = made.graph, made.specs, made.clones
+        head_grads = made.head_grads
+    for step in _simplified(graph, specs, clones, settings, training):
+        passes.append(step)
+        graph, specs = step.after, step.carried(specs)
+    external = dict.fromkeys(
+        [*map(Entry, variables), *map(Entry, head_grads), *graph.outputs]
+    )
+    ahead = set(Graph(graph.outputs[:heads]).nodes)
+    order = (*(n for n in graph if n in ahead), *(n for n in graph if n not in ahead))
+    graph = Graph(graph.outputs, order)
+    plan = plan_memory(graph, specs, external, settings)
+    sizes = limits(settings, training) if sizes is None else sizes
+    joined = [s for s in segments(graph, *sizes, ahead) if not plan.skips >= {*s.nodes}]
+    return Prepared(
+        graph=graph,
+        heads=heads,
+        variables=tuple(variables),
+        wanted=tuple(wanted),
+        head_grads=head_grads,
+        external=tuple(external),
+        specs=specs,
+        plan=plan,
+        forward=tuple(s for s in joined if s.nodes[0] in ahead),
+        backward=tuple(s for s in joined if s.nodes[0] not in ahead),
+        passes=tuple(passes),
+    )
+
+
+def _simplified(
+    graph: Graph,
+    specs: Specs,
+    clones: Collection[Node],
+    settings: Settings,
+    training: bool,
+) -> Iterator[Passed]:
+    """The passes that leave less to do, one after the other."""
+    if settings.eliminate_common_expr:
+        # What is computed again on purpose must not be merged with the first time.
+        among = [node for node in graph if node not in clones]
+        shared = share(graph, among)
+        yield shared
+        graph, specs = shared.after, shared.carried(specs)
+    if settings.node_elimination:
+        yield eliminate(graph, specs, training)
+
+
+def _unplanned(graph: Graph, specs: Specs) -> Unplanned:
+    first = next(node for node in graph if Entry(node) not in specs)
+    return Unplanned(f"{first!r} cannot be planned ahead")
