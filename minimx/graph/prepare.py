@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from minimx.errors import OperatorError
 from minimx.graph.bulk import Segment, limits, segments
 from minimx.graph.cse import share
+from minimx.graph.fusion import fuse
 from minimx.graph.gradient import differentiate
 from minimx.graph.infer import settled
 from minimx.graph.ir import Entry, Graph, Node
@@ -28,6 +29,10 @@ from minimx.graph.specs import Specs, every_spec
 from minimx.ops.spec import Spec
 
 Nodes = tuple[Node, ...]
+
+#: Pointwise operators of fewer elements are not joined: the first program that does it
+#: on a machine has to compile the loop, which takes longer than it will ever save.
+LEAST_FUSED = 2048
 
 
 @dataclass(frozen=True)
@@ -100,13 +105,13 @@ def prepare(
         passes.append(made.passed)
         graph, specs, clones = made.graph, made.specs, made.clones
         head_grads = made.head_grads
-    for step in _simplified(graph, specs, clones, settings, training):
+    for step in _simplified(graph, specs, heads, clones, settings, training):
         passes.append(step)
         graph, specs = step.after, step.carried(specs)
     external = dict.fromkeys(
         [*map(Entry, variables), *map(Entry, head_grads), *graph.outputs]
     )
-    ahead = set(Graph(graph.outputs[:heads]).nodes)
+    ahead = _ahead(graph, heads)
     order = (*(n for n in graph if n in ahead), *(n for n in graph if n not in ahead))
     graph = Graph(graph.outputs, order)
     plan = plan_memory(graph, specs, external, settings)
@@ -130,19 +135,30 @@ def prepare(
 def _simplified(
     graph: Graph,
     specs: Specs,
+    heads: int,
     clones: Collection[Node],
     settings: Settings,
     training: bool,
 ) -> Iterator[Passed]:
     """The passes that leave less to do, one after the other."""
+
+    def done(passed: Passed) -> Passed:
+        nonlocal graph, specs
+        graph, specs = passed.after, passed.carried(specs)
+        return passed
+
     if settings.eliminate_common_expr:
         # What is computed again on purpose must not be merged with the first time.
-        among = [node for node in graph if node not in clones]
-        shared = share(graph, among)
-        yield shared
-        graph, specs = shared.after, shared.carried(specs)
+        yield done(share(graph, [node for node in graph if node not in clones]))
     if settings.node_elimination:
-        yield eliminate(graph, specs, training)
+        yield done(eliminate(graph, specs, training))
+    if settings.use_fusion:
+        yield done(fuse(graph, specs, _ahead(graph, heads), LEAST_FUSED))
+
+
+def _ahead(graph: Graph, heads: int) -> set[Node]:
+    """The nodes of the forward half."""
+    return set(Graph(graph.outputs[:heads]).nodes)
 
 
 def _unplanned(graph: Graph, specs: Specs) -> Unplanned:
