@@ -10,6 +10,28 @@ from minimx.dtypes import FLOAT16, resolve
 from minimx.gluon.block import HybridBlock
 
 
+def _vector(
+    block: HybridBlock,
+    name: str,
+    init: Any,
+    length: int,
+    learnt: bool,
+    differentiable: bool = True,
+) -> Any:
+    """A parameter of one number for each channel or group; fixed unless it is learnt.
+
+    differentiable: whether a program may change its mind about that.
+    """
+    return block.params.get(
+        name,
+        grad_req="write" if learnt else "null",
+        shape=(length,),
+        init=init,
+        allow_deferred_init=True,
+        differentiable=differentiable,
+    )
+
+
 class BatchNorm(HybridBlock):
     """Normalise each channel over the batch, then scale by gamma and shift by beta.
 
@@ -44,24 +66,15 @@ class BatchNorm(HybridBlock):
             "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }
-        with self.name_scope():
-            self.gamma = self._vector("gamma", gamma_initializer, in_channels, scale)
-            self.beta = self._vector("beta", beta_initializer, in_channels, center)
-            self.running_mean = self._vector(
-                "running_mean", running_mean_initializer, in_channels, False
-            )
-            self.running_var = self._vector(
-                "running_var", running_variance_initializer, in_channels, False
-            )
-
-    def _vector(self, name: str, init: Any, channels: int, learnt: bool) -> Any:
-        return self.params.get(
-            name,
-            grad_req="write" if learnt else "null",
-            shape=(channels,),
-            init=init,
-            allow_deferred_init=True,
-            differentiable=learnt,
+        self.gamma = _vector(
+            self, "gamma", gamma_initializer, in_channels, scale, scale
+        )
+        self.beta = _vector(self, "beta", beta_initializer, in_channels, center, center)
+        self.running_mean = _vector(
+            self, "running_mean", running_mean_initializer, in_channels, False, False
+        )
+        self.running_var = _vector(
+            self, "running_var", running_variance_initializer, in_channels, False, False
         )
 
     def cast(self, dtype: Any) -> None:
@@ -72,7 +85,11 @@ class BatchNorm(HybridBlock):
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
     ) -> Any:
         """Same shape as x."""
-        return F.BatchNorm(x, gamma, beta, running_mean, running_var, **self._kwargs)
+        normalise = self._operator(F)
+        return normalise(x, gamma, beta, running_mean, running_var, **self._kwargs)
+
+    def _operator(self, F: Any) -> Any:
+        return F.BatchNorm
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
@@ -83,13 +100,8 @@ class BatchNorm(HybridBlock):
 class BatchNormReLU(BatchNorm):
     """`BatchNorm`, and 0 where that is negative, in one operator."""
 
-    def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
-    ) -> Any:
-        """Same shape as x."""
-        return F.contrib.BatchNormWithReLU(
-            x, gamma, beta, running_mean, running_var, **self._kwargs
-        )
+    def _operator(self, F: Any) -> Any:
+        return F.contrib.BatchNormWithReLU
 
 
 class SyncBatchNorm(BatchNorm):
@@ -121,61 +133,8 @@ class SyncBatchNorm(BatchNorm):
         del self._kwargs["axis"]
         self._kwargs |= {"ndev": num_devices or 1, "key": self.prefix}
 
-    def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
-    ) -> Any:
-        """Same shape as x."""
-        return F.contrib.SyncBatchNorm(
-            x, gamma, beta, running_mean, running_var, **self._kwargs
-        )
-
-
-class LayerNorm(HybridBlock):
-    """Normalise each sample along one axis, then scale by gamma and shift by beta."""
-
-    def __init__(
-        self,
-        axis: int = -1,
-        epsilon: float = 1e-5,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        in_channels: int = 0,
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(prefix=prefix, params=params)
-        self._axis = axis
-        self._epsilon = epsilon
-        self._center = center
-        self._scale = scale
-        with self.name_scope():
-            self.gamma = self.params.get(
-                "gamma",
-                grad_req="write" if scale else "null",
-                shape=(in_channels,),
-                init=gamma_initializer,
-                allow_deferred_init=True,
-            )
-            self.beta = self.params.get(
-                "beta",
-                grad_req="write" if center else "null",
-                shape=(in_channels,),
-                init=beta_initializer,
-                allow_deferred_init=True,
-            )
-
-    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
-        """Same shape as data."""
-        return F.LayerNorm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(eps={self._epsilon}, axis={self._axis}, "
-            f"center={self._center}, scale={self._scale}, "
-            f"in_channels={self.gamma.shape[0]})"
-        )
+    def _operator(self, F: Any) -> Any:
+        return F.contrib.SyncBatchNorm
 
 
 class _Affine(HybridBlock):
@@ -191,24 +150,44 @@ class _Affine(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         self._settings = settings
-        with self.name_scope():
-            self.gamma = self.params.get(
-                "gamma",
-                grad_req="write" if settings["scale"] else "null",
-                shape=(length,),
-                init=gamma_initializer,
-                allow_deferred_init=True,
-            )
-            self.beta = self.params.get(
-                "beta",
-                grad_req="write" if settings["center"] else "null",
-                shape=(length,),
-                init=beta_initializer,
-                allow_deferred_init=True,
-            )
+        self.gamma = _vector(
+            self, "gamma", gamma_initializer, length, settings["scale"]
+        )
+        self.beta = _vector(self, "beta", beta_initializer, length, settings["center"])
 
     def _words(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self._settings.items())
+
+    def __repr__(self) -> str:
+        channels = self.gamma.shape[0]
+        return f"{type(self).__name__}({self._words()}, in_channels={channels})"
+
+
+class LayerNorm(_Affine):
+    """Normalise each sample along one axis, then scale by gamma and shift by beta."""
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        settings = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        super().__init__(
+            settings, in_channels, beta_initializer, gamma_initializer,
+            prefix=prefix, params=params,
+        )  # fmt: skip
+        self._axis, self._epsilon = axis, epsilon
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        """Same shape as data."""
+        return F.LayerNorm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
 
 
 class GroupNorm(_Affine):
@@ -277,7 +256,3 @@ class InstanceNorm(_Affine):
         turned = F.swapaxes(x, 1, self._axis)
         out = F.InstanceNorm(turned, gamma, beta, eps=self._epsilon)
         return F.swapaxes(out, 1, self._axis)
-
-    def __repr__(self) -> str:
-        channels = self.gamma.shape[0]
-        return f"{type(self).__name__}({self._words()}, in_channels={channels})"

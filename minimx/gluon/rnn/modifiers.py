@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import minimx.nd as nd
@@ -21,19 +22,15 @@ from minimx.gluon.rnn.sequences import (
 from minimx.gluon.utils import indent
 
 
-class SequentialRNNCell(RecurrentCell):
-    """Cells on top of each other: the output of one is the input of the next."""
-
-    def add(self, cell: RecurrentCell) -> None:
-        """Put a cell on top."""
-        self.register_child(cell)
+class _ManyCells(RecurrentCell):
+    """Cells inside of one, whose states are theirs, one cell after the other."""
 
     @property
     def _cells(self) -> list[Any]:
         return list(self._children.values())
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The states of all cells, from the bottom."""
+        """The states of all cells."""
         return [info for cell in self._cells for info in cell.state_info(batch_size)]
 
     def begin_state(
@@ -46,6 +43,14 @@ class SequentialRNNCell(RecurrentCell):
             for cell in self._cells
             for state in cell.begin_state(batch_size=batch_size, func=func, **kwargs)
         ]
+
+
+class SequentialRNNCell(_ManyCells):
+    """Cells on top of each other: the output of one is the input of the next."""
+
+    def add(self, cell: RecurrentCell) -> None:
+        """Put a cell on top."""
+        self.register_child(cell)
 
     def forward(self, inputs: Any, states: Any) -> Any:
         """(the top cell's output, all states)."""
@@ -187,14 +192,18 @@ class ModifierCell(HybridRecurrentCell):
     ) -> States:
         """Those of the cell inside."""
         self._refuse_if_modified()
+        with self._base() as cell:
+            found: States = cell.begin_state(batch_size=batch_size, func=func, **kwargs)
+        return found
+
+    @contextmanager
+    def _base(self) -> Iterator[Any]:
+        """The cell inside, for calls that it refuses while it is inside another."""
         self.base_cell._modified = False
         try:
-            found: States = self.base_cell.begin_state(
-                batch_size=batch_size, func=func, **kwargs
-            )
+            yield self.base_cell
         finally:
             self.base_cell._modified = True
-        return found
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_cell})"
@@ -270,13 +279,10 @@ class ResidualCell(ModifierCell):
     ) -> tuple[Any, States]:
         """Run the cell inside, then add the inputs; see `RecurrentCell.unroll`."""
         self.reset()
-        self.base_cell._modified = False
-        try:
-            outputs, states = self.base_cell.unroll(
+        with self._base() as cell:
+            outputs, states = cell.unroll(
                 length, inputs, begin_state, layout, merge_outputs, valid_length
             )
-        finally:
-            self.base_cell._modified = True
         merge = is_merged(outputs) if merge_outputs is None else merge_outputs
         if valid_length is not None:  # padding adds nothing
             inputs = masked(inputs, valid_length, layout)
@@ -287,7 +293,7 @@ class ResidualCell(ModifierCell):
         return [add(a, b) for a, b in zip(outputs, inputs, strict=True)], states
 
 
-class BidirectionalCell(HybridRecurrentCell):
+class BidirectionalCell(_ManyCells, HybridRecurrentCell):
     """Two cells, one from the first step and one from the last; outputs are joined."""
 
     def __init__(self, l_cell: Any, r_cell: Any, output_prefix: str = "bi_") -> None:
@@ -302,25 +308,6 @@ class BidirectionalCell(HybridRecurrentCell):
             "a BidirectionalCell cannot make a single step, as its second cell begins "
             "at the end of the sequence. Use unroll."
         )
-
-    @property
-    def _cells(self) -> list[Any]:
-        return list(self._children.values())
-
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The states of both cells."""
-        return [info for cell in self._cells for info in cell.state_info(batch_size)]
-
-    def begin_state(
-        self, batch_size: int = 0, func: Callable[..., Any] = nd.zeros, **kwargs: Any
-    ) -> States:
-        """The first states of both cells."""
-        self._refuse_if_modified()
-        return [
-            state
-            for cell in self._cells
-            for state in cell.begin_state(batch_size=batch_size, func=func, **kwargs)
-        ]
 
     def unroll(
         self,

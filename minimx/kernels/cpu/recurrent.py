@@ -45,6 +45,50 @@ def _count(batch: int) -> int:
     return max(1, min(MOST, batch // FEWEST))
 
 
+@threads.jit()
+def _at(step: int, steps: int, back: bool) -> tuple[int, int, int]:
+    """The time t of a step, and where the states before and after it stand in hs."""
+    if back:
+        t = steps - 1 - step
+        return t, t + 1, t
+    return step, step, step + 1
+
+
+# Rows are counted through all axes but the last.
+
+
+@threads.jit()
+def _project(x: Any, row: int, w: Any, out: Any, at: int, rows: int, add: Any) -> None:
+    """out[at : at + rows] = x[row : row + rows] · wᵀ + add · what was there."""
+    wide, size = w.shape
+    gemm(
+        False, True, rows, wide, size,
+        x, row * size, size, w, 0, size, add, out, at * wide, wide,
+    )  # fmt: skip
+
+
+@threads.jit()
+def _project_back(
+    dy: Any, row: int, w: Any, dx: Any, at: int, rows: int, add: Any
+) -> None:
+    """dx[at : at + rows] = dy[row : row + rows] · w + add · what was there."""
+    wide, size = w.shape
+    gemm(
+        False, False, rows, size, wide,
+        dy, row * wide, wide, w, 0, size, add, dx, at * size, size,
+    )  # fmt: skip
+
+
+@threads.jit()
+def _hand_on(counts: bool, before: Any, after: Any, y: Any) -> None:
+    """One sample: the state is the output, or stays as it was and gives 0."""
+    if counts:
+        y[:] = after
+    else:
+        after[:] = before
+        y[:] = 0
+
+
 # -- LSTM ------------------------------------------------------------------------------
 
 
@@ -81,38 +125,28 @@ def lstm_forward(
     lengths: Any, clip: Any, mode: int,
 ) -> None:  # fmt: skip
     """Walk an LSTM; whr (P, H) projects the state, and is (0, 0) where nothing does."""
-    steps, batch, wide = gates.shape
+    steps, batch, _ = gates.shape
     size, out = cs.shape[2], hs.shape[2]
     for piece in prange(_count(batch)):
         low, high = _share(batch, piece)
         rows = high - low
         full = np.empty((rows, size), gates.dtype)
         for step in range(steps):
-            t = steps - 1 - step if back else step
-            now, then = (t + 1, t) if back else (t, t + 1)
-            gemm(
-                False, True, rows, wide, out,
-                hs, (now * batch + low) * out, out, wh, 0, out,
-                1.0, gates, (t * batch + low) * wide, wide,
-            )  # fmt: skip
+            t, now, then = _at(step, steps, back)
+            _project(hs, now * batch + low, wh, gates, t * batch + low, rows, 1.0)
             for n in range(low, high):
                 _lstm_cells(
                     gates[t, n], cs[now, n], cs[then, n], full[n - low], clip, mode
                 )
             if whr.size:
-                gemm(
-                    False, True, rows, out, size, full, 0, size, whr, 0, size,
-                    0.0, hs, (then * batch + low) * out, out,
-                )  # fmt: skip
+                _project(full, 0, whr, hs, then * batch + low, rows, 0.0)
             else:
                 hs[then, low:high] = full
             for n in range(low, high):
-                if t >= lengths[n]:
+                counts = t < lengths[n]
+                _hand_on(counts, hs[now, n], hs[then, n], y[t, n, at : at + out])
+                if not counts:
                     cs[then, n] = cs[now, n]
-                    hs[then, n] = hs[now, n]
-                    y[t, n, at : at + out] = 0
-                else:
-                    y[t, n, at : at + out] = hs[then, n]
 
 
 @threads.jit()
@@ -143,24 +177,20 @@ def lstm_backward(
     lengths: Any, clip: Any, mode: int, dh: Any, dc: Any, dgates: Any, dproject: Any,
 ) -> None:  # fmt: skip
     """Walk an LSTM from its end; dproject (T, N, P): gradients of projected states."""
-    steps, batch, wide = gates.shape
+    steps, batch, _ = gates.shape
     size, out = cs.shape[2], dh.shape[1]
     for piece in prange(_count(batch)):
         low, high = _share(batch, piece)
         rows = high - low
         full = np.empty((rows, size), gates.dtype)
         for step in range(steps):
-            t = step if back else steps - 1 - step
-            now, then = (t + 1, t) if back else (t, t + 1)
+            t, now, then = _at(steps - 1 - step, steps, back)
             for n in range(low, high):
                 if t < lengths[n]:
                     dh[n] += dy[t, n, at : at + out]
             if whr.size:
                 dproject[t, low:high] = dh[low:high]
-                gemm(
-                    False, False, rows, size, out, dh, low * out, out, whr, 0, size,
-                    0.0, full, 0, size,
-                )  # fmt: skip
+                _project_back(dh, low, whr, full, 0, rows, 0.0)
             else:
                 full[:] = dh[low:high]
             for n in range(low, high):
@@ -174,11 +204,7 @@ def lstm_backward(
                     dgates[t, n] = 0
                     if whr.size:
                         dproject[t, n] = 0
-            gemm(
-                False, False, rows, out, wide,
-                dgates, (t * batch + low) * wide, wide, wh, 0, out,
-                1.0, dh, low * out, out,
-            )  # fmt: skip
+            _project_back(dgates, t * batch + low, wh, dh, low, rows, 1.0)
 
 
 @threads.jit(parallel=True)
@@ -227,23 +253,15 @@ def gru_forward(
         rows = high - low
         own = np.empty((rows, wide), gates.dtype)
         for step in range(steps):
-            t = steps - 1 - step if back else step
-            now, then = (t + 1, t) if back else (t, t + 1)
+            t, now, then = _at(step, steps, back)
             own[:] = bh
-            gemm(
-                False, True, rows, wide, size,
-                hs, (now * batch + low) * size, size, wh, 0, size,
-                1.0, own, 0, wide,
-            )  # fmt: skip
+            _project(hs, now * batch + low, wh, own, 0, rows, 1.0)
             for n in range(low, high):
                 _gru_cells(
                     gates[t, n], own[n - low], hs[now, n], hs[then, n], inner[t, n]
                 )
-                if t >= lengths[n]:
-                    hs[then, n] = hs[now, n]
-                    y[t, n, at : at + size] = 0
-                else:
-                    y[t, n, at : at + size] = hs[then, n]
+                counts = t < lengths[n]
+                _hand_on(counts, hs[now, n], hs[then, n], y[t, n, at : at + size])
 
 
 @threads.jit()
@@ -271,13 +289,12 @@ def gru_backward(
     lengths: Any, dh: Any, dgates: Any, downs: Any,
 ) -> None:  # fmt: skip
     """Walk a GRU from its end; downs: gradients of what the states contributed."""
-    steps, batch, wide = gates.shape
+    steps, batch, _ = gates.shape
     size = hs.shape[2]
     for piece in prange(_count(batch)):
         low, high = _share(batch, piece)
         for step in range(steps):
-            t = step if back else steps - 1 - step
-            now = t + 1 if back else t
+            t, now, _ = _at(steps - 1 - step, steps, back)
             for n in range(low, high):
                 if t < lengths[n]:
                     dh[n] += dy[t, n, at : at + size]
@@ -288,11 +305,7 @@ def gru_backward(
                 else:
                     dgates[t, n] = 0
                     downs[t, n] = 0
-            gemm(
-                False, False, high - low, size, wide,
-                downs, (t * batch + low) * wide, wide, wh, 0, size,
-                1.0, dh, low * size, size,
-            )  # fmt: skip
+            _project_back(downs, t * batch + low, wh, dh, low, high - low, 1.0)
 
 
 # -- a single gate ---------------------------------------------------------------------
@@ -308,23 +321,16 @@ def plain_forward(
     for piece in prange(_count(batch)):
         low, high = _share(batch, piece)
         for step in range(steps):
-            t = steps - 1 - step if back else step
-            now, then = (t + 1, t) if back else (t, t + 1)
-            gemm(
-                False, True, high - low, size, size,
-                hs, (now * batch + low) * size, size, wh, 0, size,
-                1.0, gates, (t * batch + low) * size, size,
-            )  # fmt: skip
+            t, now, then = _at(step, steps, back)
+            row = t * batch + low
+            _project(hs, now * batch + low, wh, gates, row, high - low, 1.0)
             for n in range(low, high):
                 g = gates[t, n]
                 for k in range(size):
                     g[k] = max(g[k], zero) if relu else tanh(g[k])
-                if t >= lengths[n]:
-                    hs[then, n] = hs[now, n]
-                    y[t, n, at : at + size] = 0
-                else:
-                    hs[then, n] = g
-                    y[t, n, at : at + size] = g
+                hs[then, n] = g
+                counts = t < lengths[n]
+                _hand_on(counts, hs[now, n], hs[then, n], y[t, n, at : at + size])
 
 
 @threads.jit(parallel=True)
@@ -338,7 +344,7 @@ def plain_backward(
     for piece in prange(_count(batch)):
         low, high = _share(batch, piece)
         for step in range(steps):
-            t = step if back else steps - 1 - step
+            t, _, _ = _at(steps - 1 - step, steps, back)
             for n in range(low, high):
                 if t >= lengths[n]:
                     dgates[t, n] = 0
@@ -349,8 +355,4 @@ def plain_backward(
                     slope = (one if g > 0 else zero) if relu else one - g * g
                     dgates[t, n, k] = d * slope
                     dh[n, k] = zero
-            gemm(
-                False, False, high - low, size, size,
-                dgates, (t * batch + low) * size, size, wh, 0, size,
-                1.0, dh, low * size, size,
-            )  # fmt: skip
+            _project_back(dgates, t * batch + low, wh, dh, low, high - low, 1.0)
