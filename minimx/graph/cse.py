@@ -81,4 +81,4 @@ def _apart(before: Graph, after: Graph, changes: list[Change]) -> Graph:
         reason = f"{entry.name} is two outputs of the graph now"
         changes.append(Change("copied", (copy.name,), reason))
         outputs.append(Entry(copy))
-    return Graph(outputs) if count else after
+    return Graph(outputs, after.order) if count else after

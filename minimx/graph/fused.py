@@ -30,8 +30,7 @@ class FusedOp(Op):
     """Several pointwise operators as one loop.
 
     graph: the operators; its variables are the inputs, in order. specs: theirs; a fused
-    operator runs on no others. over: inputs whose memory the output may take, the best
-    one first; the first that the loop allows is chosen.
+    operator runs on no others.
     """
 
     name: ClassVar[str] = "_FusedOp"
@@ -39,7 +38,6 @@ class FusedOp(Op):
 
     graph: Graph
     specs: tuple[Spec, ...]
-    over: tuple[int, ...] = ()
     known: dict[Entry, Spec] = field(init=False, repr=False)
     plans: dict[tuple[Spec, ...], Plan] = field(init=False, repr=False)
 
@@ -49,26 +47,54 @@ class FusedOp(Op):
         given = dict(zip(variables, self.specs, strict=True))
         object.__setattr__(self, "known", every_spec(self.graph, given))
         object.__setattr__(self, "visible", len(self.graph.outputs))
-        chosen = next((place for place in self.over if self._may_take(place)), None)
-        places = {} if chosen is None else {"out": self.inputs[chosen]}
-        object.__setattr__(self, "inplace", places)
+        object.__setattr__(self, "inplace", self._overlays())
 
-    def _may_take(self, place: int) -> bool:
-        """Whether the output may be written over an input.
+    def _overlays(self) -> dict[str, tuple[str, ...]]:
+        """Which inputs each output may be written over.
 
-        Element i must be read before it is written, and never again. A loop with
-        several outputs may write one before it reads for the next.
+        The loop reads element i of such an input once, and what it writes there is
+        computed from it: so it is read before it is written.
         """
+        found: dict[str, tuple[str, ...]] = {}
+        needs = self._needs()
+        for k, (name, _) in enumerate(self.written.loop.outs):
+            spec = self.known[self.graph.outputs[k]]
+            fitting = [
+                word
+                for place, word in enumerate(self.inputs)
+                if self.specs[place] is spec and self._straight(place) in needs[name]
+            ]
+            if fitting:
+                found[f"out{k}" if k else "out"] = tuple(fitting)
+        return found
+
+    def _straight(self, place: int) -> str | None:
+        """What the loop calls an input that it reads once, from end to end."""
         loop, walks, sources = self.written
-        spec = self.specs[place]
-        if self.visible > 1 or spec is not self.known[self.graph.outputs[0]]:
-            return False
-        straight = Walk(((spec.size, 1),))
-        return all(
-            each == straight
-            for operand, each, source in zip(loop.operands, walks, sources, strict=True)
-            if source == place and not operand.number
-        )
+        every = zip(loop.operands, walks, sources, strict=True)
+        found = [(o.name, each) for o, each, s in every if s == place and not o.number]
+        straight = Walk(((self.specs[place].size, 1),))
+        if len(found) != 1 or found[0][1] != straight:
+            return None
+        return found[0][0]
+
+    def _needs(self) -> dict[str, frozenset[str]]:
+        """For everything in the loop that has a name: what it is computed from."""
+        loop = self.written.loop
+        found = {operand.name: frozenset([operand.name]) for operand in loop.operands}
+        for line in loop.lines:
+            found[line.name] = frozenset().union(*(found[s] for s in line.sources))
+        return found
+
+    @cached_property
+    def ignores(self) -> tuple[str, ...]:
+        """The inputs that only lend their shape."""
+        return tuple(word for k, word in enumerate(self.inputs) if k not in self._read)
+
+    @property
+    def _read(self) -> set[int | float]:
+        loop, _, sources = self.written
+        return {s for s, o in zip(sources, loop.operands, strict=True) if not o.number}
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -115,8 +141,7 @@ class FusedOp(Op):
 
     def cost(self, *specs: Spec) -> Cost:
         """All operations, but every input read once and every output written once."""
-        loop, _, sources = self.written
-        read = {s for s, o in zip(sources, loop.operands, strict=True) if not o.number}
+        read = self._read
         moved = sum(spec.nbytes for place, spec in enumerate(specs) if place in read)
         moved += sum(spec.nbytes for spec in self.infer(*specs))
         return Cost(self.unfused.flops, moved)

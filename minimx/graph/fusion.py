@@ -252,22 +252,26 @@ class _Contraction:
         self.group = {node: nodes for nodes in groups for node in nodes}
         #: Where each node's outputs are found in the new graph.
         self.made: dict[Node, Sequence[Entry]] = {}
+        self.order: list[Node] = []
         self.names: dict[str, int] = {}
-        self.outputs = set(graph.outputs)
-        self.users: dict[Entry, list[Node]] = {}
         #: What somebody outside its group needs.
         self.wanted = set(graph.outputs)
         for node in graph:
             mine = self.group.get(node)
-            for entry in node.inputs:
-                self.users.setdefault(entry, []).append(node)
-                if self.group.get(entry.node) is not mine:
-                    self.wanted.add(entry)
+            self.wanted |= {
+                e for e in node.inputs if self.group.get(e.node) is not mine
+            }
 
     def graph(self) -> Graph:
-        """The new graph: every unit after all that it waits for."""
-        todo = [entry.node for entry in reversed(self.before.outputs)]
-        open_units: set[int] = set()
+        """The new graph, in the old order; a group runs where its last node ran."""
+        for node in self.before.nodes:
+            if node is self.group.get(node, (node,))[-1]:
+                self._make_after_its_inputs(node)
+        outputs = [self._moved(entry) for entry in self.before.outputs]
+        return Graph(outputs, self.order if self.before.order else ())
+
+    def _make_after_its_inputs(self, last: Node) -> None:
+        todo, waiting = [last], set[int]()
         while todo:
             node = todo[-1]
             if node in self.made:
@@ -277,16 +281,14 @@ class _Contraction:
             missing = [e.node for e in _outside(unit) if e.node not in self.made]
             if not missing:
                 self._make(node, unit)
-            elif id(unit) in open_units and node in self.group:
+            elif node in self.group and id(unit) in waiting:
                 raise OperatorError(
-                    f"the group around {node.name} waits for itself; the grouping is "
-                    "wrong. Please report the graph."
+                    f"the group around {node.name} waits for itself: its "
+                    "operators were put together wrongly."
                 )
             else:
-                if node in self.group:
-                    open_units.add(id(unit))
+                waiting.add(id(unit))
                 todo += reversed(missing)
-        return Graph([self._moved(entry) for entry in self.before.outputs])
 
     def change(self, nodes: Sequence[Node]) -> Change:
         """What is told of a group."""
@@ -309,6 +311,7 @@ class _Contraction:
         inputs = tuple(map(self._moved, node.inputs))
         kept = node if inputs == node.inputs else node.with_inputs(inputs)
         self.made[node] = outputs_of(kept)
+        self.order.append(kept)
 
     def _make_fused(self, nodes: Sequence[Node]) -> None:
         """A group as a node, whose operator has a copy of the group inside."""
@@ -330,10 +333,7 @@ class _Contraction:
         ]
         graph = Graph([made[entry] for entry in outputs])
         ins = [feeds[variable] for variable in graph.variables]
-        # The output may take the memory of an input that nobody else waits for.
-        free = [k for k, entry in enumerate(ins) if self._only_used_by(entry, inside)]
-        rest = [k for k in range(len(ins)) if k not in free]
-        op = FusedOp(graph, tuple([self.specs[e] for e in ins]), (*free, *rest))
+        op = FusedOp(graph, tuple([self.specs[entry] for entry in ins]))
         last = nodes[-1]
         places = {name: last.attrs[name] for name in _PLACES if name in last.attrs}
         fused = Node(
@@ -344,16 +344,11 @@ class _Contraction:
             layer=last.layer,
             forward=last.forward,
         )
+        self.order.append(fused)
         for place, entry in enumerate(outputs):
             found = self.made.setdefault(entry.node, [])
             assert isinstance(found, list)
             found.append(Entry(fused, place))
-
-    def _only_used_by(self, entry: Entry, inside: Collection[Node]) -> bool:
-        """Whether what an entry holds is needed by these nodes alone."""
-        users = self.users.get(entry, ())
-        given = entry.node.op is None or entry in self.outputs
-        return not given and all(user in inside for user in users)
 
     def _named(self, nodes: Sequence[Node]) -> str:
         """The names of the operators, as in MXNet; with a number from the second on."""

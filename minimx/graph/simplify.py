@@ -60,7 +60,7 @@ def eliminate(
         return [source]
 
     after, places = retraced(graph, change)
-    after = Graph(_own_outputs(graph, after, removed, kept))
+    after = Graph(_own_outputs(graph, after, removed, kept), after.order)
     return Passed("eliminate", graph, after, (*removed.values(), *kept), places)
 
 
