@@ -44,11 +44,12 @@ def _c_order(order: str) -> None:
         )
 
 
-def _made(
+def made(
     name: str, ctx: Where, device: Where, out: Any = None, **settings: Any
 ) -> ndarray:
-    made = invoke(lookup(name).of(**settings), (), None, _place(ctx, device), ndarray)
-    return store(made, out)
+    """What an operator without inputs makes, on the device of `out` if there is one."""
+    where = _place(ctx, device) if out is None else out.context
+    return store(invoke(lookup(name).of(**settings), (), None, where, ndarray), out)
 
 
 def array(
@@ -128,7 +129,7 @@ def zeros(
     """An array of zeros."""
     _c_order(order)
     name = checked_dtype(dtype).name
-    return _made("_zeros", ctx, device, shape=_shape(shape), dtype=name)
+    return made("_zeros", ctx, device, shape=_shape(shape), dtype=name)
 
 
 def ones(
@@ -142,7 +143,7 @@ def ones(
     """An array of ones."""
     _c_order(order)
     name = checked_dtype(dtype).name
-    return _made("_ones", ctx, device, shape=_shape(shape), dtype=name)
+    return made("_ones", ctx, device, shape=_shape(shape), dtype=name)
 
 
 def empty(
@@ -178,7 +179,7 @@ def full(
         dtype = "bool"
     name = checked_dtype(dtype).name
     settings = {"shape": _shape(shape), "dtype": name, "value": float(fill_value)}
-    return _made("_full", ctx, device, out, **settings)
+    return made("_full", ctx, device, out, **settings)
 
 
 def _like(a: Any, who: str, dtype: Any, order: str, ctx: Where) -> tuple[Any, str, Any]:
@@ -199,7 +200,7 @@ def zeros_like(
 ) -> ndarray:
     """Zeros in the shape and type of an array."""
     shape, name, where = _like(a, "zeros_like", dtype, order, ctx or device)
-    return _made("_zeros", where, None, out, shape=shape, dtype=name)
+    return made("_zeros", where, None, out, shape=shape, dtype=name)
 
 
 def ones_like(
@@ -213,7 +214,7 @@ def ones_like(
 ) -> ndarray:
     """Ones in the shape and type of an array."""
     shape, name, where = _like(a, "ones_like", dtype, order, ctx or device)
-    return _made("_ones", where, None, out, shape=shape, dtype=name)
+    return made("_ones", where, None, out, shape=shape, dtype=name)
 
 
 def empty_like(
@@ -261,7 +262,7 @@ def arange(
         start, stop = 0, start
     name = checked_dtype(dtype).name
     settings = {"start": start, "stop": stop, "step": 1 if step is None else step}
-    return _made("_arange", ctx, device, dtype=name, **settings)
+    return made("_arange", ctx, device, dtype=name, **settings)
 
 
 def linspace(
@@ -289,7 +290,7 @@ def linspace(
         return array(numbers, checked_dtype(dtype), ctx, device=device)
     settings = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     name = checked_dtype(dtype).name
-    found = _made("_linspace", ctx, device, dtype=name, **settings)
+    found = made("_linspace", ctx, device, dtype=name, **settings)
     if not retstep:
         return found
     gaps = num - 1 if endpoint else num
@@ -329,7 +330,7 @@ def eye(
     name = checked_dtype(dtype).name
     if rows == 0 or columns == 0:
         return zeros((rows, columns), dtype, ctx=ctx, device=device)
-    return _made("_eye", ctx, device, N=rows, M=columns, k=k, dtype=name)
+    return made("_eye", ctx, device, N=rows, M=columns, k=k, dtype=name)
 
 
 def identity(

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.device import DeviceLike, as_device, current_device
+from minimx.device import DeviceLike
 from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, DTypeError
 from minimx.nd import seeding
 from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
 from minimx.np.arithmetic import store
 from minimx.np.calls import as_tuple, call, refuse_words, whole
-from minimx.np.creation import array
+from minimx.np.creation import array, made
 from minimx.np.linalg import cholesky
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.products import matmul
@@ -70,17 +69,9 @@ def _draw(
                 "in float32 and convert them, or use random.randint."
             )
         settings["dtype"] = kind.name
-    op = lookup(f"_npi_{name}").of(**settings)
-    if arrays:
-        made = arrays[0]._bind(op, arrays)
-    else:
-        where = (
-            out.context
-            if out is not None
-            else as_device(ctx or device or current_device())
-        )
-        made = invoke(op, (), None, where, ndarray)
-    return store(made, out)
+    if not arrays:
+        return made(f"_npi_{name}", ctx, device, out, **settings)
+    return store(arrays[0]._bind(lookup(f"_npi_{name}").of(**settings), arrays), out)
 
 
 # -- with gradients --------------------------------------------------------------------
@@ -315,11 +306,7 @@ def randint(
     if kind.kind not in "iu":
         raise DTypeError(f"random.randint: whole numbers do not have type {kind.name}.")
     settings = {"low": low, "high": high, "shape": _size(size), "dtype": kind.name}
-    where = (
-        out.context if out is not None else as_device(ctx or device or current_device())
-    )
-    op = lookup("_random_randint").of(**settings)
-    return store(invoke(op, (), None, where, ndarray), out)
+    return made("_random_randint", ctx, device, out, **settings)
 
 
 def rand(
@@ -363,15 +350,10 @@ def choice(
             )
     settings: dict[str, Any] = {"a": count, "replace": replace, "size": _size(size)}
     if p is None:
-        op = lookup("_npi_choice").of(**settings)
-        where = as_device(ctx or device or current_device())
-        places = invoke(op, (), None, where, ndarray)
+        places = made("_npi_choice", ctx, device, **settings)
     else:
-        p = (
-            p
-            if isinstance(p, NDArray)
-            else array(p, dtype="float64", ctx=ctx or device)
-        )
+        if not isinstance(p, NDArray):
+            p = array(p, dtype="float64", ctx=ctx or device)
         op = lookup("_npi_choice").of(weighted=True, **settings)
         places = as_ndarray(p, "random.choice", "p")._bind(op, (p,))
     if isinstance(a, NDArray):

@@ -62,6 +62,14 @@ def _answer(value: Any, dtype: Any, out: Any) -> ndarray:
     return store(value if dtype is None else cast(value, resolve(dtype)), out)
 
 
+def _total(
+    who: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool
+) -> ndarray:
+    """A sum or a product, computed and given in the type that was asked for."""
+    a = _typed(as_ndarray(a, who), dtype)
+    return _answer(_reduced(who, a, axis, keepdims, None, np_shape=True), dtype, out)
+
+
 def sum(  # noqa: A001 (NumPy's name)
     a: Any,
     axis: Axis = None,
@@ -73,9 +81,7 @@ def sum(  # noqa: A001 (NumPy's name)
 ) -> ndarray:
     """Add up the elements. dtype: the type to compute and answer in."""
     _refuse("sum", initial, where)
-    a = _typed(as_ndarray(a, "sum"), dtype)
-    found = _reduced("sum", a, axis, keepdims, None, np_shape=True)
-    return _answer(found, dtype, out)
+    return _total("sum", a, axis, dtype, out, keepdims)
 
 
 def prod(
@@ -89,9 +95,7 @@ def prod(
 ) -> ndarray:
     """Multiply the elements. dtype: the type to compute and answer in."""
     _refuse("prod", initial, where)
-    a = _typed(as_ndarray(a, "prod"), dtype)
-    found = _reduced("prod", a, axis, keepdims, None, np_shape=True)
-    return _answer(found, dtype, out)
+    return _total("prod", a, axis, dtype, out, keepdims)
 
 
 def mean(
@@ -156,7 +160,10 @@ def std(
     keepdims: bool = False,
 ) -> ndarray:
     """The square root of the variance; arguments as for `var`."""
-    spread = var(a, axis, dtype, None, ddof, keepdims)
+    return _root(var(a, axis, dtype, None, ddof, keepdims), out)
+
+
+def _root(spread: Any, out: Any) -> ndarray:
     return store(spread._bind(lookup("sqrt").of(), (spread,)), out)
 
 
@@ -307,9 +314,8 @@ def nansum(
     out: Any = None,
     keepdims: bool = False,
 ) -> ndarray:
-    """Add up the elements that are numbers."""
-    a = _typed(as_ndarray(a, "nansum"), dtype)
-    return _reduced("nansum", a, axis, keepdims, out, np_shape=True)
+    """Add up the elements that are numbers; dtype as for `sum`."""
+    return _total("nansum", a, axis, dtype, out, keepdims)
 
 
 def nanprod(
@@ -319,9 +325,8 @@ def nanprod(
     out: Any = None,
     keepdims: bool = False,
 ) -> ndarray:
-    """Multiply the elements that are numbers."""
-    a = _typed(as_ndarray(a, "nanprod"), dtype)
-    return _reduced("nanprod", a, axis, keepdims, out, np_shape=True)
+    """Multiply the elements that are numbers; dtype as for `sum`."""
+    return _total("nanprod", a, axis, dtype, out, keepdims)
 
 
 def nanmean(
@@ -365,8 +370,7 @@ def nanstd(
     keepdims: bool = False,
 ) -> ndarray:
     """The standard deviation of the elements that are numbers."""
-    spread = nanvar(a, axis, dtype, None, ddof, keepdims)
-    return store(spread._bind(lookup("sqrt").of(), (spread,)), out)
+    return _root(nanvar(a, axis, dtype, None, ddof, keepdims), out)
 
 
 def _filled(a: Any, who: str, number: float) -> ndarray:

@@ -229,3 +229,10 @@ def test_numbers_that_numpy_computes_are_numpys() -> None:
     assert isinstance(np.nanmedian(x), onp.float32)
     assert isinstance(np.linalg.matrix_rank(np.eye(2)), onp.integer)
     assert isinstance(np.corrcoef(np.stack([x, x * x])), np.ndarray)
+
+
+def test_sums_of_numbers_answer_in_the_type_asked_for() -> None:
+    x = np.array([1.5, onp.nan, 2.0])
+    assert np.nansum(x).item() == 3.5
+    assert np.nansum(x, dtype="float16").dtype == "float16"
+    assert np.nanprod(x, dtype="float64").dtype == "float64"
