@@ -26,8 +26,20 @@ window.stand = async ({ esm, css, traits, buffers }) => {
   document.body.append(host);
   const leave = made.initialize?.({ model });
   const clean = made.render({ model, el: host });
+  const call = (/** @type {string} */ wanted, ...values) => {
+    for (const [name, told] of [...listeners]) if (name === wanted) told(...values);
+  };
   window.stage = {
     sent,
+    tell: (message) => call("msg:custom", message, []),
+    // New values of traits; how many milliseconds pass until they are painted.
+    change: async (values) => {
+      const began = performance.now();
+      Object.assign(traits, values);
+      for (const name of Object.keys(values)) call(`change:${name}`);
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+      return performance.now() - began;
+    },
     host,
     listening: () => listeners.length,
     close: () => {

@@ -16,7 +16,8 @@ from minimx_widgets.subject import Subject
 def twice() -> Graph:
     """The same sine written down twice, and their sum."""
     data = mx.sym.var("data")
-    both = mx.sym.sin(data, name="first") + mx.sym.sin(data, name="second")
+    one, other = (mx.sym.sin(data, name=name) for name in ("first", "second"))
+    both = mx.sym.elemwise_add(one, other, name="total")
     return mx.sym.relu(both, name="out").graph
 
 

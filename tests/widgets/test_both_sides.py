@@ -12,7 +12,7 @@ from playwright._impl._driver import compute_driver_executable
 from minimx.engine.trace import PUSHER
 from minimx.events import CATEGORIES, PHASES
 from minimx.record import MEMORY_EVENTS
-from minimx_widgets import engine_timeline, esm
+from minimx_widgets import engine_timeline, esm, graph_diff, graph_layout, memory_plan
 
 LISTS = [
     ("memory_data.js", "CATEGORIES", list(CATEGORIES)),
@@ -20,6 +20,10 @@ LISTS = [
     ("live.js", "PHASES", list(PHASES)),
     ("engine_data.js", "KINDS", list(engine_timeline.KINDS)),
     ("engine_data.js", "PUSHER", PUSHER),
+    ("graph_paint.js", "STATES", list(graph_diff.STATES)),
+    ("graph_paint.js", "WIDE", graph_layout.WIDE),
+    ("graph_paint.js", "HIGH", graph_layout.HIGH),
+    ("plan_data.js", "ROLES", list(memory_plan.ROLES)),
 ]
 
 

@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     from minimx_widgets.knob_panel import KnobPanel as KnobPanel
     from minimx_widgets.lab import Lab as Lab
     from minimx_widgets.lab import Result as Result
+    from minimx_widgets.memory_plan import MemoryPlan as MemoryPlan
     from minimx_widgets.memory_timeline import MemoryTimeline as MemoryTimeline
+    from minimx_widgets.pass_diff import GraphPassDiff as GraphPassDiff
     from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
 
 _ROOMS = {
     "EngineTimeline": "engine_timeline",
+    "GraphPassDiff": "pass_diff",
     "KnobPanel": "knob_panel",
     "Lab": "lab",
+    "MemoryPlan": "memory_plan",
     "MemoryTimeline": "memory_timeline",
     "Result": "lab",
     "TrainingMonitor": "training_monitor",

@@ -28,9 +28,10 @@ MARGIN = 16.0
 class Box:
     """One node.
 
-    what: the operator, or "input". state: one of `graph_diff.STATES`. decided: the
-    numbers of the changes that are about it. storage: its storage id, -1 for none.
-    facts: pairs of label and text for whoever points at it.
+    what: the operator, ∇ for the gradient of one, or "input". state: one of
+    `graph_diff.STATES`. decided: the numbers of the changes that are about it.
+    storage: its storage id, -1 for none. facts: pairs of label and text for whoever
+    points at it.
     """
 
     name: str
@@ -117,6 +118,7 @@ def box_of(
     """The box of a node, with what is known of its values."""
     facts = [("node", node.name)]
     if node.op is not None:
+        facts.append(("operator", node.op.name))
         facts += [(name, value) for name, value in settings(node.op).items()][:6]
     if node.layer:
         facts.append(("layer", node.layer))
@@ -129,6 +131,8 @@ def box_of(
             words = f"{shape} {spec.dtype.name}, {human_bytes(spec.nbytes)}"
             facts.append((f"output {slot}" if node.visible > 1 else "output", words))
     what = "input" if node.op is None else node.op.name
+    if what.startswith("_backward_"):
+        what = f"∇ {what.removeprefix('_backward_')}"
     return Box(
         node.name, what, family(node), backward=backward, facts=tuple(facts), **more
     )

@@ -8,10 +8,13 @@ and no list of passes has to be kept.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from minimx import graph
 
@@ -35,6 +38,15 @@ def source_of(passed: str, rule: str = "") -> Source | None:
         return None
     path, main = found
     return _decisions(path).get(rule) or main
+
+
+def source_of_function(function: Callable[..., Any]) -> Source:
+    """A function of `minimx/graph`, or a method of a class there."""
+    lines, line = inspect.getsourcelines(function)
+    file = Path(inspect.getfile(function)).name
+    return Source(
+        f"minimx/graph/{file}", line, textwrap.dedent("".join(lines)).rstrip()
+    )
 
 
 @cache

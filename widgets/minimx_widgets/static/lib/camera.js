@@ -1,6 +1,5 @@
 // What part of a large picture is on the screen: moving, zooming, going to a place.
 
-const NEAREST = 2;
 const GLIDE = 180; // milliseconds
 
 /**
@@ -32,18 +31,20 @@ export function centred(box, width, height, scale) {
 }
 
 /** Zoomed about a point of the screen. @param {Place} place @param {number} factor
- * @param {number} x @param {number} y @param {number} least @returns {Place} */
-export function zoomedAt(place, factor, x, y, least) {
-  const scale = Math.min(NEAREST, Math.max(least, place.scale * factor));
+ * @param {number} x @param {number} y @param {number} least @param {number} most
+ * @returns {Place} */
+export function zoomedAt(place, factor, x, y, least, most) {
+  const scale = Math.min(most, Math.max(least, place.scale * factor));
   const by = scale / place.scale;
   return { scale, x: x - (x - place.x) * by, y: y - (y - place.y) * by };
 }
 
 /** Moved so that some of the picture always stays on the screen.
- * @param {Place} place @param {Box} whole @param {number} width @param {number} height */
-export function kept(place, whole, width, height) {
+ * @param {Place} place @param {Box} whole @param {number} width @param {number} height
+ * @param {boolean} [filled] whether nothing but the picture may be on the screen */
+export function kept(place, whole, width, height, filled = false) {
   const inside = (at, low, high, size) => {
-    const edge = Math.min(size / 3, 120);
+    const edge = filled ? size : Math.min(size / 3, 120);
     return Math.min(Math.max(at, edge - high * place.scale), size - edge - low * place.scale);
   };
   return {
@@ -56,14 +57,28 @@ export function kept(place, whole, width, height) {
 export class Camera {
   /**
    * @param {{surface: any, focus: HTMLElement, signal: AbortSignal, whole: () => Box,
-   *   room?: () => {width: number, height: number},
+   *   room?: () => {width: number, height: number}, nearest?: number, filled?: boolean,
    *   hover: (x: number, y: number) => void, leave: () => void,
    *   click: (x: number, y: number) => void}} options
    * `hover` and `click` get places of the picture; `room` is the part of the surface that
-   * the picture has, all of it by default.
+   * the picture has, all of it by default. A `filled` picture is as large as the surface at
+   * a scale of one, and never smaller.
    */
-  constructor({ surface, focus, signal, whole, room, hover, leave, click }) {
+  constructor({
+    surface,
+    focus,
+    signal,
+    whole,
+    room,
+    nearest = 2,
+    filled = false,
+    hover,
+    leave,
+    click,
+  }) {
     this.surface = surface;
+    this.nearest = nearest;
+    this.filled = filled;
     this.room = room ?? (() => surface);
     this.focus = focus;
     this.whole = whole;
@@ -88,14 +103,14 @@ export class Camera {
 
   get least() {
     const { width, height } = this.room();
-    return Math.min(0.5, 0.8 * fitted(this.whole(), width, height).scale);
+    return this.filled ? 1 : Math.min(0.5, 0.8 * fitted(this.whole(), width, height).scale);
   }
 
   /** Go somewhere at once. @param {Place} place */
   jump(place) {
     cancelAnimationFrame(this.gliding);
     const { width, height } = this.room();
-    this.place = kept(place, this.whole(), width, height);
+    this.place = kept(place, this.whole(), width, height, this.filled);
     this.surface.invalidate();
   }
 
@@ -124,7 +139,9 @@ export class Camera {
   /** Show all of it. @param {boolean} [glide] */
   fit(glide = true) {
     const { width, height } = this.room();
-    const place = fitted(this.whole(), width, height);
+    const place = this.filled
+      ? { x: 0, y: 0, scale: 1 }
+      : fitted(this.whole(), width, height);
     if (glide) this.glide(place);
     else this.jump(place);
   }
@@ -144,7 +161,7 @@ export class Camera {
 
   zoom(factor) {
     const { width, height } = this.room();
-    this.jump(zoomedAt(this.place, factor, width / 2, height / 2, this.least));
+    this.jump(zoomedAt(this.place, factor, width / 2, height / 2, this.least, this.nearest));
   }
 
   /** The keys that all zoomable pictures understand; true if `key` was one.
@@ -210,7 +227,8 @@ export class Camera {
         if (!this.focus.contains(document.activeElement) && !event.ctrlKey) return;
         event.preventDefault();
         const { x, y } = this.surface.place(event);
-        this.jump(zoomedAt(this.place, Math.exp(-event.deltaY / 400), x, y, this.least));
+        const factor = Math.exp(-event.deltaY / 400);
+        this.jump(zoomedAt(this.place, factor, x, y, this.least, this.nearest));
       },
       { passive: false },
     );
