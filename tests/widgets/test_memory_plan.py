@@ -21,6 +21,7 @@ from minimx_widgets import MemoryPlan
 from minimx_widgets.memory_plan import Packing, Tensor
 from minimx_widgets.networks import lenet, resnet
 from minimx_widgets.subject import Subject
+from minimx_widgets.units import human_bytes
 from tests.graph.nets import branches
 from tests.widgets import graphs
 
@@ -47,10 +48,12 @@ def meet(a: Tensor, b: Tensor) -> bool:
 
 
 def test_one_line_tells_the_key_numbers(view: MemoryPlan) -> None:
+    found = view.planned
+    sizes = (found.plan.total, found.bound, found.apart)
+    total, bound, apart = map(human_bytes, sizes)
     assert repr(view) == (
-        f"MemoryPlan({len(view.planned.tensors)} tensors in "
-        f"{len(view.planned.plan.blocks)} blocks, 3.30 MiB, bound=3.23 MiB, "
-        "apart=6.46 MiB, match range=16)"
+        f"MemoryPlan({len(found.tensors)} tensors in {len(found.plan.blocks)} blocks, "
+        f"{total}, bound={bound}, apart={apart}, match range=16)"
     )
 
 
@@ -97,7 +100,8 @@ def test_each_tensor_says_why(view: MemoryPlan) -> None:
 
 def test_the_table_tells_totals_blocks_and_reasons(view: MemoryPlan) -> None:
     text = repr(view.table())
-    assert "needed at once (lower bound)  3.23 MiB" in text
+    bound = human_bytes(view.planned.bound)
+    assert f"needed at once (lower bound)  {bound}" in text
     assert "new block 0: no block is free" in text
 
 
