@@ -5,8 +5,10 @@
     executor.backward()
     executor.grad_dict["fc_weight"]
 
-It runs the nodes one after the other, as if they were called by hand, and lets the tape
-write down what backward needs. `_run` is the only place that knows how a graph is run.
+It runs programs (`graph/bound.py`) where the whole graph can be planned ahead. Where it
+cannot be, where a monitor watches the nodes, or where they are on several devices, it
+calls the operators one after the other and lets the tape write down what backward
+needs (`_run`).
 """
 
 from __future__ import annotations
@@ -19,12 +21,15 @@ import numpy as np
 from minimx import autograd
 from minimx.device import Device
 from minimx.errors import ArgumentError, ShapeError, did_you_mean
+from minimx.events import attributed
 from minimx.graph import words
+from minimx.graph.bound import Bound, Unplanned
 from minimx.graph.footprint import peak_bytes
 from minimx.graph.infer import infer, settled
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.graph.places import places
 from minimx.graph.run import decided
+from minimx.graph.settings import in_force
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import copy
@@ -44,7 +49,13 @@ class Executor:
         reqs: Sequence[str],
         states: Sequence[NDArray],
         groups: Mapping[str, Device] | None = None,
+        shared: Executor | None = None,
     ) -> None:
+        """Bind arrays to a graph's arguments and states, in their order.
+
+        shared: an executor whose inner memory is used in turns with this one: what one
+        of them keeps for backward is lost when the other runs.
+        """
         self._graph = graph
         self._ctx = ctx
         named = [*zip(graph.arguments, args, strict=True)]
@@ -61,6 +72,34 @@ class Executor:
         self._monitor_all = False
         self._heads: list[NDArray] | None = None
         self._outputs: list[NDArray] = []
+        self._bound = self._planned(shared)
+
+    def _planned(self, shared: Executor | None) -> Bound | None:
+        """The graph as programs; None if it must be run operator by operator."""
+        arrays = [*self.arg_arrays, *self.aux_arrays]
+        odd = any(array.spec.takes_over is not None for array in arrays)
+        away = any(array.context is not self._ctx for array in arrays)
+        if self._places or odd or away:
+            return None
+        pairs = zip(self._graph.arguments, self.grad_arrays, self._reqs, strict=True)
+        wanted = [
+            node for node, grad, req in pairs if grad is not None and req != "null"
+        ]
+        ground = None
+        if shared is not None and shared._bound is not None:
+            ground = shared._bound.ground
+        try:
+            return Bound(
+                self._graph,
+                self._ctx,
+                [*self._graph.arguments, *self._graph.states],
+                [array.spec for array in arrays],
+                wanted,
+                in_force(),
+                ground,
+            )
+        except Unplanned:
+            return None
 
     # -- arrays -----------------------------------------------------------------------
 
@@ -111,6 +150,12 @@ class Executor:
                     f"{np.shape(value)}. Use reshape() for an executor of other shapes."
                 )
             target[:] = value
+        if self._bound is not None and self._monitor is None:
+            arrays = [*self.arg_arrays, *self.aux_arrays]
+            with attributed(phase="forward", category="activation"):
+                self._outputs = self._bound.forward(bool(is_train), arrays)
+            self._heads = self._outputs
+            return self._outputs
         self._heads = self._run(bool(is_train))
         self._show(self._heads)
         return self._outputs
@@ -135,6 +180,9 @@ class Executor:
                 f"backward: {len(given)} gradients for {len(self._heads)} outputs. "
                 "Give one for each, or none."
             )
+        if self._bound is not None and self._monitor is None:
+            self._backward_of(self._bound, given)
+            return
         for grad in self.grad_arrays:
             if grad is not None:
                 grad._fresh_grad = False
@@ -150,6 +198,18 @@ class Executor:
             if grad is not None and req == "write" and not grad._fresh_grad:
                 grad[:] = 0  # nothing that it leads to has a gradient
 
+    def _backward_of(self, bound: Bound, given: Sequence[Any]) -> None:
+        """Let the program fill the gradients."""
+        heads = zip(given, bound.outputs, strict=False)
+        slots = zip(self.grad_arrays, self._reqs, strict=True)
+        pairs = [(g, req) for g, req in slots if g is not None and req != "null"]
+        bound.backward(
+            [_fitted(grad, head) for grad, head in heads],
+            [grad for grad, _ in pairs],
+            [req for _, req in pairs],
+            [*self.arg_arrays, *self.aux_arrays],
+        )
+
     def _show(self, heads: list[NDArray]) -> None:
         """Let the arrays that users hold as outputs be what was computed last."""
         if [type(x) for x in heads] != [type(x) for x in self._outputs]:
@@ -164,7 +224,7 @@ class Executor:
     def _run(self, training: bool) -> list[NDArray]:
         """Call the operators in order, on the tape; returns the outputs."""
         graph = self._runs
-        values = self._bound()
+        values = self._values()
         uses = self._uses()
         recording = any(req != "null" for req in self._reqs)
         scope = autograd.record(training) if recording else autograd.pause(training)
@@ -202,7 +262,7 @@ class Executor:
             word = f"arg{place}" if op.variadic else op.inputs[place]
             self._monitor(f"{node.name}_{word}", value._alias())
 
-    def _bound(self) -> dict[Entry, NDArray]:
+    def _values(self) -> dict[Entry, NDArray]:
         """The variables' values: arguments with a place on the tape, and states."""
         values: dict[Entry, NDArray] = {}
         bound = zip(

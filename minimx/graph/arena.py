@@ -12,12 +12,59 @@ from typing import Any
 
 import numpy as np
 
+from minimx import engine
 from minimx.device import Device
 from minimx.engine import Var
 from minimx.events import Owner
 from minimx.ops.spec import Spec
 from minimx.storage import pool_for
 from minimx.storage.pool import Block
+
+
+class Loan:
+    """A block of a pool that several may hold; it goes back when the last lets go."""
+
+    __slots__ = ("block",)
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def __del__(self) -> None:
+        self.block.free()
+
+
+class Ground:
+    """Memory that arenas take turns to use, as executors with `shared_exec` do.
+
+    What one has computed is lost when the next one begins.
+    """
+
+    __slots__ = ("_last", "_loan", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loan: Loan | None = None
+        self._last: list[Var] = []
+
+    def loan(self, device: Device, nbytes: int, owner: Owner) -> Loan:
+        """Memory of at least that size; a larger block takes the place of the old."""
+        with self._lock:
+            loan = self._loan
+            if loan is None or loan.block.size < nbytes:
+                block = pool_for(device).alloc(nbytes, owner)
+                loan = self._loan = Loan(block)
+            return loan
+
+    def enter(self, arena: Arena) -> None:
+        """Let an arena begin after the one that used the memory last is done."""
+        last, self._last = self._last, arena.vars
+        if last and last is not arena.vars:
+            both = [*last, *arena.vars]
+            engine.push(_nothing, arena.device, (), both, "hand over arena")
+
+
+def _nothing() -> None:
+    """Only the order matters."""
 
 
 class Arena:
@@ -30,7 +77,8 @@ class Arena:
     """
 
     __slots__ = (
-        "_block",
+        "_ground",
+        "_loan",
         "_lock",
         "bound",
         "device",
@@ -42,8 +90,16 @@ class Arena:
         "vars",
     )
 
-    def __init__(self, device: Device, nbytes: int, parts: int, owner: Owner) -> None:
-        self._block: Block | None = None
+    def __init__(
+        self,
+        device: Device,
+        nbytes: int,
+        parts: int,
+        owner: Owner,
+        ground: Ground | None = None,
+    ) -> None:
+        self._ground = ground
+        self._loan: Loan | None = None
         self._lock = threading.Lock()
         self.device = device
         self.nbytes = nbytes
@@ -54,26 +110,29 @@ class Arena:
         self.runs: dict[Any, int] = {}
         self.draws: dict[Any, Any] | None = None
 
+    def enter(self) -> None:
+        """To be called before a run is pushed."""
+        if self._ground is not None:
+            self._ground.enter(self)
+
     def view(self, spec: Spec, offset: int) -> Any:
         """A part of the memory as a NumPy array; for code that runs in the engine."""
         return np.ndarray(spec.shape, spec.dtype, self._memory(), offset)
 
     def _memory(self) -> Any:
-        block = self._block
-        if block is None:
+        loan = self._loan
+        if loan is None:
             with self._lock:  # operations on different parts may begin together
-                block = self._block
-                if block is None:
-                    block = pool_for(self.device).alloc(self.nbytes, self.owner)
-                    self._block = block
-        return block.data
+                loan = self._loan
+                if loan is None:
+                    loan = self._loan = self._borrowed()
+        return loan.block.data
+
+    def _borrowed(self) -> Loan:
+        if self._ground is not None:
+            return self._ground.loan(self.device, self.nbytes, self.owner)
+        return Loan(pool_for(self.device).alloc(self.nbytes, self.owner))
 
     def fill_from(self, other: Arena) -> None:
         """Take over every byte of another arena of the same size."""
         np.copyto(self._memory()[: self.nbytes], other._memory()[: self.nbytes])
-
-    def __del__(self) -> None:
-        block = getattr(self, "_block", None)
-        if block is not None:
-            self.bound.clear()
-            block.free()

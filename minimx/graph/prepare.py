@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from minimx.errors import OperatorError
+from minimx.errors import GradientError, OperatorError
 from minimx.graph.bulk import Segment, limits, segments
 from minimx.graph.cse import share
 from minimx.graph.fusion import fuse
-from minimx.graph.gradient import differentiate
+from minimx.graph.gradient import Training, differentiate
 from minimx.graph.infer import settled
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.graph.memory import MemoryPlan, plan_memory
@@ -101,7 +101,7 @@ def prepare(
     head_grads: Nodes = ()
     passes, clones = [], frozenset[Node]()
     if wanted:
-        made = differentiate(graph, wanted, specs, None, settings.inplace_grad_sum_cap)
+        made = _differentiated(graph, wanted, specs, settings)
         passes.append(made.passed)
         graph, specs, clones = made.graph, made.specs, made.clones
         head_grads = made.head_grads
@@ -130,6 +130,17 @@ def prepare(
         backward=tuple(s for s in joined if s.nodes[0] not in ahead),
         passes=tuple(passes),
     )
+
+
+def _differentiated(
+    graph: Graph, wanted: Sequence[Node], specs: Specs, settings: Settings
+) -> Training:
+    cap = settings.inplace_grad_sum_cap
+    try:
+        return differentiate(graph, wanted, specs, None, cap)
+    except GradientError as error:
+        # It may never be asked for; the tape will tell if it is.
+        raise Unplanned(str(error)) from error
 
 
 def _simplified(

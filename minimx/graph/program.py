@@ -23,7 +23,7 @@ from minimx.device import Device
 from minimx.engine.origin import capture
 from minimx.events import attribute, attribution, owner
 from minimx.graph import bulk
-from minimx.graph.arena import Arena
+from minimx.graph.arena import Arena, Ground
 from minimx.graph.ir import Entry, Node
 from minimx.graph.prepare import Prepared
 from minimx.graph.specs import plan_of
@@ -200,9 +200,9 @@ class Program:
             return Place(spec, outside)
         return Place(spec, -1, self.plan.storage[entry], self.plan.offsets[entry])
 
-    def arena(self) -> Arena:
+    def arena(self, ground: Ground | None = None) -> Arena:
         """Memory for a run, asked for on behalf of whoever works on this thread."""
-        return Arena(self.device, self.nbytes, self._parts, owner("arena"))
+        return Arena(self.device, self.nbytes, self._parts, owner("arena"), ground)
 
     @property
     def draws(self) -> list[tuple[Any, int]]:
@@ -211,6 +211,7 @@ class Program:
 
     def forward(self, arena: Arena, env: Sequence[NDArray | None]) -> int:
         """Push the forward half; the id of its last operation while recording."""
+        arena.enter()
         return self._push(self._forward, arena, env)
 
     def backward(self, arena: Arena, env: Sequence[NDArray | None]) -> int:

@@ -118,7 +118,9 @@ class Binding:
             )
         ]
         states = [new(node) for node in graph.states]
-        made = Executor(graph, device, arguments, grads, wanted, states, groups)
+        made = Executor(
+            graph, device, arguments, grads, wanted, states, groups, shared_exec
+        )
         made._symbol = self
         return made
 

@@ -64,7 +64,7 @@ def drawn(program: list[tuple[str, int, int]], side: int) -> Any:
     values = [mx.sym.var(name) for name in "abc"]
     for step, first, second in program:
         x, y = values[-1 - first % len(values)], values[-1 - second % len(values)]
-        SIDES[y.name] = side
+        SIDES[str(y.name)] = side
         values.append(STEPS[step](x, y))
     return mx.sym.Group([values[-1], mx.sym.tanh(values[-2])])
 
