@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
+from minimx import storage
 from minimx.errors import ArgumentError, ShapeError
 from minimx.ops import softmax
 
@@ -259,3 +260,77 @@ def test_bound_arrays_cross_between_the_devices_of_groups() -> None:
     assert (dx.asnumpy().tolist(), dy.asnumpy().tolist()) == ([3, 3], [1, 1])
     with pytest.raises(ArgumentError, match="by the name of their group"):
         net.simple_bind(a=(2,), b=(2,), group2ctx=[mx.cpu()])
+
+
+def network() -> Any:
+    x = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=6, name="fc")
+    x = mx.sym.Dropout(mx.sym.BatchNorm(x, fix_gamma=False, name="bn"), p=0.5)
+    return mx.sym.Group([mx.sym.softmax(x), x * x])
+
+
+def bound(symbol: Any, req: Any = "write") -> Any:
+    executor = symbol.simple_bind(x=(5, 4), grad_req=req)
+    random = np.random.default_rng(2)
+    for array in executor.arg_arrays:
+        array[:] = mx.nd.array(random.normal(size=array.shape))
+    for array in executor.aux_arrays:
+        array[:] = 1
+    return executor
+
+
+def seen(executor: Any, times: int = 1) -> list[Any]:
+    mx.random.seed(4)
+    for _ in range(2):
+        executor.forward(is_train=True)
+        for _ in range(times):
+            executor.backward([ones(5, 6), ones(5, 6) * 2])
+    arrays = [*executor.outputs, *executor.grad_arrays, *executor.aux_arrays]
+    return [x.asnumpy().tolist() for x in arrays if x is not None]
+
+
+@pytest.mark.parametrize("req", ["write", "add", {"x": "write", "bn_gamma": "add"}])
+def test_a_program_and_a_watched_graph_compute_the_same(req: Any) -> None:
+    watched = bound(network(), req)
+    watched.set_monitor_callback(lambda name, array: None)
+    assert seen(bound(network(), req)) == seen(watched)
+
+
+def test_backward_may_be_asked_twice() -> None:
+    once, twice = bound(network()), bound(network())
+    assert seen(once, 1) == seen(twice, 2)
+
+
+def test_backward_after_a_prediction() -> None:
+    executor, watched = bound(network()), bound(network())
+    watched.set_monitor_callback(lambda name, array: None)
+    found = []
+    for one in (executor, watched):
+        one.forward(is_train=True)
+        one.forward(is_train=False)
+        one.backward([ones(5, 6), ones(5, 6)])
+        found.append([grad.asnumpy().tolist() for grad in one.grad_arrays])
+    assert found[0] == found[1]
+
+
+def test_executors_that_share_use_one_piece_of_memory() -> None:
+    def live() -> int:
+        mx.nd.waitall()
+        return storage.stats(mx.cpu()).live_requested
+
+    symbol = mx.sym.var("x")
+    for _ in range(6):
+        symbol = mx.sym.dot(symbol, mx.sym.softmax(symbol))
+    first = symbol.simple_bind(x=(64, 64))
+    first.forward(is_train=True)
+    results, used = [], []
+    for shared in (first, None):
+        before = live()
+        second: Any = symbol.simple_bind(x=(64, 64), shared_exec=shared)
+        second.arg_arrays[0][:] = 0.1
+        second.forward(is_train=True)
+        second.backward([mx.nd.ones((64, 64))])
+        results.append(second.grad_arrays[0].asnumpy().tolist())
+        used.append(live() - before)
+        del second
+    assert results[0] == results[1]
+    assert used[0] + 100_000 < used[1]

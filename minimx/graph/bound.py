@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minimx import autograd
+from minimx import autograd, rng
 from minimx.device import Device
 from minimx.errors import GradientError
 from minimx.events import attributed, owner
@@ -111,6 +111,7 @@ class Bound:
             else:  # an argument that goes through, or an output once more
                 through.append((found, shown))
         run.env = env
+        run.arena.draws = {}
         run.program.forward(run.arena, env)
         for source, target in through:
             if source is not target:
@@ -172,12 +173,26 @@ class Bound:
             raise GradientError("backward: there was no forward. Call it first.")
         if run.prepared.wanted and not self._spent:
             return run
+        drawn = _drawn(run)
         run = self.run_for(self._training, True)
         states = len(self.graph.arguments)
         with autograd.pause(train_mode=self._training):
             kept: list[Any] = [x.copy() for x in arrays[states:]]
-        self._start(run, [*arrays[:states], *kept])
+        with rng.replaying(self.device, drawn):
+            self._start(run, [*arrays[:states], *kept])
         return run
+
+
+def _drawn(run: Run) -> list[Any]:
+    """In which states the random streams were that a run drew from."""
+    if not run.program.draws:
+        return []
+    for place in run.outs:
+        out = run.env[place]
+        assert out is not None
+        out.wait_to_read()
+    assert run.arena.draws is not None
+    return [run.arena.draws[key] for key in run.program.draws]
 
 
 def _deliver(target: NDArray, value: NDArray, req: str) -> None:

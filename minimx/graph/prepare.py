@@ -25,7 +25,7 @@ from minimx.graph.report import Passed
 from minimx.graph.run import as_run
 from minimx.graph.settings import Settings
 from minimx.graph.simplify import eliminate
-from minimx.graph.specs import Specs, every_spec
+from minimx.graph.specs import Specs, every_spec, plan_of
 from minimx.ops.spec import Spec
 
 Nodes = tuple[Node, ...]
@@ -107,7 +107,7 @@ def prepare(
         head_grads = made.head_grads
     for step in _simplified(graph, specs, heads, clones, settings, training):
         passes.append(step)
-        graph, specs = step.after, step.carried(specs)
+        graph, specs = step.after, _carried(step, specs)
     external = dict.fromkeys(
         [*map(Entry, variables), *map(Entry, head_grads), *graph.outputs]
     )
@@ -155,7 +155,7 @@ def _simplified(
 
     def done(passed: Passed) -> Passed:
         nonlocal graph, specs
-        graph, specs = passed.after, passed.carried(specs)
+        graph, specs = passed.after, _carried(passed, specs)
         return passed
 
     if settings.eliminate_common_expr:
@@ -165,6 +165,16 @@ def _simplified(
         yield done(eliminate(graph, specs, training))
     if settings.use_fusion:
         yield done(fuse(graph, specs, _ahead(graph, heads), LEAST_FUSED))
+
+
+def _carried(passed: Passed, specs: Specs) -> Specs:
+    """The specs of all entries after a pass, those of new nodes too."""
+    found = passed.carried(specs)
+    for node in passed.after:
+        if node.op is not None and Entry(node) not in found:
+            outs = enumerate(plan_of(node, found).outs)
+            found |= {Entry(node, slot): spec for slot, spec in outs}
+    return found
 
 
 def _ahead(graph: Graph, heads: int) -> set[Node]:

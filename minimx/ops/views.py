@@ -23,8 +23,12 @@ class View(Op):
     """The same memory in another shape: no work, and no gradient to compute."""
 
     is_view = True
-    unchanged = {"out": "data"}
     deduce = deduction.size_kept
+
+    @property
+    def unchanged(self) -> dict[str, str]:
+        """The output has the elements of the first input, in their order."""
+        return {"out": self.inputs[0]}
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, for the rare case that the caller names the place of the output."""
