@@ -19,8 +19,9 @@ from minimx.graph.ir import Entry, Graph, Node
 from minimx.graph.members import BEFORE, Member, Recipe, described
 from minimx.graph.specs import every_spec, plan_of
 from minimx.kernels import fused
-from minimx.kernels.fused import Line, Loop, Operand, Walk
+from minimx.kernels.fused_text import Line, Loop, Operand, write
 from minimx.kernels.half import computing
+from minimx.kernels.walks import STILL, Walk, straight, stretched
 from minimx.ops.registry import Kernel, Op, Plan, Site, Value
 from minimx.ops.spec import Cost, Spec
 
@@ -73,8 +74,7 @@ class FusedOp(Op):
         loop, walks, sources = self.written
         every = zip(loop.operands, walks, sources, strict=True)
         found = [(o.name, each) for o, each, s in every if s == place and not o.number]
-        straight = Walk(((self.specs[place].size, 1),))
-        if len(found) != 1 or found[0][1] != straight:
+        if len(found) != 1 or found[0][1] != straight(self.specs[place].size):
             return None
         return found[0][0]
 
@@ -162,7 +162,7 @@ class FusedOp(Op):
     @property
     def source(self) -> str:
         """The Python file that numba compiles."""
-        return fused.write(self.written.loop)
+        return write(self.written.loop)
 
     def __repr__(self) -> str:
         names = ", ".join(node.name for node in self.operators)
@@ -261,10 +261,10 @@ class _Writing:
         """A value's name in the loop over `out`; read from memory, if need be."""
         if isinstance(value, str):
             return value
-        walked = value.walk or fused.stretched(value.spec.shape, out.shape)
+        walked = value.walk or stretched(value.spec.shape, out.shape)
         key = (value.place, walked)
         if key not in self.operands:
-            step = fused.row_step(walked)
+            step = walked.row_step
             name = self._next("x")
             layout = step if step in (0, 1) else None
             operand = Operand(name, value.spec.dtype, layout)
@@ -276,8 +276,7 @@ class _Writing:
         key = ("number", float.hex(float(number)), dtype)
         if key not in self.operands:
             operand = Operand(self._next("k"), dtype, 0, True)
-            still = Walk(((1, 0),))
-            self.operands[key] = (operand, still, number)
+            self.operands[key] = (operand, STILL, number)
         return self.operands[key][0].name
 
     def _next(self, letter: str) -> str:

@@ -32,7 +32,7 @@ from minimx.graph.ir import Entry, Graph, Node, outputs_of
 from minimx.graph.members import Member, described
 from minimx.graph.report import Change, Passed
 from minimx.graph.specs import Specs
-from minimx.kernels.fused import Walk, together
+from minimx.kernels.walks import Walk, together
 
 
 def fuse(

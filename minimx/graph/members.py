@@ -19,8 +19,8 @@ from minimx.dtypes import FLOAT32, NARROW, DType
 from minimx.graph.ir import Entry, Node
 from minimx.graph.specs import Specs
 from minimx.kernels.formula import Formula
-from minimx.kernels.fused import Walk, stretched, walk
 from minimx.kernels.pointwise import steps_of
+from minimx.kernels.walks import Walk, stretched, walk
 from minimx.ops.creation import Constant, Full
 from minimx.ops.mixed import AddN, Cast, Filled, Where, by_rows
 from minimx.ops.nn import Choice

@@ -30,10 +30,6 @@ from minimx.ops.spec import Spec
 
 Nodes = tuple[Node, ...]
 
-#: Pointwise operators of fewer elements are not joined: the first program that does it
-#: on a machine has to compile the loop, which takes longer than it will ever save.
-LEAST_FUSED = 2048
-
 
 @dataclass(frozen=True)
 class Prepared:
@@ -164,7 +160,7 @@ def _simplified(
     if settings.node_elimination:
         yield done(eliminate(graph, specs, training))
     if settings.use_fusion:
-        yield done(fuse(graph, specs, _ahead(graph, heads), LEAST_FUSED))
+        yield done(fuse(graph, specs, _ahead(graph, heads), settings.fusion_least))
 
 
 def _carried(passed: Passed, specs: Specs) -> Specs:

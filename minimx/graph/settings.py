@@ -19,6 +19,7 @@ class Settings:
     eliminate_common_expr: bool = True
     node_elimination: bool = True
     use_fusion: bool = True
+    fusion_least: int = 8192
     subgraph_backend: str = "NONE"
     backward_do_mirror: bool = False
     backward_mirror_step: int = 100
@@ -46,6 +47,7 @@ KNOBS: dict[str, Any] = {
     "eliminate_common_expr": "MXNET_ELIMINATE_COMMON_EXPR",
     "node_elimination": "MXNET_NODE_ELIMINATION",
     "use_fusion": "MXNET_USE_FUSION",
+    "fusion_least": "MINIMX_FUSION_LEAST",
     "subgraph_backend": "MXNET_SUBGRAPH_BACKEND",
     "backward_do_mirror": "MXNET_BACKWARD_DO_MIRROR",
     "backward_mirror_step": "MXNET_BACKWARD_MIRROR_STEP",

@@ -90,6 +90,20 @@ KNOBS = (
         observable="Kernel launches and bytes moved per call.",
     ),
     fusion(
+        name="MINIMX_FUSION_LEAST",
+        type="int",
+        default=8192,
+        low=0,
+        unit="elements",
+        meaning=(
+            "From how many elements on neighbouring pointwise operators are joined. A "
+            "loop that no program on this machine has run before is compiled first, "
+            "which takes half a second to two; on small arrays the microseconds that "
+            "each call saves never pay for that. Results do not depend on it."
+        ),
+        observable="Nodes of a graph on small arrays.",
+    ),
+    fusion(
         name="MXNET_FUSION_VERBOSE",
         sources=("env-vars-1.x.md:299",),
         type="bool",
