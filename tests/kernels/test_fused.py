@@ -18,7 +18,6 @@ from minimx.kernels.fused_text import Line, Loop, Operand, stages, write
 from minimx.kernels.walks import STILL, grid, straight, stretched, together, walk
 from minimx.knobs import knobs
 
-
 planned = pytest.mark.filterwarnings("ignore::minimx.knobs.knob.PlannedKnobWarning")
 
 
@@ -146,7 +145,7 @@ def test_numbers_are_rounded_as_numpy_rounds_them() -> None:
 
         out, kept = np.empty(x.size, np.uint16), np.empty_like(x)
         run(x, out, kept)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             expected = x.astype(kind).astype(np.float32)
         np.testing.assert_array_equal(out.view(kind).astype(np.float32), expected)
         np.testing.assert_array_equal(kept, expected)
