@@ -28,6 +28,8 @@ from minimx import (
     io,
     lr_scheduler,
     metric,
+    model,
+    module,
     name,
     nd,
     np,
@@ -46,6 +48,7 @@ from minimx import (
 )
 from minimx import context as device
 from minimx import initializer as init
+from minimx import module as mod
 from minimx import nd as ndarray
 from minimx import np as numpy
 from minimx import npx as numpy_extension
@@ -120,6 +123,9 @@ __all__ = [
     "knobs",
     "lr_scheduler",
     "metric",
+    "mod",
+    "model",
+    "module",
     "name",
     "nd",
     "ndarray",

@@ -16,7 +16,7 @@ _IMAGES = "reading, cutting and colouring of images"
 
 _ROOMS = {
     "onnx": "graphs in the form of ONNX",
-    **dict.fromkeys(["mod", "module", "model", "rnn", "mon", "monitor"], _MODULES),
+    **dict.fromkeys(["rnn", "mon", "monitor"], _MODULES),
     **dict.fromkeys(["image", "img"], _IMAGES),
     **dict.fromkeys(["kv", "kvstore"], "the store that devices and machines share"),
     **dict.fromkeys(["viz", "visualization"], "drawings of networks"),
@@ -44,6 +44,10 @@ LATER: dict[str, dict[str, str]] = {
     ),
     "mx.io": dict.fromkeys(
         _ITERATORS.split(), "an iterator over data; gluon.data has loaders"
+    ),
+    "mx.mod": dict.fromkeys(
+        ["BucketingModule", "PythonLossModule", "PythonModule", "SequentialModule"],
+        _MODULES,
     ),
     "mx.nd": {
         **dict.fromkeys(_OPERATORS.split(), "an operator"),
