@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from minimx.errors import did_you_mean
 
-_SYMBOLS = "symbols: graphs written down before they run"
 _MODULES = "training of symbols, from before Gluon"
 _IMAGES = "reading, cutting and colouring of images"
 
@@ -53,15 +52,7 @@ LATER: dict[str, dict[str, str]] = {
         **dict.fromkeys(_OPERATORS.split(), "an operator"),
     },
     "mx.gluon": {
-        "SymbolBlock": _SYMBOLS,
         "probability": "distributions",
-    },
-    "mx.gluon.nn": {
-        "SymbolBlock": _SYMBOLS,
-    },
-    "HybridBlock": {
-        "export": f"{_SYMBOLS}; save_parameters keeps the values",
-        "optimize_for": _SYMBOLS,
     },
     "mx.gluon.data": {"RecordFileDataset": "files of records"},
     "mx.gluon.data.vision": {

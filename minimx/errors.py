@@ -11,6 +11,7 @@ An error of ours is a short lesson: what was asked, what is true, what to try.
     ├─ OperatorError            an operator was called with wrong or missing settings
     ├─ ArgumentError            a Python argument that cannot be used (ValueError)
     ├─ NotImplementedForSymbol  a symbol was asked for what only arrays have (TypeError)
+    │  └─ TracingError          …while a block was made into a graph
     ├─ GradientError            `backward` was asked for what was never recorded
     ├─ EngineError              the engine was used after it stopped
     ├─ DataError                a file is missing, damaged, or not what it claims to be
@@ -64,6 +65,16 @@ class Unavailable(ArgumentError, NotImplementedError):
 
 class NotImplementedForSymbol(MXNetError, TypeError):
     """A symbol was asked for what only an array has, such as its numbers."""
+
+
+class TracingError(NotImplementedForSymbol):
+    """A block cannot be made into a graph: its Python code depends on the data.
+
+    filename, lineno: the user's line that asked for numbers, if there is one.
+    """
+
+    filename: str | None = None
+    lineno: int | None = None
 
 
 class GradientError(MXNetError):

@@ -15,7 +15,7 @@ from minimx.gluon import (
     rnn,
     utils,
 )
-from minimx.gluon.block import Block, HybridBlock
+from minimx.gluon.block import Block, HybridBlock, SymbolBlock
 from minimx.gluon.parameter import (
     Constant,
     DeferredInitializationError,
@@ -31,6 +31,7 @@ __all__ = [
     "HybridBlock",
     "Parameter",
     "ParameterDict",
+    "SymbolBlock",
     "Trainer",
     "block",
     "contrib",

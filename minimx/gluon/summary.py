@@ -6,14 +6,19 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from minimx import autograd
+from minimx.errors import ArgumentError
 from minimx.nd.array import NDArray
 
 if TYPE_CHECKING:
-    from minimx.gluon.block import Block
     from minimx.gluon.parameter import Parameter
+    from minimx.gluon.plain import Block
 
 WIDTH = 80
 _ROW = "{:>20}  {:>42} {:>15}"
+
+
+class Hybridized(ArgumentError, AssertionError):
+    """A block that runs as a graph was asked what its layers do, one by one."""
 
 
 class _Counts:
@@ -46,6 +51,11 @@ def summarize(block: Block, *inputs: Any) -> str:
         rows.append((f"{type(layer).__name__}-{len(rows)}", shapes_of(outputs), size))
 
     def attach(layer: Block) -> None:
+        if layer._active:
+            raise Hybridized(
+                f"summary: {layer.name} is hybridized, so that the layers inside do "
+                "not run by themselves. Call hybridize(False) first."
+            )
         # A container without parameters only repeats what its last part gave.
         if layer is block or layer._reg_params or not layer._children:
             handles.append(layer.register_forward_hook(note))

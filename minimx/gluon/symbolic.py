@@ -9,16 +9,21 @@ from minimx import symbol
 from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.name import Prefix
 from minimx.symbol import Symbol
+from minimx.symbol.traced import tracing
 
 if TYPE_CHECKING:
-    from minimx.gluon.block import HybridBlock
+    from minimx.gluon.hybrid import HybridBlock
 
 
 def is_symbolic(value: Any) -> bool:
-    """Whether an input of a block is a symbol, or holds one."""
-    while isinstance(value, (list, tuple)) and value:
-        value = value[0]
+    """Whether an input of a block is a symbol, or the first in it that counts is."""
+    while isinstance(value, (list, tuple)):
+        value = next((item for item in value if not _is_empty(item)), None)
     return isinstance(value, Symbol)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, (list, tuple)) and not value)
 
 
 def _named(value: Any, shapes: dict[str, Any]) -> Any:
@@ -59,6 +64,9 @@ def settle_shapes(block: HybridBlock, *args: Any) -> None:
 def write_down(block: HybridBlock, *args: Any) -> Any:
     """The symbols of a block's outputs; nodes are named after the block."""
     params = {name: p.var() for name, p in block._reg_params.items()}
+    if (tracer := tracing()) is not None:
+        for parameter in block._reg_params.values():
+            tracer.know(parameter)
     if block._empty_prefix:
         return block.hybrid_forward(symbol, *args, **params)
     with Prefix(block.prefix):

@@ -52,6 +52,9 @@ class Passed:
                 found[outs[slot]] = spec
             except IndexError:  # an output that nobody looks at any more
                 continue
+        for was, now in zip(self.before.outputs, self.after.outputs, strict=True):
+            if now not in found and was in specs:  # a node that stands there now
+                found[now] = specs[was]
         return found
 
     def followed(self, nodes: Collection[Node]) -> frozenset[Node]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minimx import autograd
@@ -60,6 +60,48 @@ def as_run(graph: Graph, training: bool) -> Graph:
         return outputs_of(node.with_op(op, inputs))
 
     return rewritten(graph, change)
+
+
+def watched(
+    graph: Graph,
+    arrays: Sequence[NDArray],
+    callback: Callable[[str, str, NDArray], None],
+    everything: bool,
+) -> list[NDArray]:
+    """The outputs of a graph; `callback(name, operator, array)` sees what is made.
+
+    arrays: for the arguments, then the states. everything: the callback also sees what
+    goes into each operator.
+    """
+    variables = (*graph.arguments, *graph.states)
+    values = {Entry(n): x for n, x in zip(variables, arrays, strict=True)}
+    training = autograd.is_training()
+    for node in graph:
+        if node.op is None:
+            continue
+        inputs = [values[entry] for entry in node.inputs]
+        if everything:
+            for place, value in enumerate(inputs):
+                name = f"{node.name}_{_input_name(node.op, place)}"
+                callback(name, node.op.name, value._alias())
+        outs = invoke(decided(node.op, training), inputs, None, arrays[0].context)
+        outs = outs if isinstance(outs, list) else [outs]
+        for index, out in enumerate(outs):
+            values[Entry(node, index)] = out
+            callback(Entry(node, index).name, node.op.name, out._alias())
+    return [values[entry] for entry in graph.outputs]
+
+
+def _input_name(op: Op, place: int) -> str:
+    """What MXNet's monitors call an input: numbered where an operator has just one."""
+    if op.variadic or (len(op.inputs) == 1 and op.name not in _NAMED):
+        return f"input{place}"
+    word: str = op.inputs[place]
+    return word
+
+
+# Operators of one input that have a name for it.
+_NAMED = ("Pooling", "Dropout", "LRN", "Embedding", "SliceChannel")
 
 
 def decided(op: Op, training: bool) -> Op:

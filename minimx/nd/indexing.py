@@ -34,7 +34,7 @@ def get(array: NDArray, key: Any) -> NDArray:
         window = _contiguous(array.shape, parts)
         scalars = array._has_scalars()
         op = lookup("_basic_index").of(key=tuple(parts), np_shape=scalars)
-        if window is None:
+        if window is None or array.spec.takes_over is not None:
             return array._bind(op, [array])  # type: ignore[no-any-return]
         start, shape = window
         return _view(array, op, start, shape if scalars else shape or (1,))
@@ -58,7 +58,7 @@ def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with
         picked = None
     if isinstance(value, NDArray):
         refuse_on_tape(value)
-        if value.stype != "default":
+        if value.spec.takes_over is not None:
             value = value.tostype("default")
         value = value.as_in_context(array.context)
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from minimx import engine, rng
@@ -23,6 +24,11 @@ from minimx.storage import pool_for
 if TYPE_CHECKING:
     from minimx.device import Device
     from minimx.nd.array import NDArray
+
+#: Who writes down what a thread calls, instead of running it (symbol/traced.py): by
+#: thread, while a block is made into a graph. Calls with arrays find it by their kind
+#: (`Spec.takes_over`); here look those that make arrays from nothing.
+tracers: dict[int, Any] = {}
 
 
 def invoke(
@@ -135,6 +141,8 @@ def _invoke(
         array_class = type(first)
         if op.is_view and out is None:
             return _view(op, inputs, plan)
+    elif tracers and (tracer := tracers.get(get_ident())) is not None:
+        return tracer.write(op, (), out, device, array_class)
     assert device is not None
     assert array_class is not None
     if out is not None:

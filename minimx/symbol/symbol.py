@@ -90,6 +90,14 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
             "Use mx.sym.where or a control-flow operator, or run it with eval()."
         )
 
+    def __float__(self) -> float:
+        raise NotImplementedForSymbol(
+            "float, int: a Symbol has no numbers before it is run. Keep computing with "
+            "symbols, or run it with eval()."
+        )
+
+    __int__ = __index__ = __float__
+
     def __repr__(self) -> str:
         if self.name is not None:
             return f"<{type(self).__name__} {self.name}>"

@@ -75,7 +75,11 @@ class _ResidualV1(_Residual):
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """(N, channels, H / stride, W / stride)."""
         shortcut = x if self.downsample is None else self.downsample(x)
-        return F.Activation(shortcut + self.body(x), act_type="relu")
+        return F.Activation(self._sum(shortcut, self.body(x)), act_type="relu")
+
+    @staticmethod
+    def _sum(shortcut: Any, new: Any) -> Any:
+        return shortcut + new
 
 
 class BasicBlockV1(_ResidualV1):
@@ -108,6 +112,10 @@ class BottleneckV1(_ResidualV1):
             nn.Conv2D(channels, 1, 1),
             nn.BatchNorm(),
         ]
+
+    @staticmethod
+    def _sum(shortcut: Any, new: Any) -> Any:
+        return new + shortcut  # the order of the nodes in MXNet's graph
 
 
 class _ResidualV2(_Residual):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from minimx.absent import missing as _missing
-from minimx.gluon.block import Block, HybridBlock
+from minimx.gluon.block import Block, HybridBlock, SymbolBlock
 from minimx.gluon.nn.activations import (
     ELU,
     GELU,
@@ -109,6 +109,7 @@ __all__ = [
     "Sequential",
     "SiLU",
     "Swish",
+    "SymbolBlock",
     "SyncBatchNorm",
 ]
 

@@ -25,7 +25,7 @@ class Activation(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Same shape as x."""
-        return F.Activation(x, act_type=self._act_type)
+        return F.Activation(x, act_type=self._act_type, name="fwd")
 
 
 class LeakyReLU(HybridBlock):
@@ -45,7 +45,7 @@ class LeakyReLU(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Same shape as x."""
-        return F.LeakyReLU(x, act_type="leaky", slope=self._alpha)
+        return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
 
 class PReLU(HybridBlock):
@@ -68,7 +68,7 @@ class PReLU(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
         """Same shape as x."""
-        return F.LeakyReLU(x, gamma=alpha, act_type="prelu")
+        return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
 class ELU(HybridBlock):
@@ -88,7 +88,7 @@ class SELU(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Same shape as x."""
-        return F.LeakyReLU(x, act_type="selu")
+        return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
 class GELU(HybridBlock):
@@ -96,7 +96,7 @@ class GELU(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Same shape as x."""
-        return F.LeakyReLU(x, act_type="gelu")
+        return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
 class Swish(HybridBlock):
@@ -108,7 +108,7 @@ class Swish(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: NDArray) -> Any:
         """Same shape as x."""
-        return x * F.sigmoid(self._beta * x)
+        return x * F.sigmoid(self._beta * x, name="fwd")
 
 
 class SiLU(Swish):

@@ -10,7 +10,11 @@ from minimx.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.nn.activations import Activation
 from minimx.gluon.utils import indent
+from minimx.name import Prefix
+from minimx.nd.array import NDArray
 from minimx.ops.registry import bind, lookup
+from minimx.symbol import Symbol
+from minimx.symbol.traced import Traced
 
 
 class _Stack(Block):
@@ -62,6 +66,15 @@ class Sequential(_Stack):
 
 class HybridSequential(_Stack, HybridBlock):
     """Hybrid blocks in a row; can become one graph."""
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Hand x through the blocks; through their graph if there is one."""
+        if self._active and isinstance(x, NDArray) and not isinstance(x, Traced):
+            return self._through_graph((x, *args))
+        if isinstance(x, Symbol) and not self._empty_prefix:
+            with Prefix(self.prefix):
+                return super().forward(x, *args)
+        return super().forward(x, *args)
 
 
 class Dense(HybridBlock):
@@ -119,6 +132,7 @@ class Dense(HybridBlock):
             num_hidden=self._units,
             no_bias=bias is None,
             flatten=self._flatten,
+            name="fwd",
         )
         return out if self.act is None else self.act(out)
 
@@ -148,7 +162,9 @@ class Dropout(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Same shape as x."""
-        return F.Dropout(x, p=self._rate, axes=self._axes) if self._rate > 0 else x
+        if self._rate == 0:
+            return x
+        return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
@@ -194,6 +210,7 @@ class Embedding(HybridBlock):
             output_dim=self._output_dim,
             dtype=self._dtype,
             sparse_grad=self._sparse_grad,
+            name="fwd",
         )
 
     def __repr__(self) -> str:

@@ -122,7 +122,7 @@ class _Conv(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """(N, channels, *image)."""
-        out = getattr(F, self._op_name)(x, weight, bias, **self._kwargs)
+        out = getattr(F, self._op_name)(x, weight, bias, **self._kwargs, name="fwd")
         return out if self.act is None else self.act(out)
 
     def _mapping(self) -> str:

@@ -86,7 +86,9 @@ class BatchNorm(HybridBlock):
     ) -> Any:
         """Same shape as x."""
         normalise = self._operator(F)
-        return normalise(x, gamma, beta, running_mean, running_var, **self._kwargs)
+        return normalise(
+            x, gamma, beta, running_mean, running_var, **self._kwargs, name="fwd"
+        )
 
     def _operator(self, F: Any) -> Any:
         return F.BatchNorm
@@ -252,7 +254,7 @@ class InstanceNorm(_Affine):
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
         """Same shape as x."""
         if self._axis == 1:
-            return F.InstanceNorm(x, gamma, beta, eps=self._epsilon)
+            return F.InstanceNorm(x, gamma, beta, eps=self._epsilon, name="fwd")
         turned = F.swapaxes(x, 1, self._axis)
         out = F.InstanceNorm(turned, gamma, beta, eps=self._epsilon)
         return F.swapaxes(out, 1, self._axis)

@@ -51,7 +51,7 @@ class _Pooling(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """(N, C, *stops)."""
-        return F.Pooling(x, **self._kwargs)
+        return F.Pooling(x, **self._kwargs, name="fwd")
 
     def __repr__(self) -> str:
         kwargs = self._kwargs

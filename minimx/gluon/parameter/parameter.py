@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,11 @@ from minimx.errors import (
     ShapeError,
     did_you_mean,
 )
-from minimx.flavour import is_np_shape
+from minimx.flavour import is_np_array, is_np_shape
 from minimx.gluon.flavours import flavoured
 from minimx.gluon.parameter import rows
 from minimx.nd.array import NDArray
+from minimx.nd.launch import tracers
 from minimx.ops.stypes import STYPES
 from minimx.shapes import Shape
 
@@ -334,7 +336,12 @@ class Parameter:
     def data(self, ctx: Context | None = None) -> NDArray:
         """The array on a device; by default the only one, or the current device's."""
         data = self._data
-        if data is not None and self._stype == "default":
+        if tracers and (tracer := tracers.get(get_ident())) is not None:
+            # A block is made into a graph: there the parameter is a variable.
+            stands: NDArray | None = tracer.parameter(self, is_np_array())
+            if stands is not None:
+                return stands
+        elif data is not None and self._stype == "default":
             if ctx is None and len(data) == 1:
                 return next(iter(data.values()))
             found = data.get(current_context() if ctx is None else ctx)
@@ -420,6 +427,7 @@ class Parameter:
         """Convert values and gradients to another element type."""
         resolve(dtype)
         self._dtype = dtype
+        self._var = None  # it says of which type it is
         if self._data is None:
             return
         with autograd.pause():

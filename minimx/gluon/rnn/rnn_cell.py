@@ -32,6 +32,7 @@ def make_states(
     infos: list[dict[str, Any]],
     func: Callable[..., Any],
     first: int,
+    word: str = "begin_state",
     **kwargs: Any,
 ) -> States:
     """A state for each info; `func` gets its shape and what else is known of it."""
@@ -43,7 +44,7 @@ def make_states(
             state = func(**described)
             states.append(state.as_np_ndarray() if flavour.is_np_array() else state)
         else:
-            states.append(func(name=f"{prefix}begin_state_{number}", **described))
+            states.append(func(name=f"{prefix}{word}_{number}", **described))
     return states
 
 

@@ -112,7 +112,7 @@ class _RNNLayer(HybridBlock):
     ) -> States:
         """The states before the first step; see `RecurrentCell.begin_state`."""
         infos = self.state_info(batch_size)
-        return make_states(self.prefix, infos, func, 0, **kwargs)
+        return make_states(self.prefix, infos, func, 0, "h0", **kwargs)
 
     def cast(self, dtype: Any) -> None:
         """Convert the parameters, and the states that `begin_state` makes."""

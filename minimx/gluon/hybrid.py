@@ -1,0 +1,368 @@
+"""HybridBlock: a block that can be made into a graph, and run as one.
+
+Before `hybridize()` it runs like any block, operator by operator. After it, the first
+call writes the computation down (`tracing.py`), and from then on calls go to the graph
+(`minimx.cached_op`): fewer steps in Python, memory planned ahead, operators joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import minimx.nd as nd
+from minimx import autograd
+from minimx.cached_op import CachedOp, Flags
+from minimx.device import Context, current_context
+from minimx.errors import ArgumentError, DeferredInitializationError, did_you_mean
+from minimx.flavour import is_np_array, is_np_shape
+from minimx.gluon import export as files
+from minimx.gluon import tracing
+from minimx.gluon.deferred import Completing, placeholder
+from minimx.gluon.flavours import refuse_mixed
+from minimx.gluon.parameter.dictionary import ParameterDict
+from minimx.gluon.parameter.parameter import shape_is_known
+from minimx.gluon.plain import Block, _Edits
+from minimx.gluon.structure import fixed, of_arguments, refuse_mixture
+from minimx.gluon.symbolic import is_symbolic, settle_shapes, write_down
+from minimx.graph.run import watched
+from minimx.nd.array import NDArray
+from minimx.symbol import Symbol
+from minimx.symbol.traced import Traced
+from minimx.symbol.traced import tracing as tracer_of_thread
+
+_FLAGS = tuple(field.name for field in fields(Flags))
+# A block whose Python code saw shapes has a graph for each; of old ones it lets go.
+_MOST_GRAPHS = 64
+
+
+class HybridBlock(Block):
+    """A block whose computation is the same for every input.
+
+    Write either `forward(self, x)` like any block, or `hybrid_forward(self, F, x,
+    **params)`: `F` is the operator namespace (`mx.nd`, or `mx.sym` while a graph is
+    made), and the block's own parameters come in by the names of their attributes, on
+    the device of `x`.
+
+        class Scale(gluon.HybridBlock):
+            def __init__(self, **kwargs):
+                super().__init__(**kwargs)
+                self.factor = self.params.get("factor", shape=(1,), init="ones")
+
+            def hybrid_forward(self, F, x, factor):
+                return F.broadcast_mul(x, factor)
+
+    The open shape of a parameter is learnt from the first batch, by the operator that
+    it is given to, or in `infer_shape`.
+    """
+
+    def __init__(
+        self, prefix: str | None = None, params: ParameterDict | None = None
+    ) -> None:
+        super().__init__(prefix, params)
+        self._active = False
+        self._flags = Flags()
+        self._backend: str | None = None
+        self._backend_opts: dict[str, Any] = {}
+        self._watch: tuple[Callable[..., None], bool] | None = None
+        self._forget_graphs()
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make a hybrid block a part of this one."""
+        if isinstance(block, Block) and not isinstance(block, HybridBlock):
+            raise ArgumentError(
+                f"a part of the HybridBlock {type(self).__name__} must be a "
+                f"HybridBlock too, but {block!r} is a {type(block).__name__}. Use "
+                "HybridSequential, HybridLambda, …, or derive from Block yourself."
+            )
+        super().register_child(block, name)
+
+    # -- as a graph -------------------------------------------------------------------
+
+    def hybridize(
+        self,
+        active: bool = True,
+        backend: str | None = None,
+        clear: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        partition_if_dynamic: bool = True,
+        backend_opts: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Run the block, and its parts, as graphs from now on; or no longer.
+
+        backend: who may replace parts of the graph, as registered with
+            `minimx.graph.partition`; backend_opts and further words are for it.
+        clear: forget the graphs made so far.
+        static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size:
+            see `minimx.cached_op.Flags`.
+        partition_if_dynamic: accepted; a graph whose shapes depend on numbers is run
+            operator by operator in any case.
+        """
+        if kwargs and backend is None:
+            wrong = sorted(kwargs)[0]
+            known = (*_FLAGS, "active", "backend", "clear", "partition_if_dynamic")
+            raise ArgumentError(
+                f"hybridize has no setting {wrong!r}; it has {', '.join(known)}."
+                + did_you_mean(wrong, known)
+            )
+        flags = {
+            "static_alloc": static_alloc,
+            "static_shape": static_shape,
+            "inline_limit": inline_limit,
+            "forward_bulk_size": forward_bulk_size,
+            "backward_bulk_size": backward_bulk_size,
+        }
+        made = Flags(**flags) if active else Flags()  # type: ignore[arg-type]
+        self._flags, self._active = made, bool(active)
+        self._backend = backend
+        self._backend_opts = {**(backend_opts or {}), **kwargs}
+        if clear:
+            self._forget_graphs()
+        super().hybridize(active, **flags)
+
+    def _forget_graphs(self) -> None:
+        self._graphs: dict[Any, tuple[tracing.Written, CachedOp]] = {}
+        self._latest: tracing.Written | None = None
+        self._known_edits = -1
+        self._made_of: Any = None
+
+    def _through_graph(self, args: tuple[Any, ...]) -> Any:
+        leaves, form = of_arguments(args)
+        first = leaves[0] if leaves else None
+        if isinstance(first, (Symbol, Traced)) or not leaves:
+            return self._as_part(args, leaves)
+        if self._known_edits != _Edits.count:
+            self._look_at_parts()
+        key = (form, is_np_shape(), is_np_array())
+        found = self._graphs.get(key)
+        if found is None:
+            refuse_mixture(type(self).__name__, leaves)
+            found = self._graphs.get(self._by_shape(key, leaves))
+        written, op = found or self._made(key, args, leaves)
+        if self._watch is not None:
+            outputs = watched(written.graph, written.arrays(leaves), *self._watch)
+            return written.formed(outputs)
+        return written.formed(op(written.arrays(leaves)))
+
+    def _by_shape(self, key: Any, leaves: list[Any]) -> Any:
+        """The key of a graph that Python code made for just such inputs."""
+        specs = tuple([x.spec for x in leaves])
+        return (*key, specs, leaves[0].context, tracing.recording_mode())
+
+    def _made(
+        self, key: Any, args: tuple[Any, ...], leaves: list[Any]
+    ) -> tuple[tracing.Written, CachedOp]:
+        """The graph for inputs that it was not called with yet."""
+        written = self._write(key, args, leaves)
+        if not written.complete(leaves):
+            self._complete_by_running(args)
+        found = written, CachedOp(written.graph, self._flags)
+        if written.by_shape:
+            while len(self._graphs) >= _MOST_GRAPHS:
+                del self._graphs[next(iter(self._graphs))]
+            key = self._by_shape(key, leaves)
+        self._graphs[key] = found
+        self._latest = written
+        return found
+
+    def _write(
+        self, key: Any, args: tuple[Any, ...], leaves: list[Any]
+    ) -> tracing.Written:
+        """Make the graph."""
+        arrays = self._is_written_with_arrays()
+        if not arrays:
+            self._refuse_other_form(key)
+        return tracing.write(self, args, leaves, arrays)
+
+    def _refuse_other_form(self, key: Any) -> None:
+        """As in MXNet: the graph was made for arguments in one form."""
+        name = type(self).__name__
+        for value in fixed(key[0]):
+            raise ArgumentError(
+                f"{name} is hybridized: its arguments must be arrays, None, or nested "
+                f"lists of them, not {value!r}. Give such values to __init__, or call "
+                "hybridize(False)."
+            )
+        others = [old for old in self._graphs if old[1:3] == key[1:3]]
+        if others and others[0][0] != key[0]:
+            raise ArgumentError(
+                f"{name} was made into a graph for arguments of the form "
+                f"{others[0][0]}, not {key[0]}. Call hybridize() again before "
+                "arguments of another form."
+            )
+
+    def _complete_by_running(self, args: tuple[Any, ...]) -> None:
+        """Let layers that know their shapes only when they run complete them."""
+        self._active = False
+        try:
+            with autograd.pause(train_mode=False):
+                self.forward(*args)
+        finally:
+            self._active = True
+
+    def _is_written_with_arrays(self) -> bool:
+        """Whether `forward` is the user's own, in the manner of MXNet 2."""
+        owner = next(c for c in type(self).__mro__ if "forward" in vars(c))
+        return not owner.__module__.startswith("minimx.")
+
+    def _as_part(self, args: tuple[Any, ...], leaves: list[Any]) -> Any:
+        """Called with symbols or traced arrays: become a part of their graph."""
+        refuse_mixture(type(self).__name__, leaves)
+        tracer = tracer_of_thread()
+        if tracer is None or not isinstance(leaves[0], Symbol):
+            return self.forward(*args)
+        if not self._is_written_with_arrays():
+            return self.forward(*args)
+        inputs = tracing.lifted(tracer, args, is_np_array())
+        return tracing.lowered(self.forward(*inputs))
+
+    def _look_at_parts(self) -> None:
+        """Forget the graphs if the block consists of other parts than it did."""
+        self._known_edits = _Edits.count
+        parts = _parts(self)
+        if self._made_of is not None and parts != self._made_of:
+            self._forget_graphs()
+            self._known_edits = _Edits.count
+        self._made_of = parts
+
+    def optimize_for(
+        self,
+        x: Any,
+        *args: Any,
+        backend: str | None = None,
+        clear: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Let a backend replace parts of the graph, for inputs such as these.
+
+        Nothing is run; calls and `export` see the new graph. kwargs: the flags of
+        `hybridize`, and further words for the backend.
+        """
+        if not backend:
+            raise ArgumentError(
+                "optimize_for: say which backend, by the name that it was registered "
+                "with (minimx.graph.partition)."
+            )
+        self._forget_graphs()
+        self.hybridize(True, backend, clear, **kwargs)
+        leaves, form = of_arguments((x, *args))
+        self._look_at_parts()
+        self._made((form, is_np_shape(), is_np_array()), (x, *args), leaves)
+
+    def export(
+        self, path: str, epoch: int = 0, remove_amp_cast: bool = True
+    ) -> tuple[str, str]:
+        """Write the graph to `path-symbol.json`, the values to `path-0000.params`.
+
+        Both can be read by `SymbolBlock.imports`, here and in MXNet. The block must be
+        hybridized and have been called. epoch: the number in the second name.
+        """
+        return files.write_files(self, self._latest, path, epoch, remove_amp_cast)
+
+    def register_op_hook(
+        self, callback: Callable[..., None], monitor_all: bool = False
+    ) -> None:
+        """Call `callback(name, operator, array)` for every output of every operator.
+
+        It is called when the hybridized block runs, which goes operator by operator
+        then. monitor_all: also for what goes into each operator.
+        """
+        self._watch = callback, monitor_all
+        for child in self._children.values():
+            child._watch = self._watch
+
+    # -- shapes -----------------------------------------------------------------------
+
+    def infer_shape(self, *args: Any) -> None:
+        """Set the open shapes of the parameters, given the block's inputs.
+
+        Operators know that for the parameters they are given; a layer that uses a
+        parameter in another way overrides this, and sets `parameter.shape`.
+        """
+        settle_shapes(self, *args)
+
+    def _learn_shapes(self, args: tuple[Any, ...]) -> bool:
+        if type(self).infer_shape is HybridBlock.infer_shape:
+            return False
+        waiting = [p for p in self._reg_params.values() if p._deferred is not None]
+        if not waiting or isinstance(args[0], Symbol):
+            return False
+        self.infer_shape(*args)
+        if tracer_of_thread() is None:  # a graph in the making needs no values yet
+            for parameter in waiting:
+                parameter._finish_deferred()
+        return True
+
+    # -- running ----------------------------------------------------------------------
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Hand the parameters, on the device of `x`, to `hybrid_forward`."""
+        if not isinstance(x, NDArray) and is_symbolic((x, args)):
+            return write_down(self, x, *args)
+        if isinstance(x, Traced):
+            return self._traced_inside(x, *args)
+        if self._active:  # called as net.forward(x)
+            return self._through_graph((x, *args))
+        ctx = x.context if isinstance(x, NDArray) else _context_of((x, *args))
+        operators: Any = nd
+        try:
+            params = {name: p.data(ctx) for name, p in self._reg_params.items()}
+        except DeferredInitializationError:
+            params = self._with_placeholders(ctx, x, *args)
+            operators = Completing()
+        if ctx is current_context():
+            out = self.hybrid_forward(operators, x, *args, **params)
+        else:
+            with ctx:  # what hybrid_forward makes from nothing belongs there too
+                out = self.hybrid_forward(operators, x, *args, **params)
+        return refuse_mixed(type(self).__name__, out) if is_np_array() else out
+
+    def _traced_inside(self, *args: Any) -> Any:
+        """Code in MXNet 1's manner inside code in MXNet 2's: symbols in between."""
+        tracer = tracer_of_thread()
+        assert tracer is not None
+        out = write_down(self, *tracing.lowered(args))
+        return tracing.lifted(tracer, out, is_np_array())
+
+    def _with_placeholders(self, ctx: Context, *args: Any) -> dict[str, NDArray]:
+        """Arrays for the first forward; placeholders where a shape is still open."""
+        if type(self).infer_shape is not HybridBlock.infer_shape:
+            self.infer_shape(*args)
+        found = {}
+        for name, parameter in self._reg_params.items():
+            if parameter._deferred is not None and shape_is_known(parameter.shape):
+                parameter._finish_deferred()
+            waits = parameter._deferred is not None
+            found[name] = placeholder(parameter) if waits else parameter.data(ctx)
+        return found
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:
+        """Compute the output with the operators of `F`. Subclasses must write it."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has neither hybrid_forward(self, F, x, ...) nor "
+            "forward(self, x, ...). Write one of them."
+        )
+
+
+def _context_of(values: Any) -> Context:
+    """The device of the first array in nested inputs, else the current one."""
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop(0)
+        if isinstance(value, NDArray):
+            return value.context
+        if isinstance(value, (list, tuple)):
+            waiting = [*value, *waiting]
+    return current_context()
+
+
+def _parts(block: Block) -> Any:
+    """What a block consists of; equal as long as nothing was exchanged."""
+    own = [(name, p, str(p.dtype)) for name, p in block._reg_params.items()]
+    return block, own, [_parts(child) for child in block._children.values()]

@@ -1,0 +1,94 @@
+"""What blocks take and give, taken apart: arrays in nested lists, and their form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from minimx.errors import ArgumentError
+from minimx.nd.array import NDArray
+from minimx.symbol import Symbol
+
+#: The form of an array, and of a None; lists and tuples have tuples of forms.
+ARRAY, NOTHING = "array", "nothing"
+Form = Any
+
+
+class Fixed(NamedTuple):
+    """The form of what is no array: the thing itself, a part of the program."""
+
+    value: Any
+
+
+def take_apart(values: Any) -> tuple[list[Any], Form]:
+    """The arrays and symbols in nested lists from left to right, and their form.
+
+    >>> take_apart([None, [3]])
+    ([], ('nothing', (Fixed(value=3),)))
+    """
+    leaves: list[Any] = []
+    return leaves, _form(values, leaves)
+
+
+def of_arguments(args: tuple[Any, ...]) -> tuple[list[Any], tuple[Form, ...]]:
+    """The same for a call; Nones at its end count as left away."""
+    leaves: list[Any] = []
+    forms = [_form(value, leaves) for value in args]
+    while forms and forms[-1] == NOTHING:
+        forms.pop()
+    return leaves, tuple(forms)
+
+
+def _form(value: Any, leaves: list[Any]) -> Form:
+    if isinstance(value, NDArray):
+        leaves.append(value)
+        return ARRAY
+    if isinstance(value, Symbol):
+        if len(value) == 1:
+            leaves.append(value)
+            return ARRAY
+        leaves.extend(value)
+        return (ARRAY,) * len(value)
+    if isinstance(value, (list, tuple)):
+        return tuple([_form(item, leaves) for item in value])
+    return NOTHING if value is None else Fixed(value)
+
+
+def put_together(form: Form, leaves: Iterator[Any]) -> Any:
+    """Leaves in a form again; what was a tuple is a list, as in MXNet."""
+    if form == ARRAY:
+        return next(leaves)
+    if form == NOTHING:
+        return None
+    if isinstance(form, Fixed):
+        return form.value
+    return [put_together(part, leaves) for part in form]
+
+
+def fixed(form: Form) -> Iterator[Any]:
+    """Everything in a form that is no array."""
+    if isinstance(form, Fixed):
+        yield form.value
+    elif isinstance(form, tuple):
+        for part in form:
+            yield from fixed(part)
+
+
+def refuse_mixture(name: str, leaves: list[Any]) -> None:
+    """Raise ArgumentError unless the leaves are arrays on one device, or symbols."""
+    symbols = sum(isinstance(leaf, Symbol) for leaf in leaves)
+    if not leaves:
+        raise ArgumentError(
+            f"{name} was called without any array. A hybrid block needs one at least."
+        )
+    if 0 < symbols < len(leaves):
+        raise ArgumentError(
+            f"{name} was called with arrays and symbols together. Give either arrays, "
+            "to compute, or symbols, to write down what would be computed."
+        )
+    places = {leaf.context: None for leaf in leaves if isinstance(leaf, NDArray)}
+    if len(places) > 1:
+        raise ArgumentError(
+            f"{name} is hybridized and was called with arrays on several devices "
+            f"({', '.join(map(str, places))}). Move them to one with as_in_context()."
+        )
