@@ -162,7 +162,7 @@ def _facts(sheet: type[Op]) -> Iterator[str]:
     saves = sheet.saves
     if sheet.differentiable and isinstance(saves, tuple):
         yield f"saves {', '.join(saves) or 'nothing'} for it"
-    if sheet.inplace:
+    if sheet.inplace or sheet.unchanged and not sheet.is_view:
         yield "may be written over its input"
     if isinstance(sheet.mutates, tuple) and sheet.mutates:
         yield f"writes to {', '.join(sheet.mutates)}"

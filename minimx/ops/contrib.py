@@ -57,7 +57,7 @@ class GradientMultiplier(Pointwise):
     scalar: float = 1.0
 
     formula = Formula("x", ("x",))
-    inplace = {"out": "data"}
+    unchanged = {"out": "data"}
 
     @property
     def constants(self) -> tuple[float, ...]:
@@ -137,6 +137,7 @@ class ArangeLike(Op):
     repeat: int = 1
     axis: int | None = None
 
+    ignores = ("data",)
     differentiable = False
 
     def infer(self, *specs: Spec) -> Spec:
@@ -168,6 +169,7 @@ class IndexArray(Op):
     """
 
     axes: Any = None
+    ignores = ("data",)
     differentiable = False
 
     def wanted(self, data: Spec) -> Shape:

@@ -27,6 +27,7 @@ class Cast(Op):
 
     dtype: str
 
+    unchanged = {"out": "data"}
     deduce = deduction.first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
@@ -58,6 +59,7 @@ class Where(Op):
     formula: ClassVar[Formula] = Formula("where(c != 0, x, y)", ("c", "x", "y"))
     inputs = ("condition", "x", "y")
     saves = ("condition",)
+    inplace = {"out": ("x", "y", "condition")}
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape and type of x."""
@@ -109,6 +111,7 @@ class _Chosen(Backward):
     """The part of a gradient that a condition lets through."""
 
     inputs = ("dz", "c")
+    inplace = {"out": ("dz", "c")}
     takes = ("condition",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -193,6 +196,7 @@ class Filled(Op):
     """An array of one value in the shape of another array."""
 
     value = 0
+    ignores = ("data",)
     deduce = deduction.first_is_out
 
     def infer(self, *specs: Spec) -> Spec:

@@ -143,6 +143,7 @@ class LeakyReLU(Choice):
     upper_bound: float = 0.334
     training: bool = False
 
+    inplace = {"out": "data"}
     all_inputs = ("data", "gamma")
 
     @property
@@ -268,6 +269,7 @@ class Dropout(Op):
     training: bool = False
 
     choices = {"mode": ("training", "always")}
+    inplace = {"out": "data"}
     deterministic = False
     deduce = deduction.first_is_out
 
@@ -364,6 +366,7 @@ class Mask(Op):
 
     inputs = ("data", "bits")
     saves = ("bits",)
+    inplace = {"out": "data"}
 
     def infer(self, *specs: Spec) -> Spec:
         """The same shape."""
@@ -393,6 +396,8 @@ class Regression(Op):
 
     inputs = ("data", "label")
     saves = ("out", "label")
+    unchanged = {"out": "data"}
+    ignores = ("label",)
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
         """As data; a label without a shape, too; of one number each, (N,)."""
@@ -463,6 +468,9 @@ class LogisticRegressionOutput(Regression):
     """
 
     grad_scale: float = 1.0
+
+    unchanged = {}
+    inplace = {"out": "data"}
 
     def kernel(self, *specs: Spec) -> Kernel:
         """The kernel of sigmoid."""

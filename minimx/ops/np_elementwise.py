@@ -152,6 +152,7 @@ def _looped(
         "function": staticmethod(function),
         "inputs": tuple(inputs),
         "kinds": kinds,
+        "inplace": {"out": tuple(inputs)},
     }
     register(f"_npi_{name}")(type(name.title().replace("_", ""), (Looped,), facts))
 
@@ -179,6 +180,7 @@ class Around(Op):
 
     decimals: int = 0
     saves = ()
+    inplace = {"out": "data"}
 
     def infer(self, *specs: Spec) -> Spec:
         """The spec of data."""

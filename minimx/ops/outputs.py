@@ -22,7 +22,7 @@ from minimx.shapes import Shape
 class Through(Op):
     """The data as they are."""
 
-    inplace = {"out": "data"}
+    unchanged = {"out": "data"}
     saves: Any = ("data",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -144,6 +144,7 @@ class SoftmaxActivation(Op):
     mode: str = "instance"
 
     saves = ("out",)
+    inplace = {"out": "data"}
 
     def __post_init__(self) -> None:
         super().__post_init__()

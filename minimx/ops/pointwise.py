@@ -226,7 +226,7 @@ def _gradient(
         "formula": Formula(text, operands),
         "inputs": (dout, *used),
         "takes": tuple(takes[word] for word in used),
-        "inplace": {"out": dout},
+        "inplace": {"out": (dout, *used)},
     }
     return _enter(Backward, (f"_backward_{name}",), doc, facts, settings)
 
@@ -262,6 +262,7 @@ def unary(
     sheet = {
         "formula": Formula(text, ("x", *settings)),
         "inplace": {"out": "data"},
+        "unchanged": {"out": "data"} if text == "x" else {},
         "backward": (rule,),
         "saves": _saved([rule], ("data", "out")),
         "differentiable": rule is not None,
@@ -290,7 +291,7 @@ def binary(
     sheet = {
         "formula": Formula(text, ("a", "b")),
         "inputs": ("lhs", "rhs"),
-        "inplace": {"out": "lhs"},
+        "inplace": {"out": ("lhs", "rhs")},
         "backward": rules,
         "saves": _saved(rules, ("lhs", "rhs", "out")),
         "differentiable": grads is not None,

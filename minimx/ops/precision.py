@@ -20,7 +20,7 @@ class AmpCast(Op):
     """Convert floating-point numbers to `dtype`; others stay. data, out: one shape."""
 
     dtype: str
-    inplace = {"out": "data"}
+    unchanged = {"out": "data"}
 
     def infer(self, *specs: Spec) -> Spec:
         """The wanted type where the input is real."""

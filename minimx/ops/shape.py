@@ -269,6 +269,7 @@ class SliceLike(Part):
 
     axes: Shape = ()
     inputs = ("data", "shape_like")
+    ignores = ("shape_like",)
 
     def key(self, *specs: Spec) -> Key:
         """A range from 0 on each of the axes."""
@@ -392,6 +393,7 @@ class BroadcastLike(Stretch):
     lhs_axes: Shape | None = None
     rhs_axes: Shape | None = None
     inputs = ("lhs", "rhs")
+    ignores = ("rhs",)
 
     def wanted(self, *specs: Spec) -> Shape:
         """The shape of rhs, in whole or in parts."""

@@ -53,6 +53,11 @@ class Family(Op):
         return self.all_inputs if self.use_length else ("data",)
 
     @property
+    def inplace(self) -> dict[str, str]:
+        """Each row is read before it is written; the logarithm reads it once more."""
+        return {} if self.log else {"out": "data"}
+
+    @property
     def saves(self) -> tuple[str, ...]:
         """The output; a 0 in a logarithm does not say that it stands for nothing."""
         return ("length", "out") if self.use_length and self.log else ("out",)
@@ -217,6 +222,7 @@ class SoftmaxGradient(Op):
     log: bool
 
     inputs = ("dout", "y")
+    inplace = {"out": ("dout", "y")}
 
     def infer(self, *specs: Spec) -> Spec:
         """The same shape."""
@@ -274,6 +280,8 @@ class SoftmaxOutput(Op):
 
     inputs = ("data", "label")
     saves = ("label", "out")
+    inplace = {"out": "data"}
+    ignores = ("label",)
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
         """Out is as data; a label without a shape holds class numbers."""
@@ -357,6 +365,13 @@ class SoftmaxOutputGradient(Op):
 
     inputs = ("label", "y")
     differentiable = False
+
+    @property
+    def inplace(self) -> dict[str, str]:
+        """Smoothed, the right class is read again after it was written."""
+        forward = self.forward
+        smooth = forward.smooth_alpha and not forward.multi_output
+        return {} if smooth else {"out": "y"}
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of the softmax."""

@@ -48,7 +48,10 @@ OpT = TypeVar("OpT", bound=Op)
 listeners: list[Callable[[type[Op], bool], None]] = []
 
 _entered: set[type[Op]] = set()
-_FACTS = ("inputs", "variadic", "visible", "saves", "mutates", "inplace", "needs_rng")
+_FACTS = (
+    "inputs", "variadic", "visible", "saves", "mutates", "inplace", "unchanged",
+    "ignores", "needs_rng",
+)  # fmt: skip
 
 
 @dataclass_transform(frozen_default=True)

@@ -13,6 +13,7 @@ from minimx.graph.memory import DYNAMIC, EXTERNAL, MemoryPlan, plan_memory
 from minimx.graph.settings import Settings
 from minimx.graph.specs import every_spec
 from minimx.ops.spec import Spec
+from tests.graph import overlay
 from tests.graph.nets import SHAPES, branches, convolutions, layers, planned, specs_of
 
 KB, MB = 1 << 10, 1 << 20
@@ -133,20 +134,25 @@ def small() -> Any:
 
 
 def test_each_pair_has_a_reason() -> None:
-    said = {c.nodes[0]: (c.rule, c.reason) for c in planned(small(), x=(4, 4)).changes}
+    changes = planned(small(), x=(4, 4)).changes
+    said = {(c.nodes[0], c.nodes[2]): (c.rule, c.reason) for c in changes}
     assert said == {
-        "a": ("apart", "x belongs to the caller, who may want it unchanged."),
-        "b": ("apart", "a_output is still read by c."),
-        "c": (
+        ("a", "x"): ("apart", "x belongs to the caller, who may want it unchanged."),
+        ("b", "a_output"): ("apart", "a_output is still read by c."),
+        ("c", "b_output"): (
             "over",
             "b_output is read here for the last time, and c may write over it.",
         ),
-        "d": (
+        ("c", "a_output"): ("apart", "c_output has its place already."),
+        ("d", "c_output"): (
             "over",
             "d_output is c_output in another shape or by another name: nothing to "
             "compute.",
         ),
-        "e": ("apart", "e_output is handed out, so it has memory of its own."),
+        ("e", "d_output"): (
+            "apart",
+            "e_output is handed out, so it has memory of its own.",
+        ),
     }
 
 
@@ -225,3 +231,17 @@ def test_external_is_what_the_caller_owns() -> None:
     plan = planned(small(), x=(4, 4))
     outside = [e.name for e, where in plan.storage.items() if where == EXTERNAL]
     assert outside == ["x", "e_output"]
+
+
+def test_what_somebody_writes_into_is_not_shared_with_another_reader() -> None:
+    """An update changes its momentum, which is another result under a new name."""
+    p = mx.sym.tanh(mx.sym.var("x"), name="p")
+    kept = mx.sym.identity(p, name="kept")
+    made = mx.sym.sgd_mom_update(p, p, kept, lr=0.1, momentum=0.9, name="made")
+    graph = mx.sym.elemwise_add(made + kept, p, name="sum").graph
+    specs = specs_of(graph, x=(4, 4))
+    plan = plan_memory(graph, specs, graph.outputs, Settings())
+    overlay.check(plan, specs)
+    (said,) = [change for change in plan.changes if change.nodes[0] == "kept"]
+    assert said.reason == "made writes into it, which only one of the two may see."
+    assert not plan.skips
