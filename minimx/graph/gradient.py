@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from minimx.dtypes import FLOAT16
 from minimx.errors import GradientError
 from minimx.graph.infer import has_own
+from minimx.graph.inplace import ignored
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.graph.recompute import Clones, Keep, value_named
 from minimx.graph.report import Change, Passed
@@ -60,6 +61,12 @@ class Training:
     def passed(self) -> Passed:
         """The account of the pass."""
         return Passed("gradient", self.before, self.graph, self.changes)
+
+    @property
+    def external(self) -> tuple[Entry, ...]:
+        """What lies with the caller: variables, outputs and gradients."""
+        given = [Entry(node) for node in self.graph.variables]
+        return tuple(dict.fromkeys([*given, *self.graph.outputs]))
 
     @property
     def gradients(self) -> tuple[Entry, ...]:
@@ -112,8 +119,28 @@ def differentiate(
         walk.source,
         frozenset(walk.clones.made.values()),
         graph,
-        (*walk.keep.changes, *walk.changes),
+        (*walk.said_and_done(), *walk.changes),
     )
+
+
+def read_by_gradients(
+    graph: Graph, wanted: Sequence[Node], specs: Specs
+) -> dict[Entry, list[Node]]:
+    """Which values of the forward half nodes of the backward half read, and which.
+
+    As it is when everything is kept. Variables are left out: they stay anyway.
+    """
+    training = differentiate(graph, wanted, specs)
+    found: dict[Entry, list[Node]] = {}
+    for node in training.graph:
+        if node in training.forward:
+            continue
+        spared = ignored(node.op, len(node.inputs)) if node.op else ()
+        read = [e for place, e in enumerate(node.inputs) if place not in spared]
+        for entry in dict.fromkeys(read):
+            if entry.node in training.forward and entry.node.op is not None:
+                found.setdefault(entry, []).append(node)
+    return found
 
 
 @dataclass
@@ -268,6 +295,15 @@ class _Walk:
         self.source |= dict.fromkeys(self.writer.made[first:], node)
         self.arrived[entry] = _Arrived([found], [0])  # who asks twice gets it twice
         return found.entry
+
+    def said_and_done(self) -> list[Change]:
+        """What the policy said, but for values that no gradient asked for again."""
+        made = {node.name for node in self.clones.made}
+        return [
+            change
+            for change in self.keep.changes
+            if change.rule != "recomputed" or change.nodes[0] in made
+        ]
 
     def order(self) -> list[Node]:
         """The nodes of the backward half as they are to run."""

@@ -21,6 +21,7 @@ from minimx.graph.gradient import Training, differentiate
 from minimx.graph.infer import settled
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.graph.memory import MemoryPlan, plan_memory
+from minimx.graph.mirror import chosen
 from minimx.graph.report import Passed
 from minimx.graph.run import as_run
 from minimx.graph.settings import Settings
@@ -133,7 +134,8 @@ def _differentiated(
 ) -> Training:
     cap = settings.inplace_grad_sum_cap
     try:
-        return differentiate(graph, wanted, specs, None, cap)
+        keep = chosen(graph, wanted, specs, settings)
+        return differentiate(graph, wanted, specs, keep, cap)
     except GradientError as error:
         # It may never be asked for; the tape will tell if it is.
         raise Unplanned(str(error)) from error

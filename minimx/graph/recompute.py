@@ -18,6 +18,7 @@ from functools import cached_property
 from minimx.errors import GradientError
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.graph.report import Change
+from minimx.graph.specs import Specs
 from minimx.graph.traced import Writer
 from minimx.ops.registry import Op
 
@@ -44,8 +45,8 @@ Again = tuple[Op, tuple[Entry, ...]]
 class Repeats:
     """Which nodes of a graph can be computed again, and how."""
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, graph: Graph, specs: Specs) -> None:
+        self._graph, self._specs = graph, specs
 
     @cached_property
     def _changing(self) -> frozenset[Entry]:
@@ -61,7 +62,7 @@ class Repeats:
         """How a node is computed a second time; None where it cannot be."""
         if node.op is None or self.why_not(node) is not None:
             return None
-        found = node.op.again()
+        found = self._again(node, node.op)
         assert found is not None
         op, names = found
         return op, node.inputs if names is None else _named(node, names)
@@ -71,9 +72,9 @@ class Repeats:
         op = node.op
         if op is None:
             return "it is a variable: there is nothing to compute."
-        if op.takes_over is not None:
+        if any(entry not in self._specs for entry in (*node.inputs, Entry(node))):
             return "it runs without a plan."
-        found = op.again()
+        found = self._again(node, op)
         if found is None and op.mutates:
             return f"it changes {', '.join(op.mutates)}, which must happen once."
         if found is None:
@@ -82,6 +83,9 @@ class Repeats:
         if changed := [entry.name for entry in read if entry in self._changing]:
             return f"it reads {changed[0]}, which the forward half changes."
         return None
+
+    def _again(self, node: Node, op: Op) -> tuple[Op, tuple[str, ...] | None] | None:
+        return op.again(*[self._specs[entry] for entry in node.inputs])
 
 
 def _named(node: Node, names: tuple[str, ...]) -> tuple[Entry, ...]:
@@ -105,7 +109,7 @@ class Clones:
     """The nodes of a graph a second time, as far as they are asked for."""
 
     def __init__(self, graph: Graph, keep: Keep, writer: Writer) -> None:
-        self._repeats = Repeats(graph)
+        self._repeats = Repeats(graph, writer.specs)
         self._keep = keep
         self._writer = writer
         #: {node: its clone}

@@ -23,6 +23,7 @@ class Settings:
     subgraph_backend: str = "NONE"
     backward_do_mirror: bool = False
     backward_mirror_step: int = 100
+    mirror: str = "remap"
     enable_inplace: bool = True
     inplace_grad_sum_cap: int = 8
     match_range: int = 16
@@ -51,6 +52,7 @@ KNOBS: dict[str, Any] = {
     "subgraph_backend": "MXNET_SUBGRAPH_BACKEND",
     "backward_do_mirror": "MXNET_BACKWARD_DO_MIRROR",
     "backward_mirror_step": "MXNET_BACKWARD_MIRROR_STEP",
+    "mirror": "MINIMX_MIRROR",
     "enable_inplace": "MXNET_EXEC_ENABLE_INPLACE",
     "inplace_grad_sum_cap": "MXNET_EXEC_INPLACE_GRAD_SUM_CAP",
     "match_range": "NNVM_EXEC_MATCH_RANGE",

@@ -146,9 +146,62 @@ class BatchNorm(Op):
         )  # fmt: skip
         return *bind(op, dout, *saved), None, None
 
+    def again(self, *specs: Spec) -> Any:
+        """With the statistics of the first time, and without moving anything.
+
+        Not where these were rounded to half precision after they were used.
+        """
+        if not self.batch:
+            return super().again(*specs)
+        if specs[1].dtype.itemsize == 2:
+            return None
+        mean, invstd = self.saves[-2:]
+        op = BatchNormAgain.of(fix_gamma=self.fix_gamma, axis=self.axis)
+        return op, ("data", "gamma", "beta", mean, invstd)
+
     def cost(self, *specs: Spec) -> Cost:
         """A few operations for every element; data is read twice."""
         return Cost(STEPS * specs[0].size, 3 * specs[0].nbytes)
+
+
+@register("_batch_norm_again")
+class BatchNormAgain(Op):
+    """What BatchNorm gave in training, from the statistics that it found then.
+
+    data (N, C, ...), channels along `axis`; gamma, beta, mean and 1 / sqrt(var + eps)
+    (C,); out: as data. relu: 0 where it is negative.
+    """
+
+    fix_gamma: bool = True
+    axis: int = 1
+    relu: bool = False
+
+    inputs = ("data", "gamma", "beta", "mean", "invstd")
+    differentiable = False
+    deduce = deduction.first_is_out
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """The second half of BatchNorm's."""
+        shape, apply = grouped(specs[0], self.axis), find("norm.batch_apply")
+        fixed, relu = self.fix_gamma, self.relu
+
+        def run(
+            data: Any, gamma: Any, beta: Any, mean: Any, invstd: Any, out: Any
+        ) -> None:
+            scale = invstd if fixed else gamma * invstd
+            apply(data.reshape(shape), scale, beta - mean * scale, out.reshape(shape))
+            if relu:
+                np.maximum(out, 0, out=out)
+
+        return in_single(run, 5) if specs[0].dtype.itemsize == 2 else run
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A product and a sum for every element."""
+        return Cost(2 * specs[0].size, 2 * specs[0].nbytes)
 
 
 def grouped(data: Spec, axis: int) -> Shape:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.ops.norm import BatchNorm
+from minimx.ops.norm import BatchNorm, BatchNormAgain
 from minimx.ops.registry import Kernel, Site, Value, register
 from minimx.ops.spec import Spec
 
@@ -74,6 +74,13 @@ class BatchNormWithReLU(BatchNorm):
             np.maximum(out, 0, out=out)
 
         return run
+
+    def again(self, *specs: Spec) -> Any:
+        """That of BatchNorm, cut off at 0."""
+        if not self.batch or super().again(*specs) is None:
+            return super().again(*specs)
+        op = BatchNormAgain.of(fix_gamma=self.fix_gamma, axis=self.axis, relu=True)
+        return op, ("data", "gamma", "beta", "out1", "out2")
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """That of BatchNorm, where something came out."""

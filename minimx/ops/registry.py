@@ -234,7 +234,7 @@ class Op:
         """
         raise OperatorError(f"{self.name} has no gradient")
 
-    def again(self) -> tuple[Op, tuple[str, ...] | None] | None:
+    def again(self, *specs: Spec) -> tuple[Op, tuple[str, ...] | None] | None:
         """How the visible outputs are computed a second time, to the bit.
 
         An operator without side effects, and the names of the inputs and outputs

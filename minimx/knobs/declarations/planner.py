@@ -165,6 +165,25 @@ KNOBS = (
         ),
         observable="Peak megabytes against the step.",
     ),
+    mirror(
+        name="MINIMX_MIRROR",
+        type="choice",
+        default="remap",
+        choices=("remap", "1.x", "echo", "auto", "segments", "sqrt", "best"),
+        meaning=(
+            "Which policy MXNET_BACKWARD_DO_MIRROR switches on. `remap` is MXNet's "
+            "rule: all but convolutions, FullyConnected, Concat and SoftmaxOutput is "
+            "computed again, and all gradients read that. `1.x` is the rule as it was "
+            "up to 1.9, where the expensive operators kept their inputs all the same. "
+            "`echo` computes only what takes more than what it is computed from. "
+            "`segments` keeps checkpoints between cheap operators, placed for the "
+            "lowest peak; `best` does so between all operators, for less memory and "
+            "a second forward pass; `sqrt` is memonger's search for such a plan. "
+            "`auto` compares all these and takes the least memory for 15 percent more "
+            "work, which takes seconds for a large network."
+        ),
+        observable="Peak megabytes and time of a training step.",
+    ),
     workspaces(
         name="MXNET_CPU_TEMP_COPY",
         sources=(

@@ -101,6 +101,23 @@ def _batch_norm_gradients() -> list[Sample]:
             {**settings, "batch": False, "fix_gamma": True},
             smooth=False,
         ),
+        *_again(stats[1], stats[2]),
+    ]
+
+
+def _again(mean: Any, invstd: Any) -> list[Sample]:
+    def again(x: Any, g: Any, b: Any, m: Any, s: Any) -> Any:
+        g, b, m, s = (a[:, None, None] for a in (g, b, m, s))
+        return (x - m) * s * g + b
+
+    def fixed(x: Any, g: Any, b: Any, m: Any, s: Any) -> Any:
+        return np.maximum(again(x, np.ones_like(g), b, m, s), 0)
+
+    inputs = (IMAGES, GAMMA, BETA, mean, invstd)
+    free, cut = {"fix_gamma": False}, {"relu": True}
+    return [
+        Sample("_batch_norm_again", inputs, free, again, smooth=False, tolerance=32),
+        Sample("_batch_norm_again", inputs, cut, fixed, smooth=False, tolerance=32),
     ]
 
 
