@@ -173,7 +173,7 @@ class CachedOp:
             )
         except Unplanned:
             return None
-        program = Program(prepared, ctx)
+        program = Program(prepared, ctx, self.flags.static_shape)
         return Variant(program, self.flags.static_alloc, self.flags.static_shape)
 
 

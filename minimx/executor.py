@@ -380,8 +380,10 @@ class Executor:
         return made
 
     def get_optimized_symbol(self) -> Any:
-        """The graph as it is run."""
-        return self._symbol
+        """The graph as it is run, after all passes."""
+        if self._bound is None:
+            return self._symbol
+        return type(self._symbol)(list(self._bound.prepared.outputs))
 
     def debug_str(self) -> str:
         """The graph in words, and how much memory its inner arrays take."""

@@ -72,8 +72,9 @@ class Arena:
 
     vars: what the engine orders the readers and writers of its parts by. bound: what a
     program has bound to this memory. op_ids: which recorded operation computed a node,
-    while somebody records. runs: how often each segment has run. draws: in which state
-    random streams were before they were drawn from; None if nobody will ask.
+    while somebody records. captures: what was recorded of the launches of each segment.
+    draws: in which state random streams were before they were drawn from; None if
+    nobody will ask.
     """
 
     __slots__ = (
@@ -81,12 +82,12 @@ class Arena:
         "_loan",
         "_lock",
         "bound",
+        "captures",
         "device",
         "draws",
         "nbytes",
         "op_ids",
         "owner",
-        "runs",
         "vars",
     )
 
@@ -107,7 +108,7 @@ class Arena:
         self.vars = [Var() for _ in range(parts)]
         self.bound: dict[Any, Any] = {}
         self.op_ids: dict[str, int] = {}
-        self.runs: dict[Any, int] = {}
+        self.captures: dict[Any, Any] = {}
         self.draws: dict[Any, Any] | None = None
 
     def enter(self) -> None:

@@ -30,7 +30,7 @@ class Run:
     """A program, its memory, and where its arrays are in `env`."""
 
     def __init__(self, prepared: Prepared, device: Device, ground: Ground) -> None:
-        self.program = Program(prepared, device)
+        self.program = Program(prepared, device, fixed=True)
         self.prepared = prepared
         self.arena: Arena = self.program.arena(ground)
         index = {entry: i for i, entry in enumerate(prepared.external)}
@@ -74,6 +74,12 @@ class Bound:
         self._spent = False
         self.outputs: list[NDArray] = []
         self.run_for(bool(self.wanted), bool(self.wanted))
+
+    @property
+    def prepared(self) -> Prepared:
+        """The graph after all passes; with the gradients, if some are wanted."""
+        both = bool(self.wanted)
+        return self.run_for(both, both).prepared
 
     def run_for(self, training: bool, gradients: bool) -> Run:
         """The program for a mode, prepared when it is first asked for."""

@@ -54,6 +54,7 @@ class Prepared:
     forward: tuple[Segment, ...]
     backward: tuple[Segment, ...]
     passes: tuple[Passed, ...]
+    settings: Settings
 
     @property
     def outputs(self) -> tuple[Entry, ...]:
@@ -126,6 +127,7 @@ def prepare(
         forward=tuple(s for s in joined if s.nodes[0] in ahead),
         backward=tuple(s for s in joined if s.nodes[0] not in ahead),
         passes=tuple(passes),
+        settings=settings,
     )
 
 

@@ -24,6 +24,7 @@ from minimx.engine.origin import capture
 from minimx.events import attribute, attribution, owner
 from minimx.graph import bulk
 from minimx.graph.arena import Arena, Ground
+from minimx.graph.captures import Capture
 from minimx.graph.ir import Entry, Node
 from minimx.graph.prepare import Prepared
 from minimx.graph.specs import plan_of
@@ -98,6 +99,7 @@ class Segment:
         self.writes = sorted({p.outside for p in written if p.outside >= 0})
         outside = {p.outside for p in read if p.outside >= 0}
         self.reads = sorted(outside - {*self.writes})
+        self.outside = sorted(outside)
         self.blocks_written = {p.block for p in written if p.block >= 0}
         self.blocks_read = {p.block for p in read if p.block >= 0}
         self.blocks_read -= self.blocks_written
@@ -169,8 +171,14 @@ class Segment:
 class Program:
     """A prepared graph on one device."""
 
-    def __init__(self, prepared: Prepared, device: Device) -> None:
+    def __init__(self, prepared: Prepared, device: Device, fixed: bool = False) -> None:
+        """Settle all that can be settled; makes the kernels.
+
+        fixed: its memory stays where it is, so that launches may be recorded.
+        """
         self.prepared = prepared
+        replays = prepared.settings.enable_cuda_graphs
+        self._replays = fixed and replays and device.device_type == "gpu"
         self.device = device
         self.specs = prepared.specs
         self.plan = prepared.plan
@@ -239,6 +247,15 @@ class Program:
                 self._scratch = [every.take() for _ in range(wanted)]
         return self._scratch
 
+    def _recorded(
+        self, segment: Segment, arena: Arena, env: Sequence[NDArray | None]
+    ) -> engine.Launches:
+        """What a segment's launches cost where they are recorded and replayed."""
+        known = arena.captures.setdefault(segment.number, Capture())
+        train = bool(self.prepared.wanted)
+        found: engine.Launches = known.cost(segment, env, self.device, train)
+        return found
+
     def _push(
         self,
         segments: Sequence[Segment],
@@ -259,6 +276,9 @@ class Program:
             for stream in streams:
                 stream.var = stream.var or engine.Var()
                 writes.append(stream.var)
+            cost = (
+                self._recorded(segment, arena, env) if self._replays else segment.cost
+            )
             if events.recorder is not None:
                 before = _work_for(segment, arena)
             op_id = push(
@@ -269,7 +289,7 @@ class Program:
                 segment.name,
                 0,
                 engine.SEGMENT,
-                segment.cost,
+                cost,
                 origin,
             )
             if op_id:

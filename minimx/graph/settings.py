@@ -36,6 +36,7 @@ class Settings:
     bulk_exec_inference: bool = True
     bulk_exec_max_node_train_fwd: int = 15
     bulk_exec_max_node_train_bwd: int = 15
+    enable_cuda_graphs: bool = False
 
     @classmethod
     def now(cls) -> Settings:
@@ -65,6 +66,7 @@ KNOBS: dict[str, Any] = {
     "bulk_exec_inference": "MXNET_EXEC_BULK_EXEC_INFERENCE",
     "bulk_exec_max_node_train_fwd": "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD",
     "bulk_exec_max_node_train_bwd": "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
+    "enable_cuda_graphs": "MXNET_ENABLE_CUDA_GRAPHS",
 }
 
 _in_force: Settings | None = None

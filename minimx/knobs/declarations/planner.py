@@ -11,7 +11,7 @@ GROUP = "memory planning"
 declare = partial(Knob, group=GROUP)
 planner = partial(declare, scope="bind", planned_in="graph memory planner")
 mirror = partial(declare, scope="bind", planned_in="recomputation")
-workspaces = partial(declare, scope="restart", planned_in="shared workspaces", low=1)
+workspaces = partial(declare, scope="restart", status="live", low=1)
 
 KNOBS = (
     planner(
@@ -193,9 +193,10 @@ KNOBS = (
         type="int",
         default=4,
         meaning=(
-            "How many scratch buffers the operators of the CPU share. Operators that "
-            "got the same buffer run one after the other; more buffers allow more "
-            "overlap and hold more memory. They grow and never shrink."
+            "How many scratch buffers the graphs on the CPU share. Each graph takes the "
+            "next one; operators that have the same buffer run one after the other. "
+            "More buffers allow more overlap and hold more memory; they grow and never "
+            "shrink. Operators called by hand ask the pool for scratch memory instead."
         ),
         observable="Two convolutions at once: total time and megabytes for 1, 2 and 4.",
     ),
@@ -208,8 +209,8 @@ KNOBS = (
         type="int",
         default=1,
         meaning=(
-            "How many scratch buffers the operators of each GPU share. Operators that "
-            "got the same buffer run one after the other."
+            "How many scratch buffers the graphs on each GPU share. Operators that have "
+            "the same buffer run one after the other."
         ),
         observable="Two convolutions at once: total time and megabytes for 1, 2 and 4.",
     ),
@@ -224,7 +225,7 @@ KNOBS = (
         meaning=(
             "How many parallel random generators the CPU has. Samplers take them in "
             "turn, so another number gives other random values for the same seed. "
-            "minimx has one generator per device, which is the default here."
+            "Operators that have different ones may run at the same time."
         ),
         observable="The numbers drawn after one seed, for 1 and 2.",
     ),
