@@ -74,6 +74,7 @@ SWITCHES: dict[str, tuple[Any, Any]] = {
     "eliminate_common_expr": (True, False),
     "node_elimination": (True, False),
     "use_fusion": (True, False),
+    "fusion_least": (2048, 8192),
     "backward_do_mirror": (True, False),
     "enable_inplace": (True, False),
     "inplace_grad_sum_cap": (8, 3),
