@@ -89,8 +89,10 @@ def prepare(
     Raises `Unplanned` where an operator's result cannot be planned ahead.
     """
     settings = settings or Settings()
-    by_name = {node.name: spec for node, spec in variables.items()}
-    graph = as_run(settled(graph, by_name), training)
+    if any(node.op is not None and node.op.open for node in graph):
+        by_name = {node.name: spec for node, spec in variables.items()}
+        graph = settled(graph, by_name)
+    graph = as_run(graph, training)
     specs: Specs = every_spec(graph, variables)
     for entry in graph.outputs:
         if entry not in specs:

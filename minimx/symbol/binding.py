@@ -57,7 +57,11 @@ class Binding:
         ]
         device = as_device(ctx or current_device())
         groups = _devices(group2ctx)
-        made = Executor(graph, device, arguments, grads, reqs, states, groups)
+        return self._made(graph, device, arguments, grads, reqs, states, groups)
+
+    def _made(self, *parts: Any) -> Executor:
+        """An executor that knows its symbol."""
+        made = Executor(*parts)
         made._symbol = self
         return made
 
@@ -118,11 +122,9 @@ class Binding:
             )
         ]
         states = [new(node) for node in graph.states]
-        made = Executor(
+        return self._made(
             graph, device, arguments, grads, wanted, states, groups, shared_exec
         )
-        made._symbol = self
-        return made
 
     _simple_bind = simple_bind  # MXNet 2's name; for `_bind` see symbol.py
 

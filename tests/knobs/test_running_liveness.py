@@ -160,6 +160,7 @@ def test_convolutions_with_workspaces_of_their_own_overlap(
     device: Device = cpu() if kind == "CPU" else gpu(0)
 
     def observe() -> tuple[int, int]:
+        workspaces.forget()
         with virtually(MXNET_CPU_WORKER_NTHREADS=2, MXNET_GPU_WORKER_NTHREADS=2):
             inputs = [
                 mx.nd.ones((8, 16, 32, 32), ctx=device),

@@ -134,8 +134,9 @@ KNOBS = (
         type="bool",
         default=False,
         meaning=(
-            "Print what is recorded and replayed when CUDA graphs are on: the operators "
-            "of each graph, and those that had to stay outside, with the reason."
+            "Print what is recorded and replayed when CUDA graphs are on: the "
+            "operators of each graph, and those that had to stay outside, with the "
+            "reason."
         ),
         observable="Log lines per recorded graph.",
     ),

@@ -193,10 +193,11 @@ KNOBS = (
         type="int",
         default=4,
         meaning=(
-            "How many scratch buffers the graphs on the CPU share. Each graph takes the "
-            "next one; operators that have the same buffer run one after the other. "
-            "More buffers allow more overlap and hold more memory; they grow and never "
-            "shrink. Operators called by hand ask the pool for scratch memory instead."
+            "How many scratch buffers the graphs on the CPU share. Each graph takes "
+            "the next one; operators that have the same buffer run one after the "
+            "other. More buffers allow more overlap and hold more memory; they grow "
+            "and never shrink. Operators called by hand ask the pool for scratch "
+            "memory instead."
         ),
         observable="Two convolutions at once: total time and megabytes for 1, 2 and 4.",
     ),
@@ -209,8 +210,8 @@ KNOBS = (
         type="int",
         default=1,
         meaning=(
-            "How many scratch buffers the graphs on each GPU share. Operators that have "
-            "the same buffer run one after the other."
+            "How many scratch buffers the graphs on each GPU share. Operators that "
+            "have the same buffer run one after the other."
         ),
         observable="Two convolutions at once: total time and megabytes for 1, 2 and 4.",
     ),
