@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from minimx_widgets import GraphPassDiff, MemoryPlan
+from minimx_widgets import GraphPassDiff, MemoryPlan, MirrorExplorer
 from minimx_widgets.base import STYLE
 from minimx_widgets.graph_view import GraphView
-from minimx_widgets.networks import lenet
+from minimx_widgets.networks import lenet, resnet
 from tests.widgets import graphs
 
 if TYPE_CHECKING:
@@ -78,6 +78,15 @@ def passes() -> Iterator[GraphPassDiff]:
 @pytest.fixture
 def plan() -> Iterator[MemoryPlan]:
     view = MemoryPlan(lenet(28, 10), data=(32, 1, 28, 28))
+    yield view
+    view.close()
+
+
+@pytest.fixture
+def mirror() -> Iterator[MirrorExplorer]:
+    view = MirrorExplorer(resnet(28, 10), data=(32, 1, 28, 28))
+    view.segments(4)
+    view.freeze()
     yield view
     view.close()
 
@@ -206,7 +215,36 @@ def test_a_new_plan_is_painted_at_once(page: Page, plan: MemoryPlan) -> None:
     plan.what_if(match_range=None)
 
 
-@pytest.mark.parametrize("kind", ["passes", "plan"])
+@pytest.mark.parametrize("light", [True, False], ids=["light", "dark"])
+def test_the_front_is_walked_and_nodes_are_decided_about(
+    page: Page, mirror: MirrorExplorer, light: bool
+) -> None:
+    stand(page, mirror, light)
+    assert data(page, "policy") == "4 segments, all"
+    assert int(data(page, "points")) == len(mirror.front())
+    assert int(data(page, "again")) == len(mirror.planned.again)
+    press(page, "ArrowDown", "ArrowDown", "ArrowDown")
+    name = data(page, "node")
+    assert name in page.inner_text(".mx-why-line")
+    shoot(page, f"16-mirror-{'light' if light else 'dark'}")
+    press(page, "Enter", "ArrowRight", "]", "n")
+    asked = sent(page)[-4:]
+    assert asked[0] == {"kind": "toggle", "name": name}
+    assert asked[1]["kind"] == "policy"
+    assert asked[1]["name"] in {p.name for p in mirror.front() if p.best}
+    assert asked[2] == {"kind": "segments", "count": 5, "dear": True}
+    assert asked[3] == {"kind": "policy", "name": "none"}
+    mirror.segments(2)
+    took = page.evaluate("state => stage.change({ state })", mirror.state)
+    assert data(page, "policy") == "2 segments, all"
+    assert took < 100
+    chart = page.locator(".mx-charts canvas").first.bounding_box()
+    assert chart is not None
+    page.mouse.move(chart["x"] + 0.6 * chart["width"], chart["y"] + 80)
+    assert "needed" in page.inner_text(".mx-tip")
+
+
+@pytest.mark.parametrize("kind", ["passes", "plan", "mirror"])
 def test_a_view_that_is_taken_away_leaves_nothing_behind(
     page: Page, kind: str, request: pytest.FixtureRequest
 ) -> None:
@@ -225,6 +263,12 @@ import minimx as mx
 from minimx_widgets import GraphPassDiff, MemoryPlan
 from minimx_widgets.networks import lenet
 net = lenet(28, 10)
+"""
+EXPLORE = """
+from minimx_widgets import MirrorExplorer
+from minimx_widgets.networks import resnet
+mirror = MirrorExplorer(resnet(28, 10), data=(32, 1, 28, 28))
+mirror
 """
 TOTAL = "Number(document.querySelector('[data-view=plan]').dataset.total)"
 
@@ -259,4 +303,31 @@ def test_knobs_and_sliders_plan_again_in_jupyterlab(notebook: Notebook) -> None:
     notebook.until(f"() => {shown} !== 'gradient'")
     notebook.dark()
     notebook.shoot("15-passes-in-lab-dark")
+    assert notebook.complaints == []
+
+
+def test_policies_are_chosen_in_jupyterlab(notebook: Notebook) -> None:
+    again = "len(mirror.planned.again), len(mirror.planned.keep.recompute)"
+    said = f"print(mirror.policy, {again})"
+    notebook.open(notebook.lab.notebook("mirror.ipynb", EXPLORE, said))
+    assert notebook.run(0).startswith("MirrorExplorer(knobs, 0 of 29 recomputed")
+    notebook.page.evaluate("() => { jupyterapp.shell.collapseLeft(); }")
+    view = "document.querySelector('[data-view=mirror]')"
+    notebook.until(f"() => Number({view}?.dataset.points) > 5")
+    tools = notebook.page.locator("[data-view=mirror]")
+    tools.locator("select").first.select_option("sqrt")
+    notebook.until(f"() => {view}.dataset.policy === 'sqrt'")
+    assert notebook.run(1).split()[:2] == ["sqrt", notebook.data("mirror", "again")]
+    tools.focus()
+    notebook.page.keyboard.press("ArrowLeft")
+    notebook.until(f"() => {view}.dataset.policy !== 'sqrt'")
+    before = int(notebook.run(1).split()[-1])
+    tools.focus()
+    for _ in range(3):
+        notebook.page.keyboard.press("ArrowDown")
+    notebook.page.keyboard.press("Enter")
+    notebook.until(f"() => {view}.dataset.policy === 'by hand'")
+    assert abs(int(notebook.run(1).split()[-1]) - before) == 1
+    notebook.dark()
+    notebook.shoot("17-mirror-in-lab-dark")
     assert notebook.complaints == []

@@ -12,7 +12,14 @@ from playwright._impl._driver import compute_driver_executable
 from minimx.engine.trace import PUSHER
 from minimx.events import CATEGORIES, PHASES
 from minimx.record import MEMORY_EVENTS
-from minimx_widgets import engine_timeline, esm, graph_diff, graph_layout, memory_plan
+from minimx_widgets import (
+    engine_timeline,
+    esm,
+    graph_diff,
+    graph_layout,
+    memory_plan,
+    mirror_explorer,
+)
 
 LISTS = [
     ("memory_data.js", "CATEGORIES", list(CATEGORIES)),
@@ -24,6 +31,8 @@ LISTS = [
     ("graph_paint.js", "WIDE", graph_layout.WIDE),
     ("graph_paint.js", "HIGH", graph_layout.HIGH),
     ("plan_data.js", "ROLES", list(memory_plan.ROLES)),
+    ("mirror_paint.js", "FATES", list(mirror_explorer.FATES)),
+    ("mirror_paint.js", "AGAIN", memory_plan.ROLES.index("recomputed")),
 ]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import minimx as mx
 from minimx.errors import ArgumentError, ShapeError
+from minimx.gluon import nn
 from minimx_widgets.networks import lenet
 from minimx_widgets.subject import Subject
 
@@ -18,6 +21,30 @@ def test_a_block_and_its_symbol_are_the_same_subject() -> None:
     names = [node.name for node in block.graph]
     assert names == [node.name for node in symbol.graph]
     assert list(block.variables.values()) == list(symbol.variables.values())
+
+
+class Scaled(nn.HybridBlock):
+    """A block written in the manner of MXNet 2."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Dense(3, in_units=5)
+
+    def forward(self, x: Any, by: Any) -> Any:
+        return self.dense(x) * by
+
+
+def test_blocks_of_mxnet_2_get_their_inputs_in_order() -> None:
+    net = Scaled()
+    net.initialize()
+    subject = Subject.of(net, {"x": (2, 5), "by": (2, 3)}, "View")
+    assert subject.given == ("data0", "data1")
+    shapes = {node.name: spec.shape for node, spec in subject.variables.items()}
+    assert (shapes["data0"], shapes["data1"]) == ((2, 5), (2, 3))
+    assert [node.name.rpartition("_")[2] for node in subject.wanted] == [
+        "weight",
+        "bias",
+    ]
 
 
 def test_everything_but_the_data_wants_a_gradient() -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from minimx_widgets.lab import Result as Result
     from minimx_widgets.memory_plan import MemoryPlan as MemoryPlan
     from minimx_widgets.memory_timeline import MemoryTimeline as MemoryTimeline
+    from minimx_widgets.mirror_explorer import MirrorExplorer as MirrorExplorer
     from minimx_widgets.pass_diff import GraphPassDiff as GraphPassDiff
     from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
 
@@ -33,6 +34,7 @@ _ROOMS = {
     "Lab": "lab",
     "MemoryPlan": "memory_plan",
     "MemoryTimeline": "memory_timeline",
+    "MirrorExplorer": "mirror_explorer",
     "Result": "lab",
     "TrainingMonitor": "training_monitor",
 }

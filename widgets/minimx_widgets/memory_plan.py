@@ -62,15 +62,16 @@ class Tensor:
 class Packing:
     """A plan as rectangles: steps across, bytes of the arena upwards.
 
-    steps: the names of the operators in order. needed: the bytes that results need at
-    each step, a result that is written over another one counted once with it. bound:
-    the most of them: with these results in place no arena can be smaller. apart: the
-    bytes without any sharing.
+    steps: the names of the operators in order; doing: what each of them makes, one of
+    `ROLES`. needed: the bytes that results need at each step, a result that is written
+    over another one counted once with it. bound: the most of them: with these results
+    in place no arena can be smaller. apart: the bytes without any sharing.
     """
 
     plan: memory.MemoryPlan
     tensors: tuple[Tensor, ...]
     steps: tuple[str, ...]
+    doing: tuple[str, ...]
     needed: tuple[int, ...]
     arena: int
     apart: int
@@ -83,6 +84,8 @@ class Packing:
         apart = {change.nodes[1]: change.reason for change in plan.changes
                  if change.rule == "apart"}  # fmt: skip
         back = backward_half(plan.graph)
+        nodes = [node for node in plan.numbers.nodes if node.op is not None]
+        doing = tuple(_role(node, back) for node in nodes)
         tensors = []
         for entry, life in plan.lifetimes.items():
             node = entry.node
@@ -102,7 +105,7 @@ class Packing:
         needed = _needed(tensors, len(names))
         arena = max((b.offset + b.nbytes for b in plan.blocks), default=0)
         return cls(
-            plan, tuple(tensors), tuple(names), tuple(needed), arena,
+            plan, tuple(tensors), tuple(names), doing, tuple(needed), arena,
             plan.bytes_apart, max(needed, default=0),
         )  # fmt: skip
 

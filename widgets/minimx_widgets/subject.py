@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from minimx import symbol
-from minimx.dtypes import FLOAT32
+from minimx import nd, np
+from minimx.dtypes import FLOAT32, resolve
 from minimx.errors import ArgumentError, ShapeError, did_you_mean
-from minimx.gluon import HybridBlock
+from minimx.flavour import is_np_array
+from minimx.gluon import HybridBlock, tracing
 from minimx.graph.infer import infer
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.ops.spec import Spec
@@ -44,13 +43,16 @@ class Subject:
         Raises ArgumentError for a name that the graph does not have or another kind of
         net, and ShapeError where the shapes do not settle everything.
         """
-        graph = _graph_of(net, list(shapes), view)
+        known = {name: _spec(value) for name, value in shapes.items()}
+        if isinstance(net, HybridBlock):
+            graph, known = _written(net, known, view)
+        else:
+            graph = _graph_of(net, view)
         names = [node.name for node in graph.variables]
-        for name in shapes:
+        for name in known:
             if name not in names:
                 near = did_you_mean(name, names)
                 raise ArgumentError(f"{view}: the graph has no input {name!r}.{near}")
-        known = {name: _spec(value) for name, value in shapes.items()}
         found = infer(
             graph,
             {name: spec.shape for name, spec in known.items()},
@@ -69,31 +71,41 @@ class Subject:
                 f"them by name, such as {view}(net, {open_ones[0]}=(1, 28, 28))."
             )
         return cls(
-            getattr(net, "name", None) or "graph", graph, variables, tuple(shapes)
+            getattr(net, "name", None) or "graph", graph, variables, tuple(known)
         )
 
 
-def _graph_of(net: Any, inputs: Sequence[str], view: str) -> Graph:
+def _graph_of(net: Any, view: str) -> Graph:
     if isinstance(net, Graph):
         return net
     if isinstance(net, Symbol):
         return net.graph
-    if isinstance(net, HybridBlock):
-        if not inputs:
-            raise ArgumentError(
-                f"{view}: a block has no graph before it gets an input. Give the shape "
-                f"of each, such as {view}(net, data=(1, 1, 28, 28))."
-            )
-        outs = net(*[symbol.var(name) for name in inputs])
-        flat = outs if isinstance(outs, (list, tuple)) else [outs]
-        return Graph([entry for out in flat for entry in out.outputs])
     raise ArgumentError(
         f"{view}: {type(net).__name__} has no graph. Give a Symbol or a HybridBlock."
     )
 
 
+def _written(
+    net: HybridBlock, known: Mapping[str, Spec], view: str
+) -> tuple[Graph, dict[str, Spec]]:
+    """A block as `hybridize` writes it down, and the specs by the graph's own names.
+
+    Inputs count by their order: what a block calls its arguments is its own affair.
+    """
+    if not known:
+        raise ArgumentError(
+            f"{view}: a block has no graph before it gets an input. Give the shape of "
+            f"each, in order, such as {view}(net, data=(1, 1, 28, 28))."
+        )
+    make = np.zeros if is_np_array() else nd.zeros
+    arrays = [make(spec.shape, dtype=spec.dtype.name) for spec in known.values()]
+    made = tracing.write(net, tuple(arrays), arrays, net._is_written_with_arrays())
+    specs = zip(made.inputs, known.values(), strict=True)
+    return made.graph, {node.name: spec for node, spec in specs}
+
+
 def _spec(value: Any) -> Spec:
     """The spec of a shape, or of an array."""
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        return Spec.of(tuple(value.shape), np.dtype(value.dtype))
+        return Spec.of(tuple(value.shape), resolve(value.dtype))
     return Spec.of(tuple(int(length) for length in value), FLOAT32)

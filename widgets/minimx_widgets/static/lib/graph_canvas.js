@@ -191,8 +191,9 @@ export class GraphCanvas {
     picture.boxes.forEach((box, i) => {
       const looks = this.looks(i);
       if (!looks) return;
-      ctx.fillStyle = looks.state ? frame.theme.state[looks.state] : looks.fill;
-      ctx.globalAlpha = looks.state ? 1 : 0.6;
+      const told = looks.edge ?? (looks.state ? frame.theme.state[looks.state] : null);
+      ctx.fillStyle = told ?? looks.fill;
+      ctx.globalAlpha = told ? 1 : 0.6;
       const high = Math.max(1.5, HIGH * scale);
       ctx.fillRect(
         x + (box.x - WIDE / 2) * scale,

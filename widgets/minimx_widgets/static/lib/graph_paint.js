@@ -116,9 +116,11 @@ function arrowhead(ctx, x, y, dx, dy) {
  * @param {CanvasRenderingContext2D} ctx in the picture's own coordinates
  * @param {Box} box
  * @param {{state: number, fill: string, badge: string, scale: number, ring: string | null,
- *   theme: any, tint?: number}} looks `scale` says how large it comes out on the screen
+ *   theme: any, tint?: number, edge?: string | null,
+ *   dashed?: boolean}} looks `scale` says how large it comes out on the screen
  */
-export function paintBox(ctx, box, { state, fill, badge, scale, ring, theme, tint = 0 }) {
+export function paintBox(ctx, box, looks) {
+  const { state, fill, badge, scale, ring, theme, tint = 0, edge = null, dashed } = looks;
   const left = box.x - WIDE / 2;
   const top = box.y - HIGH / 2;
   const ghost = state === REMOVED;
@@ -132,9 +134,9 @@ export function paintBox(ctx, box, { state, fill, badge, scale, ring, theme, tin
   ctx.globalAlpha = ghost ? 0.55 : 1;
   rounded(ctx, left, top, 6, HIGH, 3);
   ctx.fill();
-  ctx.strokeStyle = state === KEPT ? theme.edge : theme.state[state];
-  ctx.lineWidth = (state === KEPT ? 1 : 2) / Math.min(1, scale * 1.4);
-  if (ghost) ctx.setLineDash([4, 3]);
+  ctx.strokeStyle = edge ?? (state === KEPT ? theme.edge : theme.state[state]);
+  ctx.lineWidth = (state === KEPT && !edge ? 1 : 2) / Math.min(1, scale * 1.4);
+  if (dashed ?? ghost) ctx.setLineDash([4, 3]);
   rounded(ctx, left, top, WIDE, HIGH, 5);
   ctx.stroke();
   ctx.setLineDash([]);
