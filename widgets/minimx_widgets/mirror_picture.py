@@ -81,9 +81,9 @@ def _curve(view: MirrorExplorer, box: Box, *, dark: bool) -> list[str]:
     parts.append(svg.line(before, muted, dash="5 3"))
     stairs = [at(step + d, b) for step, (_, _, b) in enumerate(now) for d in (0, 1)]
     parts.append(svg.line(stairs, ink, width=1.5))
-    for step in svg.ticks(0, len(now), 6):
-        x, _ = at(step, 0)
-        label = f"#{step:.0f}"
+    for tick in svg.ticks(0, len(now), 6):
+        x, _ = at(tick, 0)
+        label = f"#{tick:.0f}"
         parts.append(svg.text(x, bottom + 14, label, muted, anchor="middle", size=10))
     return parts
 

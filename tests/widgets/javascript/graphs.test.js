@@ -5,6 +5,7 @@ import {
   centred,
   fitted,
   kept,
+  snug,
   zoomedAt,
 } from "../../../widgets/minimx_widgets/static/lib/camera.js";
 import {
@@ -94,6 +95,17 @@ test("a picture cannot be lost from the screen", () => {
   assert.equal(place.y, 0);
   const filled = kept({ x: 50, y: -1e6, scale: 3 }, whole, 100, 100, true);
   assert.deepEqual([filled.x, filled.y], [0, -200], "nothing but the picture is seen");
+});
+
+test("what is looked at leaves no more of the screen empty than it must", () => {
+  const whole = { left: 0, top: 0, right: 1000, bottom: 50 };
+  assert.deepEqual(snug({ x: 300, y: 7, scale: 1 }, whole, 400, 200), {
+    scale: 1,
+    x: 14,
+    y: 75,
+  });
+  assert.equal(snug({ x: -2000, y: 0, scale: 1 }, whole, 400, 200).x, 400 - 14 - 1000);
+  assert.equal(snug({ x: -200, y: 0, scale: 1 }, whole, 400, 200).x, -200);
 });
 
 const plan = {

@@ -54,6 +54,23 @@ export function kept(place, whole, width, height, filled = false) {
   };
 }
 
+/** Moved so that no more of the screen stays empty than a margin; what is smaller than the
+ * screen is centred.
+ * @param {Place} place @param {Box} whole @param {number} width @param {number} height */
+export function snug(place, whole, width, height) {
+  const { scale } = place;
+  const along = (at, low, high, size) => {
+    const margin = 14;
+    if ((high - low) * scale + 2 * margin <= size) return (size - (low + high) * scale) / 2;
+    return Math.min(Math.max(at, size - margin - high * scale), margin - low * scale);
+  };
+  return {
+    scale,
+    x: along(place.x, whole.left, whole.right, width),
+    y: along(place.y, whole.top, whole.bottom, height),
+  };
+}
+
 export class Camera {
   /**
    * @param {{surface: any, focus: HTMLElement, signal: AbortSignal, whole: () => Box,
@@ -154,7 +171,7 @@ export class Camera {
       Math.max(this.place.scale, 0.75),
       Math.max(fitted(box, width, height).scale, 0.45),
     );
-    const place = centred(box, width, height, scale);
+    const place = snug(centred(box, width, height, scale), this.whole(), width, height);
     if (glide) this.glide(place);
     else this.jump(place);
   }
