@@ -10,10 +10,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 import pytest
-from minimx.graph.mirror import POLICIES
 
 import minimx as mx
 from minimx.errors import ArgumentError
+from minimx.graph.mirror import POLICIES
 from minimx.graph.prepare import prepare
 from minimx.graph.settings import Settings
 from minimx.knobs import knobs

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import traitlets
-from minimx.graph.mirror import POLICIES, chosen
-from minimx.graph.mirror_front import Point, pareto, work_of
-from minimx.graph.mirror_segments import Line, even_segments, root_of
 
 from minimx.errors import ArgumentError, did_you_mean
 from minimx.graph.gradient import differentiate
 from minimx.graph.infer import settled
 from minimx.graph.ir import Graph, Node
 from minimx.graph.memory import plan_memory
+from minimx.graph.mirror import POLICIES, chosen
+from minimx.graph.mirror_front import Point, pareto, work_of
+from minimx.graph.mirror_segments import Line, even_segments, root_of
 from minimx.graph.recompute import Keep
 from minimx.graph.report import Change
 from minimx.graph.run import as_run
