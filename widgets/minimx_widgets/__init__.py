@@ -4,8 +4,8 @@
     Lab("lenet", "glyphs")
 
 Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`. What becomes of a
-network as a graph, under the knobs in force or others: `GraphPassDiff(net, data=shape)`,
-`MemoryPlan(net, data=shape)`, `MirrorExplorer(net, data=shape)`.
+network as a graph, under the knobs in force or others: `MemoryPlan(net, data=shape)`,
+`GraphPassDiff(net, data=shape)`, `MirrorExplorer(net, data=shape)`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
 package for `minimx_widgets.server` and needs none of them.
