@@ -175,7 +175,9 @@ class PassDiff {
     );
     const none = el("p", {
       class: "mx-empty",
-      text: "This pass decided nothing here. Its source is below.",
+      text: this.part.counts.added
+        ? "This pass follows rules and weighs nothing: no decision to tell. Its source is below."
+        : "This pass decided nothing here. Its source is below.",
     });
     this.list.replaceChildren(...(rows.length ? rows : [none]));
   }
