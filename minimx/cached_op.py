@@ -22,7 +22,7 @@ from typing import Any
 from minimx import autograd, flavour
 from minimx.autograd import tape, walk
 from minimx.device import Device, current_context
-from minimx.errors import ArgumentError
+from minimx.errors import ArgumentError, GradientError
 from minimx.graph.bulk import limits
 from minimx.graph.infer import settled
 from minimx.graph.ir import Graph, Node
@@ -171,7 +171,7 @@ class CachedOp:
                 settings=settings,
                 sizes=self.flags.sizes(settings, training or bool(leads)),
             )
-        except Unplanned:
+        except (Unplanned, GradientError):  # the tape can, or says why it cannot
             return None
         program = Program(prepared, ctx, self.flags.static_shape)
         return Variant(program, self.flags.static_alloc, self.flags.static_shape)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.compat import operators, run
+import minimx as mx
+from tests.compat import exchange, operators, run
 
 
 @pytest.mark.parametrize("program", run.PROGRAMS, ids=lambda path: path.stem)
@@ -39,3 +40,22 @@ def test_operators_answer_as_mxnet_did() -> None:
     assert len(verdict.compared) >= 450, str(verdict)
     assert len(verdict.backward) >= 250, str(verdict)
     assert len(verdict.agreeing) >= 0.975 * len(verdict.compared), str(verdict)
+
+
+def test_networks_that_mxnet_exported_compute_the_same() -> None:
+    apart = exchange.work(sys.executable, "minimx", "read", exchange.KEPT)
+    assert not exchange.too_far(apart), str(apart)
+
+
+def test_networks_are_exported_as_mxnet_exports_them(tmp_path: Path) -> None:
+    """The same nodes; that MXNet computes the same of them, `exchange.py` has seen."""
+    exchange.work(sys.executable, "minimx", "make", tmp_path)
+    for name in exchange.NETWORKS:
+        assert exchange.nodes(tmp_path, name) == exchange.nodes(exchange.KEPT, name)
+        ours = mx.nd.load(str(tmp_path / f"{name}-0000.params"))
+        theirs = mx.nd.load(str(exchange.KEPT / f"{name}-0000.params"))
+        assert isinstance(ours, dict)
+        assert isinstance(theirs, dict)
+        assert {k: v.shape for k, v in ours.items()} == {
+            k: v.shape for k, v in theirs.items()
+        }

@@ -24,7 +24,7 @@ from minimx.gluon.flavours import refuse_mixed
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.plain import Block, _Edits
-from minimx.gluon.structure import fixed, of_arguments, refuse_mixture
+from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
 from minimx.gluon.symbolic import is_symbolic, settle_shapes, write_down
 from minimx.graph.run import watched
 from minimx.nd.array import NDArray
@@ -304,12 +304,19 @@ class HybridBlock(Block):
     def forward(self, x: Any, *args: Any) -> Any:
         """Hand the parameters, on the device of `x`, to `hybrid_forward`."""
         if not isinstance(x, NDArray) and is_symbolic((x, args)):
+            refuse_mixture(type(self).__name__, of_arguments((x, *args))[0])
             return write_down(self, x, *args)
         if isinstance(x, Traced):
             return self._traced_inside(x, *args)
         if self._active:  # called as net.forward(x)
             return self._through_graph((x, *args))
-        ctx = x.context if isinstance(x, NDArray) else _context_of((x, *args))
+        if args and any(isinstance(value, Symbol) for value in args):
+            refuse_mixture(type(self).__name__, [x, *args])
+        ctx = (
+            x.context
+            if isinstance(x, NDArray)
+            else _context_of(type(self).__name__, (x, *args))
+        )
         operators: Any = nd
         try:
             params = {name: p.data(ctx) for name, p in self._reg_params.items()}
@@ -350,8 +357,8 @@ class HybridBlock(Block):
         )
 
 
-def _context_of(values: Any) -> Context:
-    """The device of the first array in nested inputs, else the current one."""
+def _context_of(name: str, values: Any) -> Context:
+    """The device of the first array in nested inputs of a block."""
     waiting = list(values)
     while waiting:
         value = waiting.pop(0)
@@ -359,7 +366,7 @@ def _context_of(values: Any) -> Context:
             return value.context
         if isinstance(value, (list, tuple)):
             waiting = [*value, *waiting]
-    return current_context()
+    raise without_arrays(name)
 
 
 def _parts(block: Block) -> Any:

@@ -74,13 +74,18 @@ def fixed(form: Form) -> Iterator[Any]:
             yield from fixed(part)
 
 
+def without_arrays(name: str) -> ArgumentError:
+    """The error for a hybrid block that was given nothing to compute with."""
+    return ArgumentError(
+        f"{name} was called without any array. A hybrid block needs one at least."
+    )
+
+
 def refuse_mixture(name: str, leaves: list[Any]) -> None:
     """Raise ArgumentError unless the leaves are arrays on one device, or symbols."""
     symbols = sum(isinstance(leaf, Symbol) for leaf in leaves)
     if not leaves:
-        raise ArgumentError(
-            f"{name} was called without any array. A hybrid block needs one at least."
-        )
+        raise without_arrays(name)
     if 0 < symbols < len(leaves):
         raise ArgumentError(
             f"{name} was called with arrays and symbols together. Give either arrays, "

@@ -1,16 +1,19 @@
 """Graphs as text, in the form that MXNet writes and reads.
 
 A file is checked before anything is made of it: a damaged or hostile one gives a
-DataError that says what is wrong, never a half-read graph.
+DataError that says what is wrong, never a half-read graph. Nothing is computed and no
+memory is taken for what it speaks of, however large.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from minimx import flavour
-from minimx.errors import DataError, MXNetError
+from minimx.attribute import READ_BY_US
+from minimx.errors import DataError, MXNetError, did_you_mean
 from minimx.graph import words
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.nd.functions import INTERNAL
@@ -18,8 +21,14 @@ from minimx.ops.registry import Op, lookup
 
 #: The version of MXNet whose form is written: 1.9.1.
 VERSION = 10901
-# More nodes than any network has; a list this long is no graph.
-_MOST_NODES = 1_000_000
+# More than any network has: nodes, outputs of one node, graphs inside graphs.
+_MOST_NODES, _MOST_OUTPUTS, _DEEPEST = 1_000_000, 10_000, 50
+# Settings that MXNet's operators have and ours need not.
+_OF_MXNET = (
+    *("ctx", "dim", "infer_range", "is_int", "max_calib_range", "min_calib_range"),
+    *("num_args", "repeat", "sparse_grad", "step"),
+    *("workspace", "cudnn_tune", "cudnn_off"),
+)
 
 
 def dump(graph: Graph) -> str:
@@ -61,7 +70,8 @@ def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
             attrs["num_args"] = str(len(node.inputs))
     if attrs:
         found["attrs"] = dict(sorted(attrs.items()))
-    found["inputs"] = [[places[e.node], e.slot, 0] for e in node.inputs]
+    states = node.states()  # which the node makes anew: the next version
+    found["inputs"] = [[places[e.node], e.slot, int(e in states)] for e in node.inputs]
     if bodies := getattr(node.op, "bodies", ()):
         found["subgraphs"] = [_described(body) for body in bodies]
     return found
@@ -70,24 +80,43 @@ def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
 # -- reading ---------------------------------------------------------------------------
 
 
-def load(text: str) -> Graph:
-    """The graph in a text. Raises DataError."""
+def load(text: str, trusted: bool = False) -> Graph:
+    """The graph in a text. Raises DataError.
+
+    trusted: of our own making, so that every word that is no setting is a remark.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as reason:
         raise DataError(f"this is no graph: it is not JSON ({reason}).") from None
     if not isinstance(found, dict):
         raise DataError("this is no graph: the outermost thing must be an object.")
-    return _graph(found, bool(_graph_attrs(found).get("is_np_shape", 0)))
+    np_shape = bool(_graph_attrs(found).get("is_np_shape", 0))
+    return _graph(found, _Reading(np_shape, trusted))
 
 
-def _graph(found: dict[str, Any], np_shape: bool) -> Graph:
+@dataclass(frozen=True)
+class _Reading:
+    """How a graph is read: with NumPy's shapes, and how deep inside others."""
+
+    np_shape: bool
+    trusted: bool = False
+    depth: int = 0
+
+    def deeper(self) -> _Reading:
+        """For the graphs inside a node."""
+        if self.depth == _DEEPEST:
+            raise DataError(f"graphs inside graphs, {_DEEPEST} deep, are no network.")
+        return _Reading(self.np_shape, self.trusted, self.depth + 1)
+
+
+def _graph(found: dict[str, Any], how: _Reading) -> Graph:
     entries = _list(found, "nodes")
     if len(entries) > _MOST_NODES:
         raise DataError(f"a graph of {len(entries)} nodes is not plausible.")
     nodes: list[Node] = []
     for place, entry in enumerate(entries):
-        nodes.append(_node(place, entry, nodes, np_shape))
+        nodes.append(_node(place, entry, nodes, how))
     outputs = [_entry("heads", head, nodes) for head in _list(found, "heads")]
     if not outputs:
         raise DataError("this graph has no outputs (`heads`).")
@@ -128,7 +157,7 @@ def _entry(where: str, value: Any, nodes: list[Node]) -> Entry:
     return Entry(node, index)
 
 
-def _node(place: int, value: Any, nodes: list[Node], np_shape: bool) -> Node:
+def _node(place: int, value: Any, nodes: list[Node], how: _Reading) -> Node:
     where = f"node {place}"
     if not isinstance(value, dict):
         raise DataError(f"{where} is not an object.")
@@ -141,27 +170,35 @@ def _node(place: int, value: Any, nodes: list[Node], np_shape: bool) -> Node:
         if not isinstance(given, dict):
             raise DataError(f"{where} ({name}): `{word}` must be an object.")
         attrs |= {str(k): str(v) for k, v in given.items()}
-    inputs = [_entry(f"{where} ({name})", e, nodes) for e in value.get("inputs", [])]
+    given = value.get("inputs", [])
+    if not isinstance(given, list):
+        raise DataError(f"{where} ({name}): `inputs` must be a list.")
+    inputs = [_entry(f"{where} ({name})", e, nodes) for e in given]
     if kind == "null":
         if inputs:
             raise DataError(f"{where} ({name}): a variable has no inputs.")
         return Node(None, (), name, attrs)
-    inner = [_body(where, body, np_shape) for body in value.get("subgraphs") or ()]
-    op, remarks = _operator(f"{where} ({name})", kind, attrs, np_shape, inner)
+    bodies = value.get("subgraphs") or []
+    if not isinstance(bodies, list):
+        raise DataError(f"{where} ({name}): `subgraphs` must be a list.")
+    inner = [_body(where, body, how.deeper()) for body in bodies]
+    op, remarks = _operator(f"{where} ({name})", kind, attrs, how, inner)
+    if not 0 < op.visible <= _MOST_OUTPUTS:
+        raise DataError(f"{where} ({name}): {op.visible} outputs are not plausible.")
     if not op.variadic:
         inputs = _with_missing(op, name, inputs, where)
     return Node(op, inputs, name, remarks, attrs.keys() - remarks.keys())
 
 
-def _body(where: str, value: Any, np_shape: bool) -> Graph:
+def _body(where: str, value: Any, how: _Reading) -> Graph:
     """A graph inside a node."""
     if not isinstance(value, dict):
         raise DataError(f"{where}: each of its `subgraphs` must be an object.")
-    return _graph(value, np_shape)
+    return _graph(value, how)
 
 
 def _operator(
-    where: str, kind: str, attrs: dict[str, str], np_shape: bool, inner: list[Graph]
+    where: str, kind: str, attrs: dict[str, str], how: _Reading, inner: list[Graph]
 ) -> tuple[Op, dict[str, str]]:
     """The operator with its settings, and what remains: remarks."""
     try:
@@ -170,7 +207,7 @@ def _operator(
         if own is not None:
             op, remarks = own(attrs, *inner)
             return op, remarks
-    except (MXNetError, ValueError, SyntaxError, TypeError, IndexError) as reason:
+    except _UNREADABLE as reason:
         raise DataError(f"{where}: {reason}") from None
     fields = sheet.__dataclass_fields__
     settings: dict[str, Any] = {}
@@ -178,14 +215,38 @@ def _operator(
     for word, text in attrs.items():
         if word in fields and word not in INTERNAL:
             settings[word] = None if text == "None" else text
-        elif word != "num_args" or not sheet.variadic:
+        elif how.trusted or _is_remark(word):
             remarks[word] = text
+        elif word not in _OF_MXNET:
+            hint = did_you_mean(word, [f for f in fields if f not in INTERNAL])
+            raise DataError(
+                f"{where}: {kind} has no setting {word!r}.{hint} Remarks have two bars "
+                f"at both ends: __{word}__."
+            )
     if "np_shape" in fields:
-        settings["np_shape"] = np_shape
+        settings["np_shape"] = how.np_shape
     try:
         return sheet.of(**settings), remarks
-    except MXNetError as reason:
+    except _UNREADABLE as reason:
         raise DataError(f"{where}: {reason}") from None
+
+
+# What settings from a hostile file may come to; `literal_eval` may exhaust a stack.
+_UNREADABLE = (
+    *(MXNetError, ValueError, SyntaxError, TypeError, LookupError, AttributeError),
+    *(ArithmeticError, RecursionError, MemoryError, AssertionError),
+)
+
+
+def _is_remark(word: str) -> bool:
+    """Whether an attribute changes nothing of what is computed; old files have no bars.
+
+    The remarks that MXNet reads stood without bars before MXNet 1.0, also those that
+    are meant for an input of the node: `weight_lr_mult`.
+    """
+    if word.startswith("__") and word.endswith("__"):
+        return True
+    return any(word == known or word.endswith(f"_{known}") for known in READ_BY_US)
 
 
 def _with_missing(op: Op, name: str, inputs: list[Entry], where: str) -> list[Entry]:

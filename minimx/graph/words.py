@@ -19,8 +19,10 @@ def settings(op: Op, said: Collection[str] = ()) -> dict[str, str]:
     """The settings that are not at their defaults, and those of `said`, as text."""
     if own := getattr(op, "as_text", None):
         return dict(own())
-    found = {}
-    for field in dataclasses.fields(op):  # type: ignore[arg-type]
+    found: dict[str, str] = {}
+    if not dataclasses.is_dataclass(op):  # made for one call, such as that of a graph
+        return found
+    for field in dataclasses.fields(op):
         value = getattr(op, field.name)
         if field.name in DECIDED_LATER:
             continue

@@ -232,9 +232,7 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
             file.write(self.tojson(remove_amp_cast))
 
     def __reduce__(self) -> Any:
-        from minimx.symbol.making import load_json
-
-        return load_json, (self.tojson(),)
+        return _rebuilt, (self.tojson(),)
 
     # -- for the interpreters ---------------------------------------------------------
 
@@ -261,6 +259,13 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
     if TYPE_CHECKING:
         # The methods that functions.py adds from the registry.
         def __getattr__(self, name: str) -> Any: ...
+
+
+def _rebuilt(text: str) -> Symbol:
+    """The symbol that was pickled."""
+    from minimx.graph.json import load
+
+    return Symbol(load(text, trusted=True).outputs)
 
 
 def _copied(graph: Graph) -> Graph:

@@ -329,6 +329,7 @@ class Parameter:
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,
                 init=self.init,
+                stype=self._stype,
                 **known,
             )
         return self._var

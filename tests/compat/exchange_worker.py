@@ -1,0 +1,132 @@
+"""Three networks, exported by MXNet or by minimx, and read by the other.
+
+    python exchange_worker.py mxnet|minimx make|read DIRECTORY
+
+`make` writes the files of `export`, and what the networks give for known inputs, to
+`NAME.answers`. `read` loads the files with `SymbolBlock.imports` and prints, as JSON,
+how far its outputs are from those answers. Runs under the Python of either.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+mx: Any = importlib.import_module(sys.argv[1])
+nn, rnn = mx.gluon.nn, mx.gluon.rnn
+
+
+class Residual(mx.gluon.HybridBlock):  # type: ignore[misc]
+    """x + convolutions(x), with BatchNorm."""
+
+    def __init__(self, channels: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.body = nn.HybridSequential(prefix="")
+            for activation in ("relu", None):
+                self.body.add(nn.Conv2D(channels, 3, padding=1, use_bias=False))
+                self.body.add(nn.BatchNorm())
+                if activation:
+                    self.body.add(nn.Activation(activation))
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.Activation(self.body(x) + x, act_type="relu")
+
+
+class Reader(mx.gluon.HybridBlock):  # type: ignore[misc]
+    """Words to vectors, an LSTM, and two outputs of two inputs."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.embed, self.drop = nn.Embedding(7, 5), nn.Dropout(0.5)
+            self.lstm = rnn.LSTM(4, layout="NTC")
+            self.norm, self.out = nn.LayerNorm(), nn.Dense(3, flatten=False)
+
+    def hybrid_forward(self, F: Any, x: Any, scale: Any) -> Any:
+        y = self.lstm(self.drop(self.embed(x)))
+        y = F.broadcast_mul(self.norm(y), scale)
+        first = F.slice_axis(y, axis=1, begin=0, end=2)
+        return F.log_softmax(self.out(y)), first.mean(axis=(1,)) * 2 - 1
+
+
+def lenet() -> Any:
+    net = nn.HybridSequential(prefix="lenet_")
+    with net.name_scope():
+        net.add(nn.Conv2D(4, 3, activation="tanh"), nn.MaxPool2D(2, 2))
+        net.add(nn.Conv2D(6, 3, activation="relu"), nn.AvgPool2D(2, 2), nn.Flatten())
+        net.add(nn.Dense(10, activation="sigmoid"), nn.Dense(3))
+    return net
+
+
+def resnet() -> Any:
+    net = nn.HybridSequential(prefix="resnet_")
+    with net.name_scope():
+        net.add(nn.Conv2D(4, 3, padding=1), Residual(4), nn.MaxPool2D(), Residual(4))
+        net.add(nn.GlobalAvgPool2D(), nn.Dense(3))
+    return net
+
+
+def reader() -> Any:
+    return Reader(prefix="reader_")
+
+
+SHAPES: dict[Any, list[tuple[int, ...]]] = {
+    lenet: [(2, 1, 14, 14)],
+    resnet: [(2, 3, 8, 8)],
+    reader: [(2, 6), (1, 1, 4)],
+}
+
+
+def inputs(make: Any) -> list[Any]:
+    rng = np.random.RandomState(7)
+    found = [rng.uniform(-1, 1, shape) for shape in SHAPES[make]]
+    if make is reader:
+        found[0] = rng.randint(0, 7, SHAPES[make][0])
+    return [mx.nd.array(x.astype("float32")) for x in found]
+
+
+def listed(outputs: Any) -> list[Any]:
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+
+
+def write(make: Any, place: str) -> None:
+    mx.random.seed(3)
+    net = make()
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    arrays = inputs(make)
+    for _ in range(3):  # running means and variances that are not those at first
+        with mx.autograd.record():
+            net(*arrays)
+    mx.nd.save(place + ".answers", listed(net(*arrays)))
+    net.export(place)
+
+
+def read(make: Any, place: str) -> list[float]:
+    arrays = inputs(make)
+    names = ["data"] if len(arrays) == 1 else ["data0", "data1"]
+    net = mx.gluon.SymbolBlock.imports(
+        place + "-symbol.json", names, place + "-0000.params"
+    )
+    outputs, answers = listed(net(*arrays)), mx.nd.load(place + ".answers")
+    assert len(outputs) == len(answers)
+    return [
+        float(np.abs(out.asnumpy() - answer.asnumpy()).max())
+        for out, answer in zip(outputs, answers, strict=True)
+    ]
+
+
+if __name__ == "__main__":
+    apart: dict[str, list[float]] = {}
+    for make in SHAPES:
+        place = f"{sys.argv[3]}/{make.__name__}"
+        if sys.argv[2] == "make":
+            write(make, place)
+        else:
+            apart[make.__name__] = read(make, place)
+    print(json.dumps(apart))
