@@ -274,7 +274,12 @@ def _read_numbers(reader: _Reader, shape: Shape, dtype: DType) -> Any:
     raw = reader.raw(nbytes, f"an array of shape {shape}, {dtype.name},")
     # A byte other than 0 and 1 is no bool to NumPy; compare instead of trusting it.
     stored = np.dtype(np.uint8) if dtype.kind == "b" else dtype.newbyteorder("<")
-    return np.frombuffer(raw, stored).astype(dtype).reshape(shape)
+    try:
+        return np.frombuffer(raw, stored).astype(dtype).reshape(shape)
+    except ValueError as reason:  # no elements, along axes of impossible lengths
+        raise DataError(
+            f"{reader.source}: an array of shape {shape} cannot be ({reason})."
+        ) from None
 
 
 def _read_sparse(reader: _Reader, stype: str) -> Any:

@@ -84,7 +84,7 @@ SHAPES: dict[Any, list[tuple[int, ...]]] = {
 
 def inputs(make: Any) -> list[Any]:
     rng = np.random.RandomState(7)
-    found = [rng.uniform(-1, 1, shape) for shape in SHAPES[make]]
+    found: list[Any] = [rng.uniform(-1, 1, shape) for shape in SHAPES[make]]
     if make is reader:
         found[0] = rng.randint(0, 7, SHAPES[make][0])
     return [mx.nd.array(x.astype("float32")) for x in found]

@@ -260,3 +260,19 @@ def test_arrays_of_a_gpu_come_back_on_the_cpu(tmp_path: Path) -> None:
     (found,) = nd.load(tmp_path / "x.params")
     assert isinstance(found, nd.NDArray)
     assert found.context is cpu(0)
+
+
+def test_no_elements_along_axes_of_impossible_lengths(tmp_path: Path) -> None:
+    shape = np.array([0, 2**62, 2**62], np.int64)
+    file = bytearray(pickled(nd.zeros((2, 3, 4)), tmp_path))
+    place = file.index(np.array([2, 3, 4], np.int64).tobytes())
+    file[place : place + 24] = shape.tobytes()
+    (tmp_path / "x").write_bytes(bytes(file))
+    with pytest.raises(DataError, match="cannot be"):
+        nd.load(str(tmp_path / "x"))
+
+
+def pickled(array: Any, folder: Path) -> bytes:
+    """The bytes of a file with one array."""
+    nd.save(str(folder / "x"), [array])
+    return (folder / "x").read_bytes()
