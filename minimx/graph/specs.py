@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from minimx.errors import DTypeError, ShapeError
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.ops.registry import Plan
 from minimx.ops.spec import Spec
@@ -17,9 +18,15 @@ Specs = Mapping[Entry, Spec]
 
 
 def plan_of(node: Node, specs: Specs) -> Plan:
-    """The plan of an operator's node for what goes into it."""
+    """The plan of an operator's node for what goes into it.
+
+    Raises ShapeError or DTypeError, with the node's name, where it does not accept that.
+    """
     assert node.op is not None
-    return node.op.plan(tuple([specs[entry] for entry in node.inputs]))
+    try:
+        return node.op.plan(tuple([specs[entry] for entry in node.inputs]))
+    except (ShapeError, DTypeError) as reason:
+        raise type(reason)(f"{node.name}: {reason}") from None
 
 
 def every_spec(graph: Graph, variables: Mapping[Node, Spec]) -> dict[Entry, Spec]:
