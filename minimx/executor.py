@@ -24,12 +24,14 @@ from minimx.errors import ArgumentError, ShapeError, did_you_mean
 from minimx.events import attributed
 from minimx.graph import words
 from minimx.graph.bound import Bound, Unplanned
-from minimx.graph.footprint import peak_bytes
 from minimx.graph.infer import infer, settled
 from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.log import announce
+from minimx.graph.memory import MemoryPlan, plan_memory
 from minimx.graph.places import places
 from minimx.graph.run import decided
 from minimx.graph.settings import in_force
+from minimx.graph.specs import Specs, every_spec
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import copy
@@ -73,6 +75,8 @@ class Executor:
         self._heads: list[NDArray] | None = None
         self._outputs: list[NDArray] = []
         self._bound = self._planned(shared)
+        if self._bound is None:
+            announce(self._runs, self._specs())
 
     def _planned(self, shared: Executor | None) -> Bound | None:
         """The graph as programs; None if it must be run operator by operator."""
@@ -386,15 +390,33 @@ class Executor:
         return type(self._symbol)(list(self._bound.prepared.outputs))
 
     def debug_str(self) -> str:
-        """The graph in words, and how much memory its inner arrays take."""
-        peak = peak_bytes(self._graph, self.arg_dict, self.aux_dict, self._wanted())
-        return f"{words.listing(self._graph)}Total {peak >> 20} MB allocated\n"
+        """The graph in words, how much memory its inner arrays take, and workspaces.
 
-    def _wanted(self) -> set[str]:
-        """The names of the arguments that get a gradient."""
-        names = [node.name for node in self._graph.arguments]
-        pairs = zip(names, self._reqs, strict=True)
-        return {name for name, req in pairs if req != "null"}
+        Outputs are not counted, nor is what operators ask for while they run.
+        """
+        plan = self._memory()
+        return (
+            f"{words.listing(self._graph)}Total {plan.total >> 20} MB allocated\n"
+            f"Total {len(plan.scratch)} TempSpace resource requested\n"
+        )
+
+    def _memory(self) -> MemoryPlan:
+        """The memory plan: of the program; without one, of the nodes as they stand."""
+        if self._bound is not None:
+            training = bool(self._bound.wanted)
+            return self._bound.run_for(training, training).prepared.plan
+        graph = self._runs
+        return plan_memory(
+            graph, self._specs(), graph.outputs, in_force(), places=self._places or None
+        )
+
+    def _specs(self) -> Specs:
+        """The specs of all entries, as far as they are known."""
+        arrays = [*self.arg_arrays, *self.aux_arrays]
+        variables = [*self._runs.arguments, *self._runs.states]
+        known = zip(variables, arrays, strict=True)
+        dense = {n: x.spec for n, x in known if x.spec.takes_over is None}
+        return every_spec(self._runs, dense)
 
 
 def _fitted(grad: NDArray | None, head: NDArray) -> NDArray | None:

@@ -26,6 +26,7 @@ from minimx.graph import bulk
 from minimx.graph.arena import Arena, Ground
 from minimx.graph.captures import Capture
 from minimx.graph.ir import Entry, Node
+from minimx.graph.log import announce
 from minimx.graph.prepare import Prepared
 from minimx.graph.specs import plan_of
 from minimx.graph.workspaces import Workspace, Workspaces, workspaces
@@ -182,6 +183,7 @@ class Program:
         self.device = device
         self.specs = prepared.specs
         self.plan = prepared.plan
+        announce(prepared.graph, self.specs, self.plan)
         blocks = prepared.plan.blocks
         self.nbytes = max([block.offset + block.nbytes for block in blocks], default=0)
         self._outside = {entry: i for i, entry in enumerate(prepared.external)}

@@ -63,3 +63,27 @@ def planned(symbol: Any, settings: Settings | None = None, **shapes: Any) -> Mem
     graph = symbol.graph
     specs = specs_of(graph, **shapes)
     return plan_memory(graph, specs, graph.outputs, settings or Settings())
+
+
+def residual(units: Sequence[int] = (3, 8, 36, 3)) -> Any:
+    """A residual network with bottlenecks; by default one of 152 layers."""
+
+    def conv(x: Any, filters: int, side: int, stride: int = 1) -> Any:
+        x = mx.sym.Convolution(
+            x, num_filter=filters, kernel=(side, side), stride=(stride, stride),
+            pad=(side // 2, side // 2), no_bias=True,
+        )  # fmt: skip
+        return mx.sym.BatchNorm(x)
+
+    x = mx.sym.relu(conv(mx.sym.var("data"), 64, 7, 2))
+    x = mx.sym.Pooling(x, kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="max")
+    for stage, count in enumerate(units):
+        filters = 256 << stage
+        for unit in range(count):
+            stride = 2 if stage and not unit else 1
+            y = mx.sym.relu(conv(x, filters // 4, 1, stride))
+            y = conv(mx.sym.relu(conv(y, filters // 4, 3)), filters, 1)
+            x = mx.sym.relu((x if unit else conv(x, filters, 1, stride)) + y)
+    x = mx.sym.Pooling(x, global_pool=True, kernel=(7, 7), pool_type="avg")
+    x = mx.sym.FullyConnected(x, num_hidden=1000)
+    return mx.sym.SoftmaxOutput(x, mx.sym.var("label"))

@@ -8,7 +8,6 @@ import minimx as mx
 from minimx.dtypes import FLOAT32
 from minimx.errors import OperatorError, ShapeError
 from minimx.graph import words
-from minimx.graph.footprint import saved_entries
 from minimx.graph.infer import infer
 from minimx.graph.ir import Entry, Graph, Node, rewritten
 from minimx.graph.verify import verify
@@ -64,15 +63,6 @@ def test_settings_at_their_defaults_are_not_spelt_out_unless_said() -> None:
     op = lookup("sum").of(axis=1)
     assert words.settings(op) == {"axis": "1"}
     assert words.settings(op, {"keepdims"}) == {"axis": "1", "keepdims": "False"}
-
-
-def test_saved_are_values_between_wanted_arguments_and_outputs() -> None:
-    a, b = mx.sym.var("a"), mx.sym.var("b")
-    square = mx.sym.square(a, name="s")
-    graph = (mx.sym.BlockGrad(mx.sym.exp(b, name="e")) * square).graph
-    names = {entry.name for entry in saved_entries(graph, {"a", "b"})}
-    assert "a" in names and "e_output" not in names
-    assert saved_entries(graph, set()) == set()
 
 
 def test_a_graph_reads_like_a_program() -> None:

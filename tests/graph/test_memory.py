@@ -8,12 +8,15 @@ import pytest
 
 import minimx as mx
 from minimx.dtypes import FLOAT32
+from minimx.graph.gradient import differentiate
 from minimx.graph.ir import Entry
 from minimx.graph.memory import DYNAMIC, EXTERNAL, MemoryPlan, plan_memory
+from minimx.graph.run import as_run
 from minimx.graph.settings import Settings
 from minimx.graph.specs import every_spec
 from minimx.ops.spec import Spec
 from tests.graph import overlay
+from tests.graph.mxnet_training import plan_as_mxnet
 from tests.graph.nets import SHAPES, branches, convolutions, layers, planned, specs_of
 
 KB, MB = 1 << 10, 1 << 20
@@ -245,3 +248,42 @@ def test_what_somebody_writes_into_is_not_shared_with_another_reader() -> None:
     (said,) = [change for change in plan.changes if change.nodes[0] == "kept"]
     assert said.reason == "made writes into it, which only one of the two may see."
     assert not plan.skips
+
+
+# -- MXNet 1.9.1, executors that train -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("net", "by_range"),
+    [
+        (layers, {0: 480, 1: 328, 2: 328, 4: 328, 16: 328}),
+        (convolutions, {0: 192, 1: 104, 2: 104, 4: 104, 16: 104}),
+        (branches, {0: 902, 1: 884, 2: 868, 4: 852, 16: 852}),
+    ],
+    ids=["layers", "convolutions", "branches"],
+)
+def test_the_graphs_that_mxnet_trains_need_its_megabytes(
+    net: Any, by_range: dict[int, int]
+) -> None:
+    symbol = net()
+    found = {
+        r: plan_as_mxnet(symbol, Settings(match_range=r), SHAPES[net]).total // MB
+        for r in by_range
+    }
+    assert found == by_range
+
+
+@pytest.mark.parametrize(
+    ("net", "megabytes"), [(layers, 176), (convolutions, 104), (branches, 874)]
+)
+def test_our_own_training_graphs(net: Any, megabytes: int) -> None:
+    """MXNet: 328, 104 and 852.
+
+    It keeps two tensors of an activation, we one. Its gradient of a layer is a single
+    operator that may write over the layer's data; ours are several.
+    """
+    graph = as_run(net().graph, training=True)
+    made = differentiate(graph, graph.arguments, specs_of(graph, data=SHAPES[net]))
+    plan = plan_memory(made.graph, made.specs, made.graph.outputs[1:], Settings())
+    overlay.check(plan, made.specs)
+    assert plan.total // MB == megabytes

@@ -25,10 +25,19 @@ from minimx.gluon import utils as gluon_utils
 from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
-from tests.knobs import test_running_liveness, test_sparse_liveness
+from tests.knobs import (
+    test_planner_liveness,
+    test_running_liveness,
+    test_sparse_liveness,
+)
 from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
-__all__ = ["defaults", "test_running_liveness", "test_sparse_liveness"]
+__all__ = [
+    "defaults",
+    "test_planner_liveness",
+    "test_running_liveness",
+    "test_sparse_liveness",
+]
 
 KINDS = {"GPU": gpu(0), "CPU": cpu(0), "CPU_PINNED": cpu_pinned(0)}
 

@@ -155,7 +155,7 @@ KNOBS = (
         type="bool",
         default=False,
         scope="bind",
-        planned_in="graph execution",
+        status="live",
         meaning=(
             "Print the nodes of a graph when it is bound. No document names it, but "
             "MXNet 1.x reads it."

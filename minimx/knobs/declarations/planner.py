@@ -9,7 +9,7 @@ from minimx.knobs.knob import Knob
 GROUP = "memory planning"
 
 declare = partial(Knob, group=GROUP)
-planner = partial(declare, scope="bind", planned_in="graph memory planner")
+planner = partial(declare, scope="bind")
 mirror = partial(declare, scope="bind", planned_in="recomputation")
 workspaces = partial(declare, scope="restart", status="live", low=1)
 
@@ -23,11 +23,12 @@ KNOBS = (
         ),
         type="bool",
         default=True,
+        status="live",
         meaning=(
             "Let an operator write its result over an input that nobody else needs. "
             "All three generations of the page list it, but MXNet has not read it "
-            "since 0.9: in-place sharing is always on there. minimx will do what the "
-            "page says."
+            "since 0.9: in-place sharing is always on there. minimx does what the page "
+            "says."
         ),
         observable="Planned megabytes of a graph with and without it.",
     ),
@@ -43,6 +44,7 @@ KNOBS = (
         default=16,
         low=0,
         defaults_by_document={"0.x": "10", "1.x": "16", "2.0": "16"},
+        status="live",
         meaning=(
             "How different in size a free buffer may be from the result it is offered "
             "to, as a factor up or down; 0 shares no buffers at all. Larger is not "
@@ -58,6 +60,7 @@ KNOBS = (
         name="NNVM_AUTO_SEARCH_MATCH_RANGE",
         type="bool",
         default=False,
+        status="live",
         meaning=(
             "Plan with 1, 2, 4 and so on up to the match range and keep the smallest "
             "plan. No document names it, but MXNet reads it."
@@ -74,12 +77,13 @@ KNOBS = (
         type="int",
         default=1,
         low=1,
+        status="live",
         meaning=(
             "The most workspaces per device, and with them how many branches of a "
             "graph are kept apart so that they can run at the same time. Fewer save "
             "memory and cost parallelism. Alive in MXNet only until 0.8, where the "
             "smaller of this and `MXNET_GPU_WORKER_NTHREADS` counted; later pages list "
-            "it, but nothing reads it. minimx will do what 0.8 did."
+            "it, but nothing reads it. minimx does what 0.8 did."
         ),
         observable="Number of workspaces, planned megabytes, and overlap of branches.",
     ),
@@ -88,6 +92,7 @@ KNOBS = (
         type="int",
         default=1,
         low=1,
+        status="live",
         meaning=(
             "Into how many colours the graph is divided; results of different colours "
             "never share a buffer. More colours cost memory (108, 128, 156 and 168 MB "
@@ -101,6 +106,7 @@ KNOBS = (
         type="int",
         default=8,
         low=1,
+        status="live",
         meaning=(
             "From how many gradients on they are added one after the other into one "
             "buffer. Fewer are added by one operator that needs all of them alive. No "
@@ -115,17 +121,20 @@ KNOBS = (
         default=0,
         low=0,
         high=1,
+        status="live",
         meaning=(
-            "Spend planning time and some recomputation on memory. At 1 the planner "
-            "tries several match ranges, and activations keep one tensor for their "
-            "backward pass instead of two. MXNet 2.0 only."
+            "Spend planning time on memory. At 1 the planner tries several match "
+            "ranges, as with `NNVM_AUTO_SEARCH_MATCH_RANGE`. In MXNet activations then "
+            "also keep one tensor for their backward pass instead of two; here they "
+            "never keep more than one. MXNet 2.0 only."
         ),
-        observable="Peak megabytes of a network of tanh layers at 0 and 1.",
+        observable="The chosen range and the planned megabytes of every candidate.",
     ),
     planner(
         name="MXNET_MEM_PLAN_VERBOSE_LOGGING",
         type="bool",
         default=False,
+        status="live",
         meaning=(
             "Print the memory plan of every graph: for each node the buffer, its size, "
             "and whether it was taken over in place. No document names it, but MXNet "

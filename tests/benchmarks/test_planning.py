@@ -1,0 +1,29 @@
+"""How long the plans of large graphs take."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from minimx.graph.gradient import differentiate
+from minimx.graph.memory import plan_memory
+from minimx.graph.run import as_run
+from minimx.graph.settings import Settings
+from tests.graph import overlay
+from tests.graph.nets import residual, specs_of
+
+
+@pytest.mark.alone
+def test_a_network_of_152_layers_is_planned_within_a_second() -> None:
+    graph = as_run(residual().graph, training=True)
+    specs = specs_of(graph, data=(32, 3, 224, 224))
+    made = differentiate(graph, graph.arguments, specs)
+    assert len(made.graph) > 1900
+    times = {}
+    for settings in (Settings(), Settings(memory_opt=True, num_temp=4)):
+        begin = time.perf_counter()
+        plan = plan_memory(made.graph, made.specs, made.graph.outputs, settings)
+        times[settings] = time.perf_counter() - begin
+        overlay.check(plan, made.specs)
+    assert max(times.values()) < 1, times
