@@ -25,7 +25,7 @@ class Told(Op):
 
     def __init__(self, count: int, outs: Sequence[Spec], **facts: Any) -> None:
         super().__post_init__()
-        self.inputs = tuple(f"in{k}" for k in range(count))
+        facts["inputs"] = tuple(f"in{k}" for k in range(count))
         self.outs = tuple(outs)
         self.__dict__.update(facts)
         self.__dict__["visible"] = len(outs)
