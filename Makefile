@@ -49,7 +49,7 @@ lint: $(STAMPS)/test
 
 unit: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q -n 2 --dist loadfile -m "not browser and not alone"
-	$(PYTEST) -q -m alone tests/widgets
+	$(PYTEST) -q -m alone tests/widgets tests/benchmarks
 
 notebooks: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q --nbval --nbval-current-env --nbval-cell-timeout=240 \

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,45 @@ def test_a_failure_names_the_node_and_the_line_and_leaves_all_well() -> None:
     assert "the line to be named" in notes
     assert np.array_equal(op(good)[0].asnumpy(), wanted)
     engine.wait_all()
+
+
+@pytest.mark.parametrize("kind", ["NaiveEngine", "ThreadedEnginePerDevice"])
+def test_an_interrupted_call_leaves_all_well(kind: str) -> None:
+    x = mx.sym.var("x")
+    y = x
+    for _ in range(200):
+        y = mx.sym.dot(y, x)
+    op = CachedOp(y.graph, STATIC)
+    value = mx.nd.array(np.eye(160))
+    value.attach_grad()
+
+    def step() -> Any:
+        with autograd.record():
+            (out,) = op([value])
+        out.backward()
+        return value.grad.asnumpy()
+
+    with knobs(MXNET_ENGINE_TYPE=kind):
+        wanted = step()
+        for delay in (0.001, 0.005, 0.02):
+            with pytest.raises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                while True:
+                    step()
+            assert np.array_equal(step(), wanted)
+
+
+@pytest.fixture(autouse=True)
+def alarm_interrupts() -> Iterator[None]:
+    """A timer stands in for Ctrl-C."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def test_what_cannot_be_planned_is_run_by_hand() -> None:

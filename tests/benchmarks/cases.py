@@ -41,6 +41,12 @@ CASES = (
     Case("mlp", "MLP 784-256-10, batch 256, training step"),
     Case("mlp_recorded", "the same with the recorder on", library="minimx"),
     Case("lenet", "LeNet 28×28, batch 128, training step"),
+    Case("lenet_64", "LeNet, batch 64"),
+    Case("lenet_64_graph", "the same, hybridized"),
+    Case("lenet_4", "LeNet, batch 4"),
+    Case("lenet_4_graph", "the same, hybridized"),
+    Case("nodes", "100 products of 4 × 4 matrices"),
+    Case("nodes_graph", "the same, bound"),
     Case("loader", "DataLoader, 20,000 images in batches of 256"),
 )
 
@@ -54,6 +60,8 @@ TARGETS = (
     Target("mlp", "minimx", "mxnet", 1.5),
     Target("lenet", "minimx naive", "mxnet naive", 1.5),
     Target("lenet", "minimx", "mxnet", 1.5),
+    Target("lenet_64_graph", "minimx", "minimx", 0.8, against="lenet_64"),
+    Target("lenet_4_graph", "minimx", "minimx", 0.8, against="lenet_4"),
     Target("mlp_recorded", "minimx naive", "minimx naive", 1.2, against="mlp"),
     Target("mlp_recorded", "minimx", "minimx", 1.2, against="mlp"),
 )

@@ -77,15 +77,24 @@ class Program:
         a = self.array(1000, 1000)
         return self.repeat(lambda: a.sum())
 
-    def training(self, net: Any, *shape: int) -> Step:
-        """A step of SGD with momentum on one batch."""
+    def training(
+        self, net: Any, *shape: int, rate: float = 0.01, graphs: bool = False
+    ) -> Step:
+        """A step of SGD with momentum on one batch.
+
+        graphs: network and loss are static graphs. rate: a small batch is soon learnt
+        by heart, and then most gradients are numbers so small that processors are slow
+        with them; a tiny rate keeps them as they are.
+        """
         mx, gluon = self.mx, self.mx.gluon
         net.initialize(mx.init.Xavier())
         data = self.array(*shape)
         label = mx.nd.array(self.random.randint(10, size=shape[0]))
         loss = gluon.loss.SoftmaxCrossEntropyLoss()
+        for block in (net, loss) if graphs else ():
+            block.hybridize(static_alloc=True, static_shape=True)
         trainer = gluon.Trainer(
-            net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9}
+            net.collect_params(), "sgd", {"learning_rate": rate, "momentum": 0.9}
         )
 
         def step() -> None:
@@ -115,8 +124,50 @@ class Program:
 
     def lenet(self) -> Run:
         """Two convolutions, two dense layers."""
+        return self.repeat(self.training(self.lenet_net(), 128, 1, 28, 28))
+
+    def lenet_64(self) -> Run:
+        """The same on half a batch, layer by layer."""
+        return self.repeat(self.training(self.lenet_net(), 64, 1, 28, 28, rate=1e-9))
+
+    def lenet_64_graph(self) -> Run:
+        """The same as a static graph."""
+        net, batch = self.lenet_net(), (64, 1, 28, 28)
+        return self.repeat(self.training(net, *batch, rate=1e-9, graphs=True))
+
+    def lenet_4(self) -> Run:
+        """So few images that calling operators counts."""
+        return self.repeat(self.training(self.lenet_net(), 4, 1, 28, 28, rate=1e-9))
+
+    def lenet_4_graph(self) -> Run:
+        """The same as a static graph."""
+        net, batch = self.lenet_net(), (4, 1, 28, 28)
+        return self.repeat(self.training(net, *batch, rate=1e-9, graphs=True))
+
+    def nodes(self) -> Run:
+        """Products of small matrices, operator by operator."""
+        x = self.array(4, 4)
+
+        def step() -> None:
+            y = x
+            for _ in range(100):
+                y = self.mx.nd.dot(y, x)
+
+        return self.repeat(step)
+
+    def nodes_graph(self) -> Run:
+        """The same as a static graph."""
+        x, symbol = self.array(4, 4), self.mx.sym.var("x")
+        y = symbol
+        for _ in range(100):
+            y = self.mx.sym.dot(y, symbol)
+        executor = y.bind(self.mx.cpu(), {"x": x}, grad_req="null")
+        return self.repeat(lambda: executor.forward(is_train=False))
+
+    def lenet_net(self) -> Any:
+        """The network."""
         nn = self.mx.gluon.nn
-        net = nn.Sequential()
+        net = nn.HybridSequential()
         net.add(
             nn.Conv2D(20, kernel_size=5, activation="relu"),
             nn.MaxPool2D(2, 2),
@@ -125,7 +176,7 @@ class Program:
             nn.Dense(500, activation="relu"),
             nn.Dense(10),
         )
-        return self.repeat(self.training(net, 128, 1, 28, 28))
+        return net
 
     def loader(self) -> Run:
         """One pass over a data set."""
