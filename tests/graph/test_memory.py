@@ -287,3 +287,25 @@ def test_our_own_training_graphs(net: Any, megabytes: int) -> None:
     plan = plan_memory(made.graph, made.specs, made.graph.outputs[1:], Settings())
     overlay.check(plan, made.specs)
     assert plan.total // MB == megabytes
+
+
+def test_workspaces_are_shared_within_a_colour() -> None:
+    """The rule of MXNet 0.8: the nodes that ask for one are coloured by themselves."""
+
+    def branch(k: int) -> Any:
+        y = mx.sym.var("x")
+        for _ in range(2):
+            y = mx.sym.Convolution(y, num_filter=k, kernel=(3, 3), pad=(1, 1))
+        return mx.sym.sum(y, axis=1)
+
+    net = mx.sym.add_n(branch(2), branch(4))
+    found = {}
+    for temp, workers in ((1, 4), (2, 4), (4, 2), (8, 8)):
+        settings = Settings(exec_num_temp=temp, gpu_worker_nthreads=workers)
+        plan = planned(net, settings, x=(1, 2, 16, 16))
+        found[temp, workers] = len(plan.scratch)
+        asking = [node.op.name for node in plan.workspace if node.op is not None]
+        assert asking == ["Convolution"] * 4
+        if len(plan.scratch) == 2:
+            assert [*plan.workspace.values()] in ([0, 0, 1, 1], [1, 1, 0, 0])
+    assert found == {(1, 4): 1, (2, 4): 2, (4, 2): 2, (8, 8): 2}
