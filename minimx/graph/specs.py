@@ -20,7 +20,7 @@ Specs = Mapping[Entry, Spec]
 def plan_of(node: Node, specs: Specs) -> Plan:
     """The plan of an operator's node for what goes into it.
 
-    Raises ShapeError or DTypeError, with the node's name, where it does not accept that.
+    Raises ShapeError or DTypeError, with the name of a node that does not accept it.
     """
     assert node.op is not None
     try:
