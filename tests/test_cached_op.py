@@ -337,3 +337,32 @@ def test_it_wants_an_array_for_each_variable() -> None:
 def test_static_shape_needs_static_alloc() -> None:
     with pytest.raises(ArgumentError, match="static_alloc"):
         Flags(static_shape=True)
+
+
+def test_what_is_recorded_knows_its_layer_and_its_forward_operation() -> None:
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.Dense(4, activation="tanh"), mx.gluon.nn.Dense(2))
+    net.initialize()
+    net.hybridize(static_alloc=True, static_shape=True)
+    x = mx.nd.ones((3, 5))
+    with knobs(MXNET_EXEC_BULK_EXEC_TRAIN=0):
+        for _ in range(2):
+            mx.nd.waitall()
+            with Record() as record:
+                with autograd.record():
+                    out = net(x)
+                out.backward()
+                mx.nd.waitall()
+    rows = np.sort(record.ops(), order="op")
+    layers = dict(zip(rows["op"], record.texts(rows["layer"]), strict=True))
+    names = dict(zip(rows["op"], record.texts(rows["name"]), strict=True))
+    forward = [op for op in layers if names[op] in ("FullyConnected", "Activation")]
+    wanted = ["net/dense0", "net/dense0/tanh", "net/dense1"]
+    assert [layers[op] for op in forward] == wanted
+    linked = {int(row["forward_op"]) for row in rows if row["forward_op"]}
+    assert set(forward) <= linked
+    phases = dict(zip(rows["op"], record.texts(rows["phase"]), strict=True))
+    assert {phases[op] for op in forward} == {"forward"}
+    behind = [row for row in rows if int(row["forward_op"]) in forward]
+    assert {layers[row["op"]] for row in behind} == {*wanted}
