@@ -26,6 +26,7 @@ from minimx.errors import ArgumentError, GradientError
 from minimx.graph.bulk import limits
 from minimx.graph.infer import settled
 from minimx.graph.ir import Graph, Node
+from minimx.graph.partition import tell
 from minimx.graph.prepare import Unplanned, prepare
 from minimx.graph.program import Program
 from minimx.graph.run import evaluate
@@ -173,6 +174,7 @@ class CachedOp:
             )
         except (Unplanned, GradientError):  # the tape can, or says why it cannot
             return None
+        tell(prepared.passes, settings.subgraph_backend)
         program = Program(prepared, ctx, self.flags.static_shape)
         return Variant(program, self.flags.static_alloc, self.flags.static_shape)
 

@@ -26,6 +26,7 @@ from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.plain import Block, _Edits
 from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
 from minimx.gluon.symbolic import is_symbolic, settle_shapes, write_down
+from minimx.graph.partition import partition, tell
 from minimx.graph.run import watched
 from minimx.nd.array import NDArray
 from minimx.symbol import Symbol
@@ -178,7 +179,12 @@ class HybridBlock(Block):
         arrays = self._is_written_with_arrays()
         if not arrays:
             self._refuse_other_form(key)
-        return tracing.write(self, args, leaves, arrays)
+        written = tracing.write(self, args, leaves, arrays)
+        if self._backend is None:
+            return written
+        passed = partition(written.graph, self._backend, **self._backend_opts)
+        tell([passed], self._backend)
+        return written.with_graph(passed.after)
 
     def _refuse_other_form(self, key: Any) -> None:
         """As in MXNet: the graph was made for arguments in one form."""

@@ -66,6 +66,11 @@ class Written:
             for node in (*graph.arguments, *graph.states)
         ]
 
+    def with_graph(self, graph: Graph) -> Written:
+        """The same with another graph of the same variables."""
+        rest = self.form, self.numpy, self.by_shape
+        return Written(graph, self.inputs, self.parameters, *rest)
+
     @property
     def parameters(self) -> dict[Node, Parameter]:
         """The parameters in use, by their variables."""

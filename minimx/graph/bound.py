@@ -15,6 +15,7 @@ from minimx.errors import GradientError
 from minimx.events import attributed, owner
 from minimx.graph.arena import Arena, Ground
 from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.partition import tell
 from minimx.graph.prepare import Prepared, Unplanned, prepare
 from minimx.graph.program import Program
 from minimx.graph.settings import Settings
@@ -92,6 +93,7 @@ class Bound:
                 training=training,
                 settings=self._settings,
             )
+            tell(prepared.passes, self._settings.subgraph_backend)
             run = Run(prepared, self.device, self.ground)
             self._runs[training, gradients] = run
         return run

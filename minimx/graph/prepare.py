@@ -22,6 +22,7 @@ from minimx.graph.infer import settled
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.graph.memory import MemoryPlan, plan_memory
 from minimx.graph.mirror import chosen
+from minimx.graph.partition import backend_named, partition
 from minimx.graph.report import Passed
 from minimx.graph.run import as_run
 from minimx.graph.settings import Settings
@@ -93,13 +94,18 @@ def prepare(
         by_name = {node.name: spec for node, spec in variables.items()}
         graph = settled(graph, by_name)
     graph = as_run(graph, training)
+    passes: list[Passed] = []
+    if backend_named(settings.subgraph_backend) is not None:
+        learns = training or bool(wanted)
+        passes.append(partition(graph, settings.subgraph_backend, learns))
+        graph = passes[0].after
     specs: Specs = every_spec(graph, variables)
     for entry in graph.outputs:
         if entry not in specs:
             raise _unplanned(graph, specs)
     heads = len(graph.outputs)
     head_grads: Nodes = ()
-    passes, clones = [], frozenset[Node]()
+    clones = frozenset[Node]()
     if wanted:
         made = _differentiated(graph, wanted, specs, settings)
         passes.append(made.passed)

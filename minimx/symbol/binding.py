@@ -10,6 +10,7 @@ from minimx.errors import ArgumentError, GradientError, ShapeError, did_you_mean
 from minimx.executor import Executor
 from minimx.graph.infer import Inference
 from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.partition import partition, tell
 from minimx.graph.places import places
 from minimx.graph.storage import storage_types
 from minimx.knobs import knobs
@@ -64,6 +65,20 @@ class Binding:
         made = Executor(*parts)
         made._symbol = self
         return made
+
+    def optimize_for(
+        self, backend: str, args: Any = None, aux: Any = None, ctx: Any = None,
+        shape_dict: Any = None, type_dict: Any = None, stype_dict: Any = None,
+        skip_infer: bool = False, **kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """A symbol in which a backend has replaced the patterns that it knows.
+
+        backend: a name in `minimx.graph.partition`; kwargs are for it. The arrays,
+        shapes and types that MXNet's backends may look at are taken and not needed.
+        """
+        passed = partition(self.graph, backend, **kwargs)
+        tell([passed], backend)
+        return type(self)(passed.after.outputs)  # type: ignore[call-arg]
 
     def simple_bind(
         self,

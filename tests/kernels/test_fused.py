@@ -18,8 +18,6 @@ from minimx.kernels.fused_text import Line, Loop, Operand, stages, write
 from minimx.kernels.walks import STILL, grid, straight, stretched, together, walk
 from minimx.knobs import knobs
 
-planned = pytest.mark.filterwarnings("ignore::minimx.knobs.knob.PlannedKnobWarning")
-
 
 def line(name: str, text: str, *sources: str) -> Line:
     operands = tuple("abcd"[: len(sources)])
@@ -154,7 +152,6 @@ def test_numbers_are_rounded_as_numpy_rounds_them() -> None:
 # -- what is told ----------------------------------------------------------------------
 
 
-@planned
 def test_the_source_is_printed_when_it_first_runs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -171,7 +168,6 @@ def test_the_source_is_printed_when_it_first_runs(
     assert capsys.readouterr().out == ""
 
 
-@planned
 def test_very_many_kernels_are_worth_a_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

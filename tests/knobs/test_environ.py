@@ -62,9 +62,9 @@ def test_variables_of_others_are_none_of_our_business() -> None:
 
 def test_a_planned_variable_warns_once_for_all() -> None:
     with pytest.warns(PlannedKnobWarning) as caught:
-        registry(MXNET_USE_FUSION="1", MXNET_KVSTORE_USETREE="1")
+        registry(MXNET_KVSTORE_LOGTREE="1", MXNET_KVSTORE_USETREE="1")
     assert len(caught) == 1
-    assert "MXNET_USE_FUSION" in str(caught[0].message)
+    assert "MXNET_KVSTORE_LOGTREE" in str(caught[0].message)
     assert "MXNET_KVSTORE_USETREE" in str(caught[0].message)
 
 

@@ -26,6 +26,7 @@ from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
 from tests.knobs import (
+    test_pass_liveness,
     test_planner_liveness,
     test_running_liveness,
     test_sparse_liveness,
@@ -34,6 +35,7 @@ from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
 __all__ = [
     "defaults",
+    "test_pass_liveness",
     "test_planner_liveness",
     "test_running_liveness",
     "test_sparse_liveness",

@@ -68,7 +68,7 @@ def test_a_card_shows_everything_about_a_knob(knobs: Knobs) -> None:
 
 
 def test_a_card_renders_as_html(knobs: Knobs) -> None:
-    page = Balanced(knobs.describe("MXNET_USE_FUSION")._repr_html_())
+    page = Balanced(knobs.describe("MXNET_KVSTORE_LOGTREE")._repr_html_())
     assert page.open == []
 
 

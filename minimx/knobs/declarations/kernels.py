@@ -9,8 +9,8 @@ from minimx.knobs.knob import Knob
 GROUP = "graph passes and kernels"
 
 declare = partial(Knob, group=GROUP)
-fusion = partial(declare, scope="bind", planned_in="graph fusion")
-passes = partial(declare, scope="bind", planned_in="graph passes")
+fusion = partial(declare, scope="bind")
+passes = partial(declare, scope="bind")
 tuning = partial(declare, scope="restart", planned_in="operator tuning")
 
 DTYPES = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
@@ -81,11 +81,12 @@ KNOBS = (
         ),
         type="bool",
         default=True,
+        status="live",
         meaning=(
             "Join neighbouring pointwise operators of a graph into one kernel. Each "
             "input is then read once and each output written once, instead of once per "
-            "operator. MXNet fuses on GPUs only; minimx will generate kernels for "
-            "every device."
+            "operator. MXNet fuses on GPUs only; minimx generates kernels for every "
+            "device. Results are equal to the bit."
         ),
         observable="Kernel launches and bytes moved per call.",
     ),
@@ -95,6 +96,7 @@ KNOBS = (
         default=8192,
         low=0,
         unit="elements",
+        status="live",
         meaning=(
             "From how many elements on neighbouring pointwise operators are joined. A "
             "loop that no program on this machine has run before is compiled first, "
@@ -108,6 +110,7 @@ KNOBS = (
         sources=("env-vars-1.x.md:299",),
         type="bool",
         default=False,
+        status="live",
         meaning="Print the source of fused kernels. MXNet 1.6 to 1.9 only.",
         observable="The printed source.",
     ),
@@ -116,6 +119,7 @@ KNOBS = (
         sources=("env-vars-2.0.md:454",),
         type="bool",
         default=False,
+        status="live",
         meaning=(
             "Print the source of every kernel that is generated while the program "
             "runs, and how long that took. In 2.0 it replaces `MXNET_FUSION_VERBOSE`; "
@@ -128,6 +132,7 @@ KNOBS = (
         aliases=("MXNET_FUSION_SIZE_WARNING",),
         type="bool",
         default=True,
+        status="live",
         meaning=(
             "Warn when very many kernels have been generated, which happens when "
             "shapes keep changing. No document names it, but MXNet reads it, earlier "
@@ -143,6 +148,7 @@ KNOBS = (
         ),
         type="bool",
         default=True,
+        status="live",
         meaning=(
             "Compute equal parts of a graph once. Two nodes are equal when operator, "
             "settings and inputs are; random operators never are."
@@ -153,9 +159,11 @@ KNOBS = (
         name="MXNET_NODE_ELIMINATION",
         type="bool",
         default=True,
+        status="live",
         meaning=(
-            "Remove nodes that change nothing, such as identities. No document names "
-            "it, but MXNet 2.0 reads it."
+            "Remove nodes that change nothing: identities, conversions to what an "
+            "array is already, dropout in prediction. No document names it; MXNet 2.0 "
+            "reads it for a second search for common expressions after oneDNN's."
         ),
         observable="Nodes of a graph before and after.",
     ),
@@ -165,11 +173,13 @@ KNOBS = (
         type="str",
         default="NONE",
         defaults_by_document={"1.x": "MKLDNN if built with it, else empty"},
-        planned_in="oneDNN backend",
+        status="live",
         meaning=(
-            "Which backend may replace patterns of a graph by its own operators, such "
-            "as convolution with batch normalisation and relu. NONE replaces nothing. "
-            "MXNet 1.3 to 1.9; in 2.0 `optimize_for` took its place."
+            "Which backend may replace patterns of a graph by its own operators. NONE "
+            "replaces nothing; MINIMX folds batch normalisations, and the activations "
+            "that follow, into convolutions; this is for prediction, and rounds "
+            "otherwise. oneDNN is not built in. MXNet 1.3 to 1.9; in 2.0 "
+            "`optimize_for` took its place."
         ),
         observable="Nodes of a graph and time of a prediction.",
     ),
@@ -177,12 +187,12 @@ KNOBS = (
         name="MXNET_SUBGRAPH_VERBOSE",
         type="bool",
         default=True,
-        planned_in="oneDNN backend",
+        status="live",
         meaning=(
-            "Log when a subgraph backend is used. No document names it, but MXNet "
+            "Print when a subgraph backend is used. No document names it, but MXNet "
             "reads it."
         ),
-        observable="A line in the log.",
+        observable="A printed line.",
     ),
     tuning(
         name="MXNET_USE_OPERATOR_TUNING",

@@ -62,6 +62,40 @@ def _convolutions() -> list[Sample]:
     return rows
 
 
+def _folded() -> list[Sample]:
+    """A convolution that normalizes in prediction, and bends."""
+    numbers_of = [numbers(6, low=0.5, high=1.5, seed=k) for k in range(4)]
+    plain = oracles.Convolution(pad=(1, 1))
+
+    def oracle(bend: Any, fixed: bool) -> Any:
+        def run(x: Any, weight: Any, *rest: Any) -> Any:
+            *bias, gamma, beta, mean, var = (v.reshape(-1, 1, 1) for v in rest)
+            out = plain.forward(x, weight) + (bias[0] if bias else 0)
+            scale = (1 if fixed else gamma) / np.sqrt(var + 1e-3)
+            return bend((out - mean) * scale + beta)
+
+        return run
+
+    settings: dict[str, Any] = {"kernel": (3, 2), "num_filter": 6, "pad": (1, 1)}
+    more = {"fix_gamma": False, "act_type": "tanh", "no_bias": True}
+    return [
+        Sample(
+            "_sg_minimx_conv",
+            (IMAGE, WEIGHT, BIAS, *numbers_of),
+            settings,
+            oracle(lambda y: y, True),
+            tolerance=128,
+        ),
+        Sample(
+            "_sg_minimx_conv",
+            (IMAGE, WEIGHT, *numbers_of),
+            settings | more,
+            oracle(np.tanh, False),
+            tolerance=64,
+        ),
+    ]
+
+
 def _special_convolutions() -> list[Sample]:
     ones = numbers(5, 4, 1, 1)
     line, taps = numbers(2, 4, 7), numbers(3, 4, 3)
@@ -187,4 +221,10 @@ def _special_pools() -> list[Sample]:
     ]
 
 
-ROWS = [*_convolutions(), *_special_convolutions(), *_pools(), *_special_pools()]
+ROWS = [
+    *_convolutions(),
+    *_folded(),
+    *_special_convolutions(),
+    *_pools(),
+    *_special_pools(),
+]
