@@ -14,7 +14,7 @@ from typing import Any
 from minimx import flavour
 from minimx.attribute import READ_BY_US
 from minimx.errors import DataError, MXNetError, did_you_mean
-from minimx.graph import words
+from minimx.graph import spelling, words
 from minimx.graph.ir import Entry, Graph, Node
 from minimx.nd.functions import INTERNAL
 from minimx.ops.registry import Op, lookup
@@ -60,7 +60,7 @@ def _described(graph: Graph) -> dict[str, Any]:
 
 def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "op": "null" if node.op is None else node.op.name,
+        "op": "null" if node.op is None else spelling.written(node.op),
         "name": node.name,
     }
     attrs = dict(node.attrs)
@@ -68,6 +68,9 @@ def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
         attrs |= words.settings(node.op, node.said)
         if node.op.variadic:
             attrs["num_args"] = str(len(node.inputs))
+        if node.op.name == "_npi_concatenate":  # see `_operator`
+            attrs["axis"] = str(node.op.settings["dim"])
+            attrs.pop("dim", None)
     if attrs:
         found["attrs"] = dict(sorted(attrs.items()))
     states = node.states()  # which the node makes anew: the next version
@@ -202,7 +205,7 @@ def _operator(
 ) -> tuple[Op, dict[str, str]]:
     """The operator with its settings, and what remains: remarks."""
     try:
-        sheet: Any = lookup(kind)
+        sheet: Any = lookup(spelling.known(kind))
         own = getattr(sheet, "from_text", None)
         if own is not None:
             op, remarks = own(attrs, *inner)
@@ -212,12 +215,14 @@ def _operator(
     fields = sheet.__dataclass_fields__
     settings: dict[str, Any] = {}
     remarks = {}
-    for word, text in attrs.items():
+    for name, text in attrs.items():
+        # Joining: MXNet's NumPy half says axis.
+        word = "dim" if name == "axis" not in fields and "dim" in fields else name
         if word in fields and word not in INTERNAL:
             settings[word] = None if text == "None" else text
         elif how.trusted or _is_remark(word):
             remarks[word] = text
-        elif word not in _OF_MXNET:
+        elif word not in _OF_MXNET and text != "None":
             hint = did_you_mean(word, [f for f in fields if f not in INTERNAL])
             raise DataError(
                 f"{where}: {kind} has no setting {word!r}.{hint} Remarks have two bars "

@@ -1,7 +1,8 @@
 """What Python's operators mean on symbols: `a + b`, `2 - a`, `a > b`.
 
 Two symbols are combined element by element, without stretching, as in MXNet; for that
-there are the `broadcast_*` operators.
+there are the `broadcast_*` operators. Where arrays are those of `mx.np` (`npx.set_np`),
+shapes are stretched as NumPy does.
 """
 
 from __future__ import annotations
@@ -10,7 +11,18 @@ from numbers import Number
 from typing import Any
 
 from minimx.errors import NotImplementedForSymbol
+from minimx.flavour import is_np_array
 from minimx.ops.registry import lookup
+
+#: The operators that stretch shapes.
+STRETCHING = {
+    "_plus": "broadcast_add",
+    "_minus": "broadcast_sub",
+    **{f"_{word}": f"broadcast_{word}" for word in ("mul", "div", "mod", "power")},
+    **{f"_{word}": f"broadcast_{word}" for word in ("equal", "not_equal", "greater")},
+    **{f"_{word}": f"broadcast_{word}" for word in ("lesser", "greater_equal")},
+    "_lesser_equal": "broadcast_lesser_equal",
+}
 
 
 class SymbolOperator:
@@ -35,7 +47,8 @@ class SymbolOperator:
         from minimx.symbol.symbol import Symbol, applied
 
         if isinstance(right, Symbol):
-            return applied(lookup(self.pair).of(), (left, right), self.pair)
+            name = STRETCHING[self.pair] if is_np_array() else self.pair
+            return applied(lookup(name).of(), (left, right), self.pair)
         return self._with_number(self.scalar, left, right)
 
     def swapped(self, left: Any, right: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Three networks, exported by MXNet or by minimx, and read by the other.
+"""Four networks, exported by MXNet or by minimx, and read by the other.
 
     python exchange_worker.py mxnet|minimx make|read DIRECTORY
 
@@ -54,6 +54,23 @@ class Reader(mx.gluon.HybridBlock):  # type: ignore[misc]
         return F.log_softmax(self.out(y)), first.mean(axis=(1,)) * 2 - 1
 
 
+class InNumpy(mx.gluon.HybridBlock):  # type: ignore[misc]
+    """Arrays of `mx.np`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.hidden, self.norm = nn.Dense(4, activation="relu"), nn.BatchNorm()
+            self.out = nn.Dense(3)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        y = self.norm(self.hidden(x))
+        z = F.np.exp(-y) * 2 + 1 - F.np.mean(y, axis=1, keepdims=True)
+        z = F.np.concatenate([z, F.np.tanh(y) / F.np.maximum(y, 0.5)], axis=-1)
+        z = F.npx.softmax(self.out(z), axis=-1)
+        return z, F.np.sum(z), F.np.transpose(z).reshape((-1,))
+
+
 def lenet() -> Any:
     net = nn.HybridSequential(prefix="lenet_")
     with net.name_scope():
@@ -75,10 +92,16 @@ def reader() -> Any:
     return Reader(prefix="reader_")
 
 
+def in_numpy() -> Any:
+    mx.npx.set_np()  # the last network
+    return InNumpy(prefix="in_numpy_")
+
+
 SHAPES: dict[Any, list[tuple[int, ...]]] = {
     lenet: [(2, 1, 14, 14)],
     resnet: [(2, 3, 8, 8)],
     reader: [(2, 6), (1, 1, 4)],
+    in_numpy: [(2, 5)],
 }
 
 
@@ -87,7 +110,8 @@ def inputs(make: Any) -> list[Any]:
     found: list[Any] = [rng.uniform(-1, 1, shape) for shape in SHAPES[make]]
     if make is reader:
         found[0] = rng.randint(0, 7, SHAPES[make][0])
-    return [mx.nd.array(x.astype("float32")) for x in found]
+    room = mx.np if make is in_numpy else mx.nd
+    return [room.array(x.astype("float32")) for x in found]
 
 
 def listed(outputs: Any) -> list[Any]:
@@ -103,18 +127,22 @@ def write(make: Any, place: str) -> None:
     for _ in range(3):  # running means and variances that are not those at first
         with mx.autograd.record():
             net(*arrays)
-    mx.nd.save(place + ".answers", listed(net(*arrays)))
+    room = mx.npx if make is in_numpy else mx.nd
+    room.save(place + ".answers", listed(net(*arrays)))
     net.export(place)
 
 
 def read(make: Any, place: str) -> list[float]:
+    if make is in_numpy:
+        mx.npx.set_np()
     arrays = inputs(make)
     names = ["data"] if len(arrays) == 1 else ["data0", "data1"]
     net = mx.gluon.SymbolBlock.imports(
         place + "-symbol.json", names, place + "-0000.params"
     )
-    outputs, answers = listed(net(*arrays)), mx.nd.load(place + ".answers")
-    assert len(outputs) == len(answers)
+    room = mx.npx if make is in_numpy else mx.nd
+    outputs, answers = listed(net(*arrays)), room.load(place + ".answers")
+    assert [x.shape for x in outputs] == [x.shape for x in answers]
     return [
         float(np.abs(out.asnumpy() - answer.asnumpy()).max())
         for out, answer in zip(outputs, answers, strict=True)

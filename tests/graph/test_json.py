@@ -118,3 +118,37 @@ def test_numpy_shapes_are_noted() -> None:
         attrs = json.loads(mx.sym.var("x").tojson())["attrs"]
     assert attrs["is_np_shape"] == ["int", 1]
     assert "is_np_shape" not in json.loads(mx.sym.var("x").tojson())["attrs"]
+
+
+def test_names_of_the_numpy_half_are_understood() -> None:
+    nodes: list[dict[str, Any]] = [
+        NODE,
+        {"op": "_npi_multiply_scalar", "name": "m", "inputs": [[0, 0, 0]]},
+        {"op": "_npx_fully_connected", "name": "f", "inputs": [[1, 0, 0]] * 3},
+        {"op": "_npi_subtract", "name": "s", "inputs": [[2, 0, 0], [0, 0, 0]]},
+        {"op": "_npi_concatenate", "name": "c", "inputs": [[3, 0, 0], [3, 0, 0]]},
+        {"op": "_npi_mean", "name": "a", "inputs": [[4, 0, 0]]},
+    ]
+    nodes[1]["attrs"] = {"scalar": "2", "is_int": "True"}
+    nodes[2]["attrs"] = {"num_hidden": "3"}
+    nodes[4]["attrs"] = {"axis": "-1", "num_args": "2"}
+    nodes[5]["attrs"] = {"axis": "None", "initial": "None", "dtype": "None"}
+    attrs = {"is_np_shape": ["int", 1], "mxnet_version": ["int", 20000]}
+    graph = load(a_graph(nodes=nodes, heads=[[5, 0, 0]], attrs=attrs))
+    found = [node.op.name for node in graph if node.op is not None]
+    assert found == [
+        *("_mul_scalar", "FullyConnected", "broadcast_sub", "_npi_concatenate"),
+        "mean",
+    ]
+    mean = graph.outputs[0].node.op
+    assert mean is not None and mean.settings["np_shape"]
+    with mx.util.np_shape(True):
+        again = json.loads(dump(graph))
+    assert again["nodes"][-1]["op"] == "_npi_mean"
+    assert again["nodes"][-2]["attrs"] == {"axis": "-1", "num_args": "2"}
+
+
+def test_numpys_identity_is_no_copy() -> None:
+    node = {"op": "_npi_identity", "name": "i", "inputs": []}
+    with pytest.raises(DataError, match="_npi_identity"):
+        load(a_graph(nodes=[NODE, node]))
