@@ -163,6 +163,8 @@ class Call:
             count -= 1
         for name, value in zip(self.order, values[count:], strict=False):
             kwargs.setdefault(name, value)
+        if "num_args" in self.fields:
+            kwargs["num_args"] = count
         return values[:count], kwargs
 
     def _fixed(self, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -115,8 +115,33 @@ def _signature(name: str) -> inspect.Signature:
     )
 
 
+#: Arguments that NumPy 1, which MXNet asks, takes in double precision: their places.
+_DOUBLE = {
+    "histogram2d": {"x": 0, "y": 1},
+    "nanpercentile": {"q": 1},
+    "nanquantile": {"q": 1},
+}
+
+
+def _in_double(name: str, official: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy with those arguments converted."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = list(args)
+        for word, place in _DOUBLE[name].items():
+            if word in kwargs:
+                kwargs[word] = onp.asarray(kwargs[word], onp.float64)
+            elif place < len(given):
+                given[place] = onp.asarray(given[place], onp.float64)
+        return official(*given, **kwargs)
+
+    return function
+
+
 def _fallback(name: str, sentence: str) -> Callable[..., Any]:
     official = getattr(onp, name)
+    if name in _DOUBLE:
+        official = _in_double(name, official)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         return by_numpy(official, args, kwargs)

@@ -13,10 +13,10 @@ from minimx.ops.pointwise import binary, unary
 _EQUAL_SHAPES = {"stretches": False}
 
 _ARITHMETIC = (
-    ("add", "a + b", "the sum", ("dz", "dz")),
-    ("sub", "a - b", "the difference", ("dz", "-dz")),
-    ("mul", "a * b", "the product", ("dz * b", "dz * a")),
-    ("div", "div(a, b)", "the quotient; of integers it is cut off towards zero",
+    ("add", "a + b", "sum", ("dz", "dz")),
+    ("sub", "a - b", "difference", ("dz", "-dz")),
+    ("mul", "a * b", "product", ("dz * b", "dz * a")),
+    ("div", "div(a, b)", "quotient, of integers cut off towards zero,",
      ("dz / b", "-dz * a / (b * b)")),
 )  # fmt: skip
 _ALIASES = {
@@ -28,36 +28,41 @@ _ALIASES = {
     "broadcast_sub": ("broadcast_minus",),
 }
 
+_KINDS: tuple[tuple[str, dict[str, bool], str], ...] = (
+    ("elemwise", _EQUAL_SHAPES, "of two arrays of one shape"),
+    ("broadcast", {}, "of two arrays, which stretch to one shape"),
+)
+
 for _word, _text, _what, _grads in _ARITHMETIC:
-    for _kind, _facts in (("elemwise", _EQUAL_SHAPES), ("broadcast", {})):
+    for _kind, _facts, _whose in _KINDS:
         _name = f"{_kind}_{_word}"
         binary(
             _name,
             _text,
             *_ALIASES.get(_name, ()),
-            doc=f"Compute {_what} of two arrays.",
+            doc=f"The {_what} {_whose}.",
             grads=_grads,
             facts=_facts,
         )
 
 _COMPARISONS = (
-    ("equal", "a == b"),
-    ("not_equal", "a != b"),
-    ("greater", "a > b"),
-    ("greater_equal", "a >= b"),
-    ("lesser", "a < b"),
-    ("lesser_equal", "a <= b"),
-    ("logical_and", "a and b"),
-    ("logical_or", "a or b"),
-    ("logical_xor", "(a != 0) != (b != 0)"),
+    ("equal", "a == b", "two numbers are equal"),
+    ("not_equal", "a != b", "two numbers differ"),
+    ("greater", "a > b", "the first is greater"),
+    ("greater_equal", "a >= b", "the first is greater or equal"),
+    ("lesser", "a < b", "the first is smaller"),
+    ("lesser_equal", "a <= b", "the first is smaller or equal"),
+    ("logical_and", "a and b", "both are not 0"),
+    ("logical_or", "a or b", "one or both are not 0"),
+    ("logical_xor", "(a != 0) != (b != 0)", "one of the two is 0 and the other is not"),
 )
-for _word, _text in _COMPARISONS:
+for _word, _text, _what in _COMPARISONS:
     binary(
         f"broadcast_{_word}",
         _text,
         f"_{_word}",
         f"_{_word.title()}",
-        doc="Compare two arrays: 1 where it is true, 0 elsewhere, in their own type.",
+        doc=f"1 where {_what}, 0 elsewhere, in the type of the arrays.",
     )
 
 binary(

@@ -444,10 +444,16 @@ class AdjustLighting(Colours):
 
     alpha: Any
 
+    differentiable = True
+
     def steps(self, rng: Any) -> list[tuple[Callable[..., Any], Any]]:
         """The one change."""
         amounts = floats("image.adjust_lighting", "alpha", self.alpha, 3)
         return [(find("colours.lighting"), amounts)]
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """The same is added everywhere."""
+        return (dout,)
 
 
 @register("_image_random_lighting")

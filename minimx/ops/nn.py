@@ -134,7 +134,8 @@ class LeakyReLU(Choice):
     rrelu (leaky, with a slope for each element that in training is drawn between
     lower_bound and upper_bound, and otherwise lies in the middle)
     data: any shape, out: the same shape; gamma, for prelu: (1,) or (C,), C being the
-    length of data's second axis, or as data's first axes; `training` is internal
+    length of data's second axis, or as data's first axes; `training` is internal.
+    With rrelu there is a second output, mask: the slopes, of data's shape.
     """
 
     act_type: str = "leaky"
@@ -155,9 +156,8 @@ class LeakyReLU(Choice):
         """One of the formulas above."""
         if self.act_type not in LEAKY:
             raise _unknown(self.name, self.act_type, LEAKY)
-        if self.act_type == "rrelu":
-            middle = (self.lower_bound + self.upper_bound) / 2
-            return lookup("_leaky").of(slope=middle)
+        if self.masked:
+            return lookup("_leaky").of(slope=self.lower_bound)  # and so on, by its mask
         settings = {"slope": self.slope} if self.act_type in ("leaky", "elu") else {}
         return lookup(f"_{self.act_type}").of(**settings)
 
@@ -165,15 +165,17 @@ class LeakyReLU(Choice):
         super().__post_init__()
         if self.act_type == "prelu":
             object.__setattr__(self, "saves", ("data", "gamma"))
-        if self.draws:
-            object.__setattr__(self, "saves", ("out1",))
-            object.__setattr__(self, "deterministic", False)
-        object.__setattr__(self, "needs_rng", self.draws)
+        if self.masked:
+            object.__setattr__(self, "saves", ("data", "out1"))
+            object.__setattr__(self, "visible", 2)
+            object.__setattr__(self, "output_names", ("output", "mask"))
+            object.__setattr__(self, "deterministic", not self.training)
+            object.__setattr__(self, "needs_rng", self.training)
 
     @property
-    def draws(self) -> bool:
-        """Whether slopes are drawn."""
-        return self.act_type == "rrelu" and self.training
+    def masked(self) -> bool:
+        """Whether every element has a slope of its own, which is shown."""
+        return self.act_type == "rrelu"
 
     def complete(self, data: Spec) -> dict[str, Shape]:
         """A slope for each channel."""
@@ -203,22 +205,23 @@ class LeakyReLU(Choice):
         return data, gamma.with_shape(shape)
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
-        """The shape of data; and the slopes that were drawn."""
-        if self.draws:
+        """The shape of data; and the slopes."""
+        if self.masked:
             same_reals(self.name, ("data",), *specs)
             return specs[0], specs[0]
         return super().infer(*self._aligned(specs))
 
-    def _draw(self, data: Any, out: Any, slopes: Any, rng: Any) -> None:
-        """The kernel of slopes by chance."""
-        slopes[...] = rng.uniform(self.lower_bound, self.upper_bound, data.shape)
-        slopes[data > 0] = 1
-        np.multiply(data, slopes, out=out)
+    def _sloped(self, data: Any, out: Any, slopes: Any, rng: Any = None) -> None:
+        """The kernel of slopes by chance; without chance, of their mean."""
+        low, high = self.lower_bound, self.upper_bound
+        drawn = rng.uniform(low, high, data.shape) if rng else (low + high) / 2
+        slopes[...] = drawn
+        np.multiply(data, np.where(data > 0, 1, slopes), out=out)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Generated from the formula."""
-        if self.draws:
-            return self._draw
+        if self.masked:
+            return self._sloped
         aligned = self._aligned(specs)
         launch = super().kernel(*aligned)
         if len(specs) < 2:
@@ -231,8 +234,10 @@ class LeakyReLU(Choice):
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """That of the formula, in the shape of gamma."""
-        if self.draws:
-            return (dout * saved[0],)
+        if self.masked:
+            data, slopes = saved
+            rising = data > 0
+            return (dout[0] * (slopes + (1 - slopes) * rising),)
         if len(at.ins) < 2:
             return super().grad(at, dout, *saved)
         ins = self._aligned(at.ins)

@@ -54,7 +54,8 @@ class BatchNorm(Op):
 
     In training the batch's own statistics are used, and the moving ones go a step of
     1 - momentum towards them; otherwise, and with use_global_stats, the moving ones are
-    used. fix_gamma: gamma counts as 1 and gets the gradient 0. `training` is internal.
+    used. fix_gamma: gamma counts as 1, is set to 1, and gets the gradient 0. `training`
+    is internal.
     """
 
     eps: float = 1e-3
@@ -86,6 +87,7 @@ class BatchNorm(Op):
     def __post_init__(self) -> None:
         super().__post_init__()
         moves = ("moving_mean", "moving_var") if self.batch else ()
+        moves = ("gamma", *moves) if self.fix_gamma else moves
         object.__setattr__(self, "mutates", moves)
         object.__setattr__(self, "visible", 3 if self.output_mean_var else 1)
 
@@ -133,7 +135,15 @@ class BatchNorm(Op):
             apply(x, scale, beta - mean * scale, y)
 
         # The statistics, which it changes, must be among the arrays written back.
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        normalize = in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        if not fixed:
+            return normalize
+
+        def run_fixed(data: Any, gamma: Any, *rest: Any) -> None:
+            gamma[...] = 1  # MXNet's way to fix it, which saved parameters show
+            normalize(data, gamma, *rest)
+
+        return run_fixed
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator for all three."""

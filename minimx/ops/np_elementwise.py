@@ -26,24 +26,25 @@ _SCALAR = {"scalar": "float"}
 
 # -- true or false ---------------------------------------------------------------------
 
-# name, formula of two arrays
+# name, formula of two arrays, where it is true
 _COMPARISONS = (
-    ("equal", "a == b"),
-    ("not_equal", "a != b"),
-    ("greater", "a > b"),
-    ("greater_equal", "a >= b"),
-    ("less", "a < b"),
-    ("less_equal", "a <= b"),
-    ("logical_and", "a and b"),
-    ("logical_or", "a or b"),
-    ("logical_xor", "(a != 0) != (b != 0)"),
+    ("equal", "a == b", "two numbers are equal"),
+    ("not_equal", "a != b", "two numbers differ"),
+    ("greater", "a > b", "the first is greater"),
+    ("greater_equal", "a >= b", "the first is greater or equal"),
+    ("less", "a < b", "the first is smaller"),
+    ("less_equal", "a <= b", "the first is smaller or equal"),
+    ("logical_and", "a and b", "both are not 0"),
+    ("logical_or", "a or b", "one or both are not 0"),
+    ("logical_xor", "(a != 0) != (b != 0)", "one of the two is 0 and the other is not"),
 )
-for _word, _text in _COMPARISONS:
-    binary(f"_npi_{_word}", _text, doc="Compare two arrays. out: bool.", facts=_TRUTH)
+for _word, _text, _what in _COMPARISONS:
+    binary(f"_npi_{_word}", _text, doc=f"True where {_what}. out: bool.", facts=_TRUTH)
+    _text = _text.replace("a", "x", 1).replace("b", "scalar")
     unary(
         f"_npi_{_word}_scalar",
-        _text.replace("a", "x", 1).replace("b", "scalar"),
-        doc="Compare an array with a number. out: bool.",
+        _text,
+        doc=f"True where {_text}. out: bool.",
         settings=_SCALAR,
         facts=_TRUTH,
     )

@@ -183,6 +183,7 @@ class _AtLeast(Move):
 
     ndim: ClassVar[int] = 1
     variadic = True
+    is_view = False  # there may be several
 
     num_args: int
 

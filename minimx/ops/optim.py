@@ -144,6 +144,7 @@ class NAG(Update):
 
     mom = momentum * mom - lr * g, with g = grad + wd * weight
     weight += momentum * mom - lr * g
+    What is kept as mom has, as in MXNet, the decay of the new weight in it.
     """
 
     lr: float

@@ -51,7 +51,16 @@ _FACTS: dict[str, dict[str, Any]] = {
     "_rmod_scalar": {"jumps": True},
 }
 _DOCS = {
-    "smooth_l1": "The absolute value with a parabola of width 1 / scalar**2 at the tip."
+    "_div_scalar": "x / scalar; of integers cut off towards zero.",
+    "_rdiv_scalar": "scalar / x; of integers cut off towards zero.",
+    "_mod_scalar": "The rest of x / scalar, with the sign of scalar; 0 if that is 0.",
+    "_rmod_scalar": "The rest of scalar / x, with the sign of x; 0 if that is 0.",
+    "_power_scalar": "x to the power scalar.",
+    "_rpower_scalar": "scalar to the power x.",
+    "_maximum_scalar": "The larger of x and scalar.",
+    "_minimum_scalar": "The smaller of x and scalar.",
+    "_hypot_scalar": "The length of the vector (x, scalar).",
+    "smooth_l1": "The absolute value; a parabola of width 1 / scalar**2 at the tip.",
 }
 
 
@@ -70,7 +79,7 @@ for _name, _text, _grad in _ARITHMETIC:
         _name,
         _text,
         *_legacy(_name),
-        doc=_DOCS.get(_name, "Arithmetic of an array and a number."),
+        doc=_DOCS.get(_name, f"{_text}, element by element."),
         grad=_grad,
         settings=_SCALAR,
         facts=_FACTS.get(_name),
@@ -80,6 +89,6 @@ for _name, _text in _COMPARISONS:
         _name,
         _text,
         *_legacy(_name),
-        doc="Compare an array with a number: 1 where it is true, 0 elsewhere.",
+        doc=f"1 where {_text}, 0 elsewhere, in the type of x.",
         settings=_SCALAR,
     )

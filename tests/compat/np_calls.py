@@ -40,7 +40,7 @@ PAIRS = (
 WHOLE_PAIRS = ["bitwise_and", "bitwise_or", "bitwise_xor", "lcm", "mod"]
 REDUCTIONS = ["sum", "mean", "max", "min", "prod", "std", "var"]
 # Through these no gradient flows, or MXNet has none.
-STEPS = (
+STEPS = frozenset({
     "sign", "floor", "ceil", "rint", "trunc", "fix", "isnan", "isinf", "isfinite",
     "isposinf", "isneginf", "logical_not", "equal", "not_equal", "greater",
     "greater_equal", "less", "less_equal", "logical_and", "logical_or", "logical_xor",
@@ -49,7 +49,7 @@ STEPS = (
     "meshgrid", "indices", "shape_array", "arange_like", "std", "var", "atleast_1d",
     "atleast_2d", "atleast_3d", "pinv", "eigvalsh", "multibox_prior",
     "multibox_detection", "roi_pooling", "to_tensor", "normalize",
-)  # fmt: skip
+})  # fmt: skip
 
 
 def calls() -> Iterator[Call]:

@@ -68,7 +68,8 @@ def hue(image: Any, turn: float) -> Any:
 
 def lighting(image: Any, amounts: Any) -> Any:
     """Along the directions in which the colours of photographs vary."""
-    image = image.astype(np.float32)
+    if image.dtype != np.float64:
+        image = image.astype(np.float32)
     if image.shape[-1] == 1:
         return image
     return image + DIRECTIONS @ np.asarray(amounts, np.float32)

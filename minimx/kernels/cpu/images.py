@@ -17,6 +17,7 @@ from minimx.kernels import threads
 threads.pin()
 
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
+GROWN = 5  # what AREA means for an image that grows in some direction
 
 
 def _cubic(distance: Any) -> Any:
@@ -50,9 +51,11 @@ def taps(old: int, new: int, way: int) -> tuple[Any, Any]:
     if way == NEAREST:
         places = np.minimum((np.arange(new) * scale).astype(np.int64), old - 1)
         return places[:, None], np.ones((new, 1))
-    if way == AREA and scale > 1:
+    if way == AREA:
         return _shares(old, new)
-    reach, curve = _CURVES[LINEAR if way == AREA else way]
+    if way == GROWN:
+        return _grown(old, new)
+    reach, curve = _CURVES[way]
     centres = (np.arange(new) + 0.5) * scale - 0.5
     first = np.floor(centres).astype(np.int64) - reach + 1
     places = first[:, None] + np.arange(2 * reach)
@@ -68,6 +71,15 @@ def _shares(old: int, new: int) -> tuple[Any, Any]:
     places = np.floor(begin).astype(np.int64)[:, None] + np.arange(int(scale) + 2)
     covered = np.minimum(places + 1, end[:, None]) - np.maximum(places, begin[:, None])
     return np.minimum(places, old - 1), np.maximum(covered, 0) / scale
+
+
+def _grown(old: int, new: int) -> tuple[Any, Any]:
+    """The pixel that lies under a new one; a mixture where two do, as OpenCV has it."""
+    first = np.floor(np.arange(new) * (old / new)).astype(np.int64)
+    beyond = np.maximum(0, np.arange(1, new + 1) - (first + 1) * (new / old))
+    second = (beyond - np.floor(beyond)) * (first < old - 1)
+    places = np.minimum(first[:, None] + np.arange(2), old - 1)
+    return places, np.stack([1 - second, second], 1)
 
 
 @threads.jit(parallel=True)
@@ -93,8 +105,45 @@ def _across(image: Any, places: Any, weights: Any, out: Any) -> None:
                     out[i, j, c] += weight * image[i, at, c]
 
 
+def _resize_bytes(image: Any, way: int, out: Any) -> None:
+    """As OpenCV does it, and so MXNet: weights in steps of 1 / 2048, sums in integers.
+
+    It cuts the products of two linear weights off before it adds them up; the rounding
+    at the end does not quite make up for that.
+    """
+    (down, rows), (across, columns) = [
+        (places, np.rint(weights * 2048).astype(np.int32))
+        for places, weights in (
+            taps(old, new, way)
+            for old, new in zip(image.shape[:2], out.shape[:2], strict=True)
+        )
+    ]
+    wide = image.astype(np.int32)
+    middle: Any = sum(
+        wide[:, across[:, k]] * columns[:, k, None] for k in range(columns.shape[1])
+    )
+    terms = [(middle[down[:, k]], rows[:, k, None, None]) for k in range(rows.shape[1])]
+    if way in (LINEAR, GROWN):
+        found: Any = sum(((m >> 4) * row) >> 16 for m, row in terms)
+        out[...] = np.clip((found + 2) >> 2, 0, 255)
+        return
+    found = sum(m * row.astype(np.int64) for m, row in terms)
+    out[...] = np.clip((found + (1 << 21)) >> 22, 0, 255)
+
+
 def resize(image: Any, way: int, out: Any) -> None:
     """Fill out (H', W', C) from image (H, W, C); whole numbers are rounded."""
+    grows = any(n > m for m, n in zip(image.shape[:2], out.shape[:2], strict=True))
+    if way == AREA and grows:
+        way = GROWN
+    if image.dtype == np.uint8 and way in (*_CURVES, GROWN):
+        _resize_bytes(image, way, out)
+    else:
+        _resize_real(image, way, out)
+
+
+def _resize_real(image: Any, way: int, out: Any) -> None:
+    """The weighted sums themselves, in real numbers."""
     height, width, channels = image.shape
     real = np.float64 if image.dtype == np.float64 else np.float32
     places, weights = taps(height, out.shape[0], way)
@@ -106,6 +155,10 @@ def resize(image: Any, way: int, out: Any) -> None:
     middle = middle.reshape(out.shape[0], width, channels)
     _across(middle, places, weights.astype(real), found)
     if out.dtype.kind in "iu":
+        if way == AREA and image.shape[:2] == (2 * out.shape[0], 2 * out.shape[1]):
+            found = np.floor(
+                found + 0.5
+            )  # the one case in which OpenCV rounds halves up
         limits = np.iinfo(out.dtype)
         found = np.clip(np.rint(found), limits.min, limits.max)
     out[...] = found

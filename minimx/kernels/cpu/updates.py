@@ -61,10 +61,12 @@ def nag_mom(
     """Like sgd_mom, from where the momentum will have carried the weight to."""
     for i in prange(weight.size):
         w = weight[i]
-        g = lr * (scaled(gradient[i], rescale, clip) + wd * w)
-        m = momentum * mom[i] - g
-        mom[i] = m
-        weight[i] = w + momentum * m - g
+        g = scaled(gradient[i], rescale, clip)
+        step = lr * (g + wd * w)
+        m = momentum * mom[i]
+        w += momentum * (m - step) - step
+        weight[i] = w
+        mom[i] = m - lr * (g + wd * w)  # decayed by the new weight, as in MXNet
 
 
 @threads.jit(parallel=True)

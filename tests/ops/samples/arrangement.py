@@ -161,6 +161,19 @@ def _moves() -> list[Sample]:
             lambda x: np.broadcast_to(x, (2, 3, 4)),
         ),
         Sample(
+            "broadcast_to",
+            (numbers(1, 3, 1),),
+            {"shape": (2, 0, 4)},
+            lambda x: np.broadcast_to(x, (2, 3, 4)),
+        ),
+        Sample(
+            "broadcast_like",
+            (numbers(1, 3, 1), CUBE),
+            {},
+            lambda x, y: np.broadcast_to(x, y.shape),
+            smooth=(True, False),
+        ),
+        Sample(
             "broadcast_axis",
             (numbers(1, 3, 1),),
             {"axis": (0, 2), "size": (2, 4)},

@@ -56,7 +56,10 @@ def _picks() -> list[Sample]:
             {"axis": 0, "keepdims": True},
             lambda x, i: x[i.astype(int), np.arange(4)][None],
         ),
-        Sample("batch_take", (pick, rows), {}, lambda x, i: x[np.arange(3), i]),
+        *(
+            Sample("batch_take", (pick, at), {}, lambda x, i: x[np.arange(3), i])
+            for at in (rows, rows.astype(np.int32))
+        ),
         Sample(
             "_take_along_axis",
             (pick, np.array([[1, 1], [0, 3], [2, 2]], np.int64)),

@@ -8,14 +8,19 @@ import numpy as np
 
 from tests.ops.sample import Sample
 
-# Far from the middle between two steps, where the type decides how it is rounded.
+# In steps of a range that reaches to 4 (int8) or 2 (uint8); ties go to the even one.
 STEPS = np.array([[0.0, 10.2, -57.3], [126.8, -126.9, 200.0]], "float32")
 X = (STEPS * (4 / 127)).astype("float32")
-POSITIVE = np.array([[0.0, 17.2, 100.4], [254.9, 300.0, 3.1]], "float32") * 2 / 255
+WIDER = (STEPS * (4 / 127.5)).astype("float32")
+TOWARDS = np.array([[0.0, 17.2, 100.4], [254.9, 300.0, -3.1]], "float32")
+POSITIVE, POSITIVE_WIDER = (
+    TOWARDS * np.float32(2 / 255),
+    TOWARDS * np.float32(2 / 255.5),
+)
 LOW, HIGH = np.array([-4], "float32"), np.array([3], "float32")
 ZERO, TWO = np.array([0], "float32"), np.array([2], "float32")
 INT8 = np.array([[0, 10, -57], [127, -127, 127]], "int8")
-UINT8 = np.array([[0, 17, 100], [255, 255, 3]], "uint8")
+UINT8 = np.array([[0, 17, 100], [255, 255, 0]], "uint8")
 WIDE = np.array([[2**30, -(2**29)], [2**28, -5]], "int32")
 
 
@@ -35,11 +40,15 @@ ROWS = [
     plain("_contrib_quantize", (X, LOW, HIGH), signed, out_type="int8"),
     plain("_contrib_quantize", (POSITIVE, ZERO, TWO), unsigned),
     plain(
-        "_contrib_quantize_v2", (X,), signed, min_calib_range=-4.0, max_calib_range=3.0
+        "_contrib_quantize_v2",
+        (WIDER,),
+        signed,
+        min_calib_range=-4.0,
+        max_calib_range=3.0,
     ),
     plain(
         "_contrib_quantize_v2",
-        (POSITIVE,),
+        (POSITIVE_WIDER,),
         unsigned,
         out_type="auto",
         min_calib_range=0.0,
@@ -49,7 +58,7 @@ ROWS = [
         "_contrib_quantize_v2",
         (X[:1] * 127 / 57.3,),
         lambda x: (
-            np.array([[0, 23, -127]], "int8"),
+            np.array([[0, 23, -128]], "int8"),
             np.array([x.min()]),
             np.array([-x.min()]),
         ),
@@ -57,12 +66,12 @@ ROWS = [
     plain(
         "_contrib_dequantize",
         (INT8, LOW, HIGH),
-        lambda q, low, high: q * np.float32(4 / 127),
+        lambda q, low, high: q * np.float32(4 / 127.5),
     ),
     plain(
         "_contrib_dequantize",
         (UINT8, LOW, HIGH),
-        lambda q, low, high: q * np.float32(7 / 255) - 4,
+        lambda q, low, high: q * np.float32(4 / 255.5),
     ),
     plain(
         "_contrib_requantize",
@@ -83,5 +92,17 @@ ROWS = [
         ),
         min_calib_range=-1.0,
         max_calib_range=0.5,
+    ),
+    plain(
+        "_contrib_requantize",
+        (WIDE, LOW, HIGH),
+        lambda x, low, high: (
+            np.array([[255, 0], [128, 0]], "uint8"),
+            np.array([0], "float32"),
+            np.array([1], "float32"),
+        ),
+        out_type="auto",
+        min_calib_range=0.0,
+        max_calib_range=1.0,
     ),
 ]

@@ -318,7 +318,7 @@ def _by_chance() -> list[Sample]:
             "LeakyReLU",
             (numbers(4, 5),),
             {"act_type": "rrelu"},
-            lambda x: np.where(x > 0, x, middle * x),
+            lambda x: (np.where(x > 0, x, middle * x), np.full_like(x, middle)),
         ),
         Sample("LeakyReLU", (numbers(4, 5),), {"act_type": "rrelu", "training": True}),
         Sample(
