@@ -13,7 +13,8 @@ outputs and gradients, in that order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -222,6 +223,7 @@ class Program:
     def forward(self, arena: Arena, env: Sequence[NDArray | None]) -> int:
         """Push the forward half; the id of its last operation while recording."""
         arena.enter()
+        arena.op_ids.clear()
         return self._push(self._forward, arena, env)
 
     def backward(self, arena: Arena, env: Sequence[NDArray | None]) -> int:
@@ -281,9 +283,7 @@ class Program:
             cost = (
                 self._recorded(segment, arena, env) if self._replays else segment.cost
             )
-            if events.recorder is not None:
-                before = _work_for(segment, arena)
-            op_id = push(
+            operation = (
                 partial(segment.run, arena, env, scratch, streams),
                 device,
                 reads,
@@ -294,28 +294,29 @@ class Program:
                 cost,
                 origin,
             )
-            if op_id:
-                _note(segment, arena, op_id, before)
+            if events.recorder is None:
+                push(*operation)
+                continue
+            with _on_behalf(segment, arena):
+                op_id = push(*operation)
+            for step in segment.steps:
+                arena.op_ids[step.node.name] = op_id
         return op_id
 
 
-def _work_for(segment: Segment, arena: Arena) -> tuple[str, str, str]:
-    """Work on behalf of the layer that wrote a segment's nodes down."""
+@contextmanager
+def _on_behalf(segment: Segment, arena: Arena) -> Iterator[None]:
+    """Work for the layer that wrote a segment's nodes down, inside the block."""
     at = attribution
-    before = (at.layer, at.phase, at.category)
+    before, forward_op = (at.layer, at.phase, at.category), at.forward_op
     if segment.layer:
         attribute(segment.layer, at.phase, at.category)
     at.forward_op = arena.op_ids.get(segment.forward, 0)
-    return before
-
-
-def _note(
-    segment: Segment, arena: Arena, op_id: int, before: tuple[str, str, str]
-) -> None:
-    """Remember which operation computed which nodes, and work as before."""
-    attribute(*before)
-    for step in segment.steps:
-        arena.op_ids[step.node.name] = op_id
+    try:
+        yield
+    finally:
+        attribute(*before)
+        at.forward_op = forward_op
 
 
 def _share_vars(segments: Sequence[Segment]) -> int:
