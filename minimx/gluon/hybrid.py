@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import minimx.nd as nd
 from minimx import autograd
@@ -26,7 +26,7 @@ from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.plain import Block, _Edits
 from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
 from minimx.gluon.symbolic import is_symbolic, settle_shapes, write_down
-from minimx.graph.partition import partition, tell
+from minimx.graph.partition import backend_named, partition, tell
 from minimx.graph.run import watched
 from minimx.nd.array import NDArray
 from minimx.symbol import Symbol
@@ -36,6 +36,18 @@ from minimx.symbol.traced import tracing as tracer_of_thread
 _FLAGS = tuple(field.name for field in fields(Flags))
 # A block whose Python code saw shapes has a graph for each; of old ones it lets go.
 _MOST_GRAPHS = 64
+
+
+class Ready(NamedTuple):
+    """A graph to be called.
+
+    learning: what is called instead while gradients are recorded or in training, where
+    a backend put operators without gradients in.
+    """
+
+    written: tracing.Written
+    op: CachedOp
+    learning: Ready | None = None
 
 
 class HybridBlock(Block):
@@ -65,7 +77,6 @@ class HybridBlock(Block):
         self._active = False
         self._flags = Flags()
         self._backend: str | None = None
-        self._backend_opts: dict[str, Any] = {}
         self._watch: tuple[Callable[..., None], bool] | None = None
         self._forget_graphs()
 
@@ -98,14 +109,16 @@ class HybridBlock(Block):
         """Run the block, and its parts, as graphs from now on; or no longer.
 
         backend: who may replace parts of the graph, as registered with
-            `minimx.graph.partition`; backend_opts and further words are for it.
+            `minimx.graph.partition.register_backend`. backend_opts: none of ours takes
+            any.
         clear: forget the graphs made so far.
         static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size:
             see `minimx.cached_op.Flags`.
         partition_if_dynamic: accepted; a graph whose shapes depend on numbers is run
             operator by operator in any case.
         """
-        if kwargs and backend is None:
+        kwargs |= backend_opts or {}
+        if kwargs:
             wrong = sorted(kwargs)[0]
             known = (*_FLAGS, "active", "backend", "clear", "partition_if_dynamic")
             raise ArgumentError(
@@ -120,15 +133,15 @@ class HybridBlock(Block):
             "backward_bulk_size": backward_bulk_size,
         }
         made = Flags(**flags) if active else Flags()  # type: ignore[arg-type]
-        self._flags, self._active = made, bool(active)
-        self._backend = backend
-        self._backend_opts = {**(backend_opts or {}), **kwargs}
+        if backend is not None:
+            backend_named(backend)  # which refuses unknown ones
+        self._flags, self._active, self._backend = made, bool(active), backend
         if clear:
             self._forget_graphs()
         super().hybridize(active, **flags)
 
     def _forget_graphs(self) -> None:
-        self._graphs: dict[Any, tuple[tracing.Written, CachedOp]] = {}
+        self._graphs: dict[Any, Ready] = {}
         self._latest: tracing.Written | None = None
         self._known_edits = -1
         self._made_of: Any = None
@@ -145,32 +158,47 @@ class HybridBlock(Block):
         if found is None:
             refuse_mixture(type(self).__name__, leaves)
             found = self._graphs.get(self._by_shape(key, leaves))
-        written, op = found or self._made(key, args, leaves)
+        ready = found or self._made(key, args, leaves)
+        if ready.learning is not None and True in tracing.recording_mode():
+            ready = ready.learning
+        written = ready.written
         if self._watch is not None:
             outputs = watched(written.graph, written.arrays(leaves), *self._watch)
             return written.formed(outputs)
-        return written.formed(op(written.arrays(leaves)))
+        return written.formed(ready.op(written.arrays(leaves)))
 
     def _by_shape(self, key: Any, leaves: list[Any]) -> Any:
         """The key of a graph that Python code made for just such inputs."""
         specs = tuple([x.spec for x in leaves])
         return (*key, specs, leaves[0].context, tracing.recording_mode())
 
-    def _made(
-        self, key: Any, args: tuple[Any, ...], leaves: list[Any]
-    ) -> tuple[tracing.Written, CachedOp]:
+    def _made(self, key: Any, args: tuple[Any, ...], leaves: list[Any]) -> Ready:
         """The graph for inputs that it was not called with yet."""
         written = self._write(key, args, leaves)
         if not written.complete(leaves):
             self._complete_by_running(args)
-        found = written, CachedOp(written.graph, self._flags)
+        found = Ready(written, CachedOp(written.graph, self._flags))
+        if self._backend is not None:
+            found = self._replaced(found)
         if written.by_shape:
             while len(self._graphs) >= _MOST_GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
             key = self._by_shape(key, leaves)
         self._graphs[key] = found
-        self._latest = written
+        self._latest = found.written
         return found
+
+    def _replaced(self, plain: Ready) -> Ready:
+        """With what the backend puts in the place of parts of the graph."""
+        assert self._backend is not None
+        backend = backend_named(self._backend)
+        if backend is None:
+            return plain
+        passed = partition(plain.op.graph, backend.name)
+        tell([passed], backend.name)
+        written = plain.written.with_graph(passed.after)
+        learning = None if backend.training else plain
+        return Ready(written, CachedOp(written.graph, self._flags), learning)
 
     def _write(
         self, key: Any, args: tuple[Any, ...], leaves: list[Any]
@@ -179,12 +207,7 @@ class HybridBlock(Block):
         arrays = self._is_written_with_arrays()
         if not arrays:
             self._refuse_other_form(key)
-        written = tracing.write(self, args, leaves, arrays)
-        if self._backend is None:
-            return written
-        passed = partition(written.graph, self._backend, **self._backend_opts)
-        tell([passed], self._backend)
-        return written.with_graph(passed.after)
+        return tracing.write(self, args, leaves, arrays)
 
     def _refuse_other_form(self, key: Any) -> None:
         """As in MXNet: the graph was made for arguments in one form."""
@@ -247,19 +270,22 @@ class HybridBlock(Block):
     ) -> None:
         """Let a backend replace parts of the graph, for inputs such as these.
 
-        Nothing is run; calls and `export` see the new graph. kwargs: the flags of
-        `hybridize`, and further words for the backend.
+        Nothing is run; calls and `export` see the new graph. clear: forget those made
+        for other inputs. kwargs: the flags of `hybridize`.
         """
         if not backend:
             raise ArgumentError(
                 "optimize_for: say which backend, by the name that it was registered "
                 "with (minimx.graph.partition)."
             )
-        self._forget_graphs()
         self.hybridize(True, backend, clear, **kwargs)
         leaves, form = of_arguments((x, *args))
+        refuse_mixture(type(self).__name__, leaves)
         self._look_at_parts()
-        self._made((form, is_np_shape(), is_np_array()), (x, *args), leaves)
+        key = (form, is_np_shape(), is_np_array())
+        for old in (key, self._by_shape(key, leaves)):
+            self._graphs.pop(old, None)
+        self._made(key, (x, *args), leaves)
 
     def export(
         self, path: str, epoch: int = 0, remove_amp_cast: bool = True

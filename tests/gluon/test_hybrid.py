@@ -441,3 +441,31 @@ def test_children_of_a_plain_block_become_graphs() -> None:
     written = net.inner._latest
     assert written is not None
     assert "FullyConnected" in words.program(written.graph)
+
+
+def test_a_backend_replaces_parts_of_the_graph(tmp_path: Path) -> None:
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Conv2D(4, 3, in_channels=2), nn.BatchNorm(), nn.Activation("relu"))
+    net.initialize()
+    x = nd.random.normal(shape=(1, 2, 5, 5))
+    for _ in range(3):
+        with autograd.record():
+            net(x)
+    trained = step(net, x)
+    by_hand = net(x).asnumpy()
+    net.optimize_for(x, backend="MINIMX", static_alloc=True)
+    assert net._latest is not None
+    assert sum(node.op is not None for node in net._latest.graph) == 1
+    np.testing.assert_allclose(net(x).asnumpy(), by_hand, rtol=1e-4, atol=1e-5)
+    for ours, theirs in zip(step(net, x), trained, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    graph, values = net.export(str(tmp_path / "net"))
+    again = gluon.SymbolBlock.imports(graph, "data", values)
+    np.testing.assert_array_equal(again(x).asnumpy(), net(x).asnumpy())
+    with pytest.raises(ArgumentError, match="which backend"):
+        net.optimize_for(x)
+    with pytest.raises(ArgumentError, match="MINIMX"):
+        net.optimize_for(x, backend="MINIM")
+    with pytest.raises(ArgumentError, match="no setting 'level'"):
+        net.optimize_for(x, backend="MINIMX", level=3)

@@ -42,8 +42,8 @@ def as_block(network: Network, shape: tuple[int, ...]) -> tuple[Graph, Any]:
 def _called(net: HybridBlock, shape: tuple[int, ...]) -> tuple[Graph, Any]:
     net.hybridize()
     out = net(mx.nd.array(np.ones(shape))).asnumpy()
-    ((_, op),) = net._graphs.values()
-    (variant,) = op._variants.values()
+    (ready,) = net._graphs.values()
+    (variant,) = ready.op._variants.values()
     assert variant is not None
     return variant.prepared.graph, out
 
