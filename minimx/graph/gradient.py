@@ -29,6 +29,10 @@ from minimx.graph.traced import Traced, Writer
 from minimx.ops.registry import Op, Site, bind, lookup
 from minimx.ops.spec import Spec
 
+#: The remark of a node that is to run as soon as it can: in a group with others it
+#: would wait for what they wait for.
+ALONE = {"__alone__": "True"}
+
 
 @dataclass(frozen=True)
 class Training:
@@ -265,11 +269,12 @@ class _Walk:
 
     def _fold(self, entry: Entry, arrived: _Arrived) -> Traced:
         """One by one, each as soon as it is there."""
-        total = arrived.values[0]
+        total = arrived.values[0].entry
         add = lookup("_grad_add").of()
         for value, when in zip(arrived.values[1:], arrived.when[1:], strict=True):
-            total = bind(add, total, value)
-            self._early[total.entry.node] = when
+            node = self.writer.apply(add, (total, value.entry), ALONE)
+            self._early[node] = when
+            total = Entry(node)
         count = len(arrived.values)
         self.changes.append(
             Change(
@@ -279,7 +284,7 @@ class _Walk:
                 "one by one, so that they need not all be there at once.",
             )
         )
-        return total
+        return self.writer.value(total)
 
     def gradient_of(self, node: Node) -> Entry:
         """The gradient of a wanted variable, or zeros."""

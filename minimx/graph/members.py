@@ -99,6 +99,8 @@ def described(node: Node, specs: Specs) -> Member | str:
         return f"{op.name} is no pointwise operator"
     if any(spec.size != known[len(ins)].size for spec in outs if spec is not None):
         return "its outputs are not of one size"
+    if "__alone__" in node.attrs:
+        return "it adds gradients as they come, so that they need not all be there"
     if known[len(ins)].size == 0:
         return "it is empty"
     return rule(op, known[: len(ins)], known[len(ins) :])

@@ -7,7 +7,7 @@ shape and element type, as an array does; a symbol would not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,12 +40,14 @@ class Writer:
         """An entry as a value that rules can compute with."""
         return Traced(self, entry)
 
-    def apply(self, op: Op, inputs: Sequence[Entry]) -> Node:
+    def apply(
+        self, op: Op, inputs: Sequence[Entry], remarks: Mapping[str, str] | None = None
+    ) -> Node:
         """A new node of an operator."""
         plan = op.plan(tuple([self.specs[entry] for entry in inputs]))
         name, of = self.unused(self.name), self.forward
         whose = ("", "") if of is None else (of.layer, of.name)
-        node = Node(op, inputs, name, None, (), *whose)
+        node = Node(op, inputs, name, remarks, (), *whose)
         if plan.takes_over is not None:
             raise GradientError(
                 f"{node.name}: what {op.name} gives cannot be planned ahead, so that "

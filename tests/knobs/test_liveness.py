@@ -26,6 +26,7 @@ from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
 from tests.knobs import (
+    test_mirror_liveness,
     test_pass_liveness,
     test_planner_liveness,
     test_running_liveness,
@@ -35,6 +36,7 @@ from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
 __all__ = [
     "defaults",
+    "test_mirror_liveness",
     "test_pass_liveness",
     "test_planner_liveness",
     "test_running_liveness",

@@ -10,7 +10,7 @@ GROUP = "memory planning"
 
 declare = partial(Knob, group=GROUP)
 planner = partial(declare, scope="bind")
-mirror = partial(declare, scope="bind", planned_in="recomputation")
+mirror = partial(declare, scope="bind", status="live")
 workspaces = partial(declare, scope="restart", status="live", low=1)
 
 KNOBS = (
@@ -110,7 +110,8 @@ KNOBS = (
         meaning=(
             "From how many gradients on they are added one after the other into one "
             "buffer. Fewer are added by one operator that needs all of them alive. No "
-            "document names it, but MXNet reads it."
+            "document names it, but MXNet reads it. float16 is always added at once, "
+            "in single precision, so that the knob changes no bit."
         ),
         observable="Live buffers for a result that is used 4, 8 and 16 times.",
     ),
@@ -156,8 +157,9 @@ KNOBS = (
             "the backward pass. The documents promise 30 to 50 percent less memory at "
             "95 percent of the speed. In MXNet 1.9.1 it saves nothing on ordinary "
             "networks, because convolutions still read the original inputs, and Gluon "
-            "never looks at it. minimx will hand the recomputed values on, so that it "
-            "saves what it promises, and will be able to show MXNet's variant beside."
+            "never looks at it. minimx hands the recomputed values on, in Gluon as in "
+            "Symbol, so that it saves what it promises; `MINIMX_MIRROR` chooses the "
+            "policy, MXNet's variant among them."
         ),
         observable="Peak megabytes and time of a training step.",
     ),
