@@ -124,7 +124,8 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         cuts: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
     else:
         cuts = {"indices": (0, *indices_or_sections)}
-    return _call("_split_v2", ary, axis=axis, **cuts)
+    found = _call("_split_v2", ary, axis=axis, **cuts)
+    return found if len(found) > 1 else [found]  # of which [0] is not a part
 
 
 # -- products --------------------------------------------------------------------------

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 from minimx import attribute
 from minimx import name as naming
 from minimx.errors import ArgumentError, NotImplementedForSymbol, did_you_mean
+from minimx.flavour import is_np_array
 from minimx.graph import words
 from minimx.graph.ir import Entry, Graph, Node, rewritten
 from minimx.ops.registry import Op, lookup
 from minimx.symbol.arithmetic import Arithmetic
 from minimx.symbol.asking import Asking
 from minimx.symbol.binding import Binding
+from minimx.symbol.slicing import part
 
 if TYPE_CHECKING:
     from minimx.symbol.methods import Methods
@@ -110,10 +112,12 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
 
     # -- parts ------------------------------------------------------------------------
 
-    def __getitem__(self, index: int | str | slice) -> Symbol:
-        """One output, by number or name, or some of them."""
+    def __getitem__(self, index: Any) -> Symbol:
+        """One output, by number or name, or some of them; see also `slicing.part`."""
         if isinstance(index, str):
             return self._named(index)
+        if is_np_array() and len(self) == 1:
+            return part(self, index)
         if isinstance(index, slice):
             return type(self)(self.outputs[index])
         if not isinstance(index, int):

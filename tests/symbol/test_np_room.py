@@ -98,3 +98,16 @@ def test_a_block_that_uses_npx_can_be_written_down() -> None:
 def test_a_name_that_is_not_there(room: Any) -> None:
     with pytest.raises(AttributeError, match="mx.sym.np"):
         room.nonsense  # noqa: B018
+
+
+def test_parts_are_picked_where_arrays_are_numpys() -> None:
+    x = onp.arange(24.0).reshape(4, 6)
+    keys: list[Any] = [1, -1, (2, -3), slice(1, 3), (slice(None), 0), slice(3, 0, -2)]
+    keys += [(slice(None, None, 2), slice(1, 5)), (0, ...), ()]
+    with mx.util.np_array(True), mx.util.np_shape(True):
+        for key in keys:
+            out = mx.sym.var("x")[key].eval(x=mx.np.array(x))[0].asnumpy()
+            onp.testing.assert_array_equal(out, x[key])
+        with pytest.raises(IndexError, match="integers and slices"):
+            mx.sym.var("x")[[0, 1]]
+    assert mx.sym.var("x")[0].name == "x"
