@@ -47,6 +47,8 @@ CASES = (
     Case("lenet_4_graph", "the same, hybridized"),
     Case("nodes", "100 products of 4 × 4 matrices"),
     Case("nodes_graph", "the same, bound"),
+    Case("curve", "5 pointwise operators, 1M elements"),
+    Case("curve_graph", "the same, bound"),
     Case("loader", "DataLoader, 20,000 images in batches of 256"),
 )
 
@@ -62,6 +64,7 @@ TARGETS = (
     Target("lenet", "minimx", "mxnet", 1.5),
     Target("lenet_64_graph", "minimx", "minimx", 0.8, against="lenet_64"),
     Target("lenet_4_graph", "minimx", "minimx", 0.8, against="lenet_4"),
+    Target("curve_graph", "minimx", "minimx", 0.6, against="curve"),
     Target("mlp_recorded", "minimx naive", "minimx naive", 1.2, against="mlp"),
     Target("mlp_recorded", "minimx", "minimx", 1.2, against="mlp"),
 )

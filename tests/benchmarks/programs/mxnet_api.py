@@ -164,6 +164,18 @@ class Program:
         executor = y.bind(self.mx.cpu(), {"x": x}, grad_req="null")
         return self.repeat(lambda: executor.forward(is_train=False))
 
+    def curve(self) -> Run:
+        """Five pointwise operators, one after the other."""
+        x, nd = self.array(1000, 1000), self.mx.nd
+        return self.repeat(lambda: nd.sqrt(nd.square(nd.relu(x * 2) + 1)))
+
+    def curve_graph(self) -> Run:
+        """The same as a static graph, in which they are one kernel."""
+        x, sym = self.array(1000, 1000), self.mx.sym
+        y = sym.sqrt(sym.square(sym.relu(sym.var("x") * 2) + 1))
+        executor = y.bind(self.mx.cpu(), {"x": x}, grad_req="null")
+        return self.repeat(lambda: executor.forward(is_train=False))
+
     def lenet_net(self) -> Any:
         """The network."""
         nn = self.mx.gluon.nn
