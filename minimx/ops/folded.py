@@ -3,7 +3,8 @@
 In prediction a batch normalization is out * scale + shift, with one scale and one shift
 for each channel. Both can be moved into the convolution before it: weight * scale, and
 bias * scale + shift. The image is then written once, instead of being written, read
-again and written again.
+again and written again. Where the weights are larger than the image, which is so in the
+last layers of many networks, the image is scaled where it lies.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from minimx.errors import OperatorError
+from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
 from minimx.ops.checks import expect
 from minimx.ops.conv import Convolution
 from minimx.ops.nn import ACTIVATIONS
+from minimx.ops.norm import grouped
 from minimx.ops.registry import Kernel, Site, Types, Value, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape
@@ -96,42 +99,52 @@ class FoldedConvolution(Convolution):
         conv = self.plain
         data, weight = specs[:2]
         bias = weight.with_shape((self.num_filter,))
-        convolve, folded = conv.compute(data, weight, bias), self._folded(specs)[0]
-        out = conv.infer(data, weight, bias)
+        convolve, out = conv.compute(data, weight, bias), conv.infer(data, weight, bias)
+        count, _ = self._room(specs)
         bend = None
         if self.act_type is not None:
             bend = lookup(self.act_type).of().compute(out)
         eps, fixed, biased = self.eps, self.fix_gamma, not self.no_bias
         dtype, least = weight.dtype, (self.num_filter,) + (1,) * (weight.ndim - 1)
+        image, apply = grouped(out, 1), find("norm.batch_apply")
+        folds = count > self.num_filter
 
         def run(data: Any, weight: Any, *rest: Any) -> None:
             bias, rest = (rest[0], rest[1:]) if biased else (0, rest)
             gamma, beta, mean, variance, out, workspace = rest
-            room = workspace[: folded * dtype.itemsize].view(dtype)
             scale = 1 / np.sqrt(variance + variance.dtype.type(eps))
             if not fixed:
                 scale *= gamma
-            new = room[: weight.size].reshape(weight.shape)
-            np.multiply(weight, scale.reshape(least), out=new)
-            shift = room[weight.size :]
-            shift[...] = (bias - mean) * scale + beta
-            scratch = workspace[-(-folded * dtype.itemsize // 64) * 64 :]
-            convolve(data, new, shift, out, *([scratch] if scratch.size else []))
+            shift = np.asarray((bias - mean) * scale + beta, dtype)
+            room = workspace[: count * dtype.itemsize].view(dtype)
+            scratch = workspace[_lines(room.nbytes) :]
+            more = [scratch] if scratch.size else []
+            if folds:
+                new = room[: weight.size].reshape(weight.shape)
+                np.multiply(weight, scale.reshape(least), out=new)
+                convolve(data, new, shift, out, *more)
+            else:
+                room.fill(0)
+                convolve(data, weight, room, out, *more)
+                whole = out.reshape(image)
+                apply(whole, scale, shift, whole)
             if bend is not None:
                 bend(out, out)
 
         return run
 
-    def _folded(self, specs: Sequence[Spec]) -> tuple[int, int]:
-        """How many numbers the folded weight and bias are, and bytes of workspace."""
+    def _room(self, specs: Sequence[Spec]) -> tuple[int, int]:
+        """How many numbers are kept beside the image, and the bytes of workspace."""
         data, weight = map(_widened, specs[:2])
-        count = weight.size + self.num_filter
-        own = -(-count * weight.dtype.itemsize // 64) * 64
+        bias = weight.with_shape((self.num_filter,))
+        out = self.plain.infer(data, weight, bias)
+        count = self.num_filter + (weight.size if weight.size <= out.size else 0)
+        own = _lines(count * weight.dtype.itemsize)
         return count, own + self.plain.scratch(data)
 
     def scratch(self, *specs: Spec) -> int:
         """The folded parameters, and what the convolution asks for."""
-        return self._folded(specs)[1]
+        return self._room(specs)[1]
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """It is for prediction only."""
@@ -141,9 +154,14 @@ class FoldedConvolution(Convolution):
         )
 
     def cost(self, *specs: Spec) -> Cost:
-        """That of the convolution, and of folding."""
-        weight = specs[1]
-        return self.work(specs[0]) + Cost(weight.size, 2 * weight.nbytes)
+        """That of the convolution, and of folding the smaller of weight and image."""
+        least = min(specs[1].size, self.infer(*specs).size)
+        return self.work(specs[0]) + Cost(least, 2 * least * specs[1].dtype.itemsize)
+
+
+def _lines(nbytes: int) -> int:
+    """So many bytes, up to the next multiple of 64."""
+    return -(-nbytes // 64) * 64
 
 
 def _widened(spec: Spec) -> Spec:

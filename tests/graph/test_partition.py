@@ -57,6 +57,7 @@ def predicted(graph: Graph, given: Mapping[str, Any]) -> list[Any]:
         {"no_bias": True, "stride": (2, 2), "pad": (1, 1)},
         {"num_group": 2, "num_filter": 6, "act": None, "pad": (1, 1)},
         {"act": "tanh", "dilate": (2, 2)},
+        {"kernel": (8, 8), "num_filter": 20},
     ],
 )
 def test_folding_predicts_the_same(settings: dict[str, Any], dtype: str) -> None:
