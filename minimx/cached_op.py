@@ -81,7 +81,9 @@ class CachedOp:
     """A graph to be called with an array for each of its variables."""
 
     def __init__(self, graph: Graph, flags: Flags | None = None) -> None:
-        self.graph = graph
+        # In the order of the calls that were traced: the gradients of a value that is
+        # used several times are added in this order, as the tape does.
+        self.graph = graph if graph.order else graph.as_made()
         self.flags = flags or Flags()
         self.variables: tuple[Node, ...] = (*graph.arguments, *graph.states)
         operators = sum(node.op is not None for node in graph)

@@ -270,3 +270,43 @@ def test_a_traced_value_has_no_numbers() -> None:
     with pytest.raises(TypeError):
         operator.add(value, "1")
     assert "x" in repr(value) and value.dtype is np.float32
+
+
+# -- blocks ----------------------------------------------------------------------------
+
+
+def tangled(sin: Any, cos: Any, exp: Any, tanh: Any, x: Any) -> Any:
+    """Four values whose gradients meet in x; they are used in another order."""
+    a, b, c, d = sin(x * 1.7), cos(x * 0.3), exp(x * 0.9), tanh(x * 2.1)
+    return d * c + c * b * a + b
+
+
+class Written(mx.gluon.HybridBlock):
+    """In the manner of MXNet 1."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return tangled(F.sin, F.cos, F.exp, F.tanh, x)
+
+
+class Deferred(mx.gluon.HybridBlock):
+    """In the manner of MXNet 2."""
+
+    def forward(self, x: Any) -> Any:
+        return tangled(mx.np.sin, mx.np.cos, mx.np.exp, mx.np.tanh, x)
+
+
+@pytest.mark.parametrize("kind", [Written, Deferred])
+def test_a_block_adds_gradients_in_the_order_of_its_calls(kind: Any) -> None:
+    numbers = np.random.default_rng(0).uniform(-1, 1, (50, 50)).astype("float32")
+    x = mx.np.array(numbers) if kind is Deferred else mx.nd.array(numbers)
+    x.attach_grad()
+    found = []
+    for hybrid in (False, True):
+        block = kind()
+        block.initialize()
+        block.hybridize(hybrid, static_alloc=True)
+        with mx.autograd.record():
+            y = block(x)
+        y.backward()
+        found.append(x.grad.asnumpy().tobytes())
+    assert found[0] == found[1]
