@@ -90,19 +90,13 @@ def prepare(
     Raises `Unplanned` where an operator's result cannot be planned ahead.
     """
     settings = settings or Settings()
-    if any(node.op is not None and node.op.open for node in graph):
-        by_name = {node.name: spec for node, spec in variables.items()}
-        graph = settled(graph, by_name)
-    graph = as_run(graph, training)
+    graph = _decided(graph, variables, training)
     passes: list[Passed] = []
     if backend_named(settings.subgraph_backend) is not None:
         learns = training or bool(wanted)
         passes.append(partition(graph, settings.subgraph_backend, learns))
         graph = passes[0].after
-    specs: Specs = every_spec(graph, variables)
-    for entry in graph.outputs:
-        if entry not in specs:
-            raise _unplanned(graph, specs)
+    specs = _all_specs(graph, variables)
     heads = len(graph.outputs)
     head_grads: Nodes = ()
     clones = frozenset[Node]()
@@ -137,6 +131,20 @@ def prepare(
         passes=tuple(passes),
         settings=settings,
     )
+
+
+def _decided(graph: Graph, variables: Mapping[Node, Spec], training: bool) -> Graph:
+    """The graph with all settings that shapes and the mode of running decide."""
+    if any(node.op is not None and node.op.open for node in graph):
+        graph = settled(graph, {node.name: spec for node, spec in variables.items()})
+    return as_run(graph, training)
+
+
+def _all_specs(graph: Graph, variables: Mapping[Node, Spec]) -> Specs:
+    specs = every_spec(graph, variables)
+    if any(entry not in specs for entry in graph.outputs):
+        raise _unplanned(graph, specs)
+    return specs
 
 
 def _differentiated(
