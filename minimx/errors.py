@@ -10,6 +10,7 @@ An error of ours is a short lesson: what was asked, what is true, what to try.
     ├─ OutOfMemory              a device has no room for a request (MemoryError)
     ├─ OperatorError            an operator was called with wrong or missing settings
     ├─ ArgumentError            a Python argument that cannot be used (ValueError)
+    │  └─ MissingArgument       …because it is not there (TypeError, as in Python)
     ├─ NotImplementedForSymbol  a symbol was asked for what only arrays have (TypeError)
     │  └─ TracingError          …while a block was made into a graph
     ├─ GradientError            `backward` was asked for what was never recorded
@@ -61,6 +62,10 @@ class ArgumentError(MXNetError, ValueError):
 
 class Unavailable(ArgumentError, NotImplementedError):
     """An argument that NumPy or MXNet knows has a value that is not available here."""
+
+
+class MissingArgument(ArgumentError, TypeError):
+    """A Python function or class was called without an argument that it needs."""
 
 
 class NotImplementedForSymbol(MXNetError, TypeError):

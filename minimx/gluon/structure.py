@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from minimx.errors import ArgumentError
+from minimx.errors import ArgumentError, MissingArgument
 from minimx.nd.array import NDArray
 from minimx.symbol import Symbol
 
@@ -74,9 +74,9 @@ def fixed(form: Form) -> Iterator[Any]:
             yield from fixed(part)
 
 
-def without_arrays(name: str) -> ArgumentError:
+def without_arrays(name: str) -> MissingArgument:
     """The error for a hybrid block that was given nothing to compute with."""
-    return ArgumentError(
+    return MissingArgument(
         f"{name} was called without any array. A hybrid block needs one at least."
     )
 

@@ -317,9 +317,9 @@ net[0].weight.grad_req
 net.collect_params().zero_grad()
 net.collect_params().reset_ctx(mx.cpu(1))
 net[0].weight.list_ctx()
-# %% differs: not there yet
+# %%
 net.export("model")
-# %% differs: not there yet
+# %%
 gluon.SymbolBlock
 # %%
 list(gluon.nn.Sequential()._children), gluon.block.Block is gluon.Block, gluon.nn.Block is gluon.Block

@@ -20,7 +20,7 @@ class HybridNet(nn.HybridBlock):
 net = HybridNet()
 net.initialize()
 net(nd.random.normal(shape=(1, 4))).shape
-# %% differs: hybridized, MXNet's answer with a list
+# %%
 class Mixed(nn.HybridBlock):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -190,7 +190,7 @@ def norms(block):
 nl.apply(norms)
 # %%
 nl.collect_params().list_ctx() if hasattr(nl.collect_params(), "list_ctx") else None
-# %% differs: not there yet
+# %%
 from mxnet.gluon.contrib import nn as contrib_nn
 # %%
 params = gluon.ParameterDict("p_")

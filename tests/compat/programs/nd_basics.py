@@ -213,7 +213,7 @@ w = x.copyto(mx.cpu(0))
 (w is x, w.context, x.as_in_context(mx.cpu(0)) is x)
 # %%
 nd.array(nd.ones((2,), dtype="int32")).dtype, nd.array([True, False]).dtype, nd.array(np.array([1.0], dtype="float64")).dtype, nd.array(np.array([1], dtype="int64")).dtype
-# %% differs: a number makes an array of shape (1,), not one of no known shape
+# %%
 nd.array(5), nd.array(np.float32(3))
 # %%
 nd.array([]).shape
@@ -239,7 +239,7 @@ x
 nd.array([1, 2]) == None, nd.array([1, 2]) != None
 # %%
 str(nd.array([1.123456789, 1e10])), repr(nd.array([True], dtype="bool"))
-# %% differs: arrays may be empty
+# %%
 print(nd.zeros((1, 0)))
 # %%
 nd.array(["a", "b"])

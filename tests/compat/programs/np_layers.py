@@ -54,7 +54,7 @@ for pool in (nn.MaxPool3D(2), nn.AvgPool3D(2), nn.GlobalAvgPool3D()):
 bn = nn.BatchNorm()
 run(bn, ramp(4, 3))
 bn.running_mean.data(), bn.running_var.data(), bn(ramp(4, 3))
-# %% differs: MXNet writes ones over a gamma that is fixed
+# %%
 run(nn.BatchNorm(scale=False, center=False, epsilon=1e-3, momentum=0.5), ramp(2, 2, 3, 3))
 # %%
 run(nn.BatchNorm(axis=-1, use_global_stats=True), ramp(3, 2))

@@ -73,7 +73,7 @@ def train(optimizer, params=None, steps=6, kw=None, dtype="float32"):
 train("sgd"), train("sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01})
 # %%
 train("nag", {"learning_rate": 0.1, "momentum": 0.9}), train("NAG")
-# %% differs: MXNet takes the decay of the momentum from the weight after its step
+# %%
 train("nag", {"momentum": 0.5, "wd": 0.1})
 # %%
 train("adam"), train("adam", {"learning_rate": 0.1, "beta1": 0.8, "wd": 0.01, "epsilon": 1e-6})
