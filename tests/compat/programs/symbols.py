@@ -118,8 +118,8 @@ bn.list_arguments(), bn.list_auxiliary_states(), bn.list_outputs(), bn.list_inpu
 # %%
 ex = bn.simple_bind(mx.cpu(), data=(4, 3))
 ex.arg_dict["data"][:] = mx.nd.array(rng.uniform(-1, 1, (4, 3)))
-ex.arg_dict["bn_gamma"][:] = 2
-ex.aux_dict["bn_moving_var"][:] = 1
+ex.arg_dict["bn_gamma"][:], ex.arg_dict["bn_beta"][:] = 2, 0
+ex.aux_dict["bn_moving_mean"][:], ex.aux_dict["bn_moving_var"][:] = 0, 1
 ex.forward(is_train=True)
 ex.backward(mx.nd.array(rng.uniform(-1, 1, (4, 3))))
 ex.outputs[0], ex.aux_dict["bn_moving_mean"], ex.grad_dict["data"]
