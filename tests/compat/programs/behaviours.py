@@ -182,6 +182,7 @@ class NoGrad(autograd.Function):
 with autograd.record():
     y = NoGrad()(x)
 y.backward()
+nd.waitall()  # MXNet's word comes late
 # %%
 autograd.backward([x * 2])
 # %% differs: a head gradient must have the shape of its head

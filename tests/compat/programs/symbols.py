@@ -122,6 +122,7 @@ ex.arg_dict["bn_gamma"][:], ex.arg_dict["bn_beta"][:] = 2, 0
 ex.aux_dict["bn_moving_mean"][:], ex.aux_dict["bn_moving_var"][:] = 0, 1
 ex.forward(is_train=True)
 ex.backward(mx.nd.array(rng.uniform(-1, 1, (4, 3))))
+mx.nd.waitall()  # MXNet moves the averages here, and does not wait for it
 ex.outputs[0], ex.aux_dict["bn_moving_mean"], ex.grad_dict["data"]
 # %%
 ex.forward(is_train=False)[0]
