@@ -34,8 +34,9 @@ ROOMS_OF = {
     "the graphs": "graph symbol executor cached_op",
     "the vocabulary": "ops kernels np npx",
     "the library": """
-        gluon optimizer metric module io image recordio kvstore amp profiler cli test_utils
-        initializer lr_scheduler callback operator model visualization monitor rnn contrib
+        gluon optimizer metric module io image recordio kvstore amp profiler cli bench
+        test_utils initializer lr_scheduler callback operator model visualization
+        monitor rnn contrib
     """,
 }
 WING = {room: wing for wing, rooms in ROOMS_OF.items() for room in rooms.split()}
