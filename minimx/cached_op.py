@@ -6,7 +6,8 @@
 It is what `hybridize` puts in the place of a block's Python code. For every combination
 of shapes, device, mode and settings there is a `Variant` (`graph/variant.py`). A
 recorded call is one node on the tape, whose gradient is the backward half of the
-variant's program.
+variant's program. A program computes with gradients of all outputs, until it is seen
+that some have none; then with those of the others.
 
 Operator by operator run: graphs that cannot be planned ahead (shapes that depend on
 numbers, sparse arrays, operators written in Python), short ones while recording (see
@@ -92,6 +93,8 @@ class CachedOp:
         # Which settings they were made for, and the variants; None: cannot be planned.
         self._settings: Settings | None = None
         self._variants: dict[Any, Variant | None] = {}
+        # Which outputs had a gradient the last time.
+        self._flows: tuple[bool, ...] | None = None
 
     def __call__(
         self, inputs: Sequence[NDArray], ctx: Device | None = None
@@ -142,7 +145,7 @@ class CachedOp:
             self._variants.clear()
             self._settings = settings
         specs = tuple([x.spec for x in inputs])
-        key = (specs, ctx, training, wanted, flavour.is_np_shape())
+        key = (specs, ctx, training, wanted, flavour.is_np_shape(), self._flows)
         try:
             return self._variants[key]
         except KeyError:
@@ -153,6 +156,29 @@ class CachedOp:
             specs, ctx, training, wanted, settings
         )
         return made
+
+    def repeated(
+        self,
+        call: Call,
+        inputs: Sequence[NDArray],
+        wanted: tuple[bool, ...],
+        flows: tuple[bool, ...],
+    ) -> Call:
+        """A call once more, to be walked back from other outputs than was foreseen.
+
+        What is not asked for is left out: zeros in its place would cost time, and would
+        become NaN where a slope is infinite. Later calls foresee these outputs.
+        """
+        self._flows = flows
+        with autograd.pause(train_mode=call.training), call.draws():
+            variant = self._variant(inputs, call.device, call.training, wanted)
+            assert variant is not None
+            return variant.call(self._unchanged(inputs))[0]
+
+    def _unchanged(self, inputs: Sequence[NDArray]) -> list[NDArray]:
+        """The same inputs; states, which a call changes, as copies."""
+        states = len(self.graph.arguments)
+        return [*inputs[:states], *[x.copy() for x in inputs[states:]]]
 
     def _prepared(
         self,
@@ -173,6 +199,7 @@ class CachedOp:
                 training=training,
                 settings=settings,
                 sizes=self.flags.sizes(settings, training or bool(leads)),
+                flows=self._flows,
             )
         except (Unplanned, GradientError):  # the tape can, or says why it cannot
             return None
@@ -196,11 +223,16 @@ class _CachedCall(Op):
     def grad(self, at: Site, dout: Any, *saved: Any) -> Sequence[Any]:
         """Run the backward half."""
         variant: Variant = self.variant  # type: ignore[attr-defined]
-        call, *inputs = saved
+        call: Call = saved[0]
+        inputs = saved[1:]
         douts = dout if isinstance(dout, tuple) else (dout,)
+        whole: CachedOp = self.whole  # type: ignore[attr-defined]
         if autograd.state.recording:
-            return _again(self.whole, call, inputs, douts, at.wants)  # type: ignore[attr-defined]
-        return variant.gradients(call, douts, at.targets, at.retain)
+            return _again(whole, call, inputs, douts, at.wants)
+        flows = tuple([dout is not None for dout in douts])
+        if not variant.fits(flows):
+            call = whole.repeated(call, inputs, at.wants, flows)
+        return call.variant.gradients(call, douts, at.targets, at.retain)
 
 
 def _record(
@@ -229,14 +261,13 @@ def _again(
     whole: CachedOp,
     call: Call,
     inputs: Sequence[NDArray],
-    douts: Sequence[NDArray],
+    douts: Sequence[NDArray | None],
     wants: Sequence[bool],
 ) -> list[Any]:
     """The gradients from operators that are recorded, to be differentiated again."""
     fixed = [x if w else x._alias() for x, w in zip(inputs, wants, strict=True)]
-    states = len(whole.graph.arguments)
     with autograd.pause(train_mode=autograd.is_training()):
-        fixed[states:] = [x.copy() for x in fixed[states:]]  # changed once already
+        fixed = whole._unchanged(fixed)  # changed once already
 
     def forward(values: Sequence[NDArray]) -> list[NDArray]:
         with autograd.train_mode() if call.training else autograd.predict_mode():

@@ -107,7 +107,8 @@ def between(
     """Gradients through a function, recorded down to its inputs; for `grad` of an Op.
 
     forward(inputs) computes the function once more with operators. douts: the gradients
-    of its outputs. wants: which inputs' gradients are asked for; others get None.
+    of its outputs, None where none arrives. wants: which inputs' gradients are asked
+    for; others get None.
     """
     borders: dict[int, Node] = {}
     values = [x._alias() for x in inputs]
@@ -120,7 +121,7 @@ def between(
     pairs = [
         (head, dout)
         for head, dout in zip(heads, douts, strict=True)
-        if head._entry is not None
+        if head._entry is not None and dout is not None
     ]
     pending = _Pending(retain=True, stops=list(borders.values()))
     with _walking(state.training, create_graph=True):
@@ -310,12 +311,14 @@ def _step(
         ]
     )
     saved = [_restore(node, value, place, create_graph) for value, place in node.saved]
-    if node.op.visible > 1:
-        dout: Any = tuple(
+    if node.op.visible == 1:
+        dout: Any = douts[0]
+    elif node.op.into:
+        dout = tuple(douts)
+    else:
+        dout = tuple(
             _zeros(node.outs[i], douts) if d is None else d for i, d in enumerate(douts)
         )
-    else:
-        dout = douts[0]
     site = Site(node.ins, node.outs, wants)
     if node.op.into:
         site.retain = pending.retain

@@ -204,10 +204,9 @@ class HybridBlock(Block):
         self, key: Any, args: tuple[Any, ...], leaves: list[Any]
     ) -> tracing.Written:
         """Make the graph."""
-        arrays = self._is_written_with_arrays()
-        if not arrays:
+        if not tracing.takes_arrays(self):
             self._refuse_other_form(key)
-        return tracing.write(self, args, leaves, arrays)
+        return tracing.write(self, args, leaves)
 
     def _refuse_other_form(self, key: Any) -> None:
         """As in MXNet: the graph was made for arguments in one form."""
@@ -235,18 +234,13 @@ class HybridBlock(Block):
         finally:
             self._active = True
 
-    def _is_written_with_arrays(self) -> bool:
-        """Whether `forward` is the user's own, in the manner of MXNet 2."""
-        owner = next(c for c in type(self).__mro__ if "forward" in vars(c))
-        return not owner.__module__.startswith("minimx.")
-
     def _as_part(self, args: tuple[Any, ...], leaves: list[Any]) -> Any:
         """Called with symbols or traced arrays: become a part of their graph."""
         refuse_mixture(type(self).__name__, leaves)
         tracer = tracer_of_thread()
         if tracer is None or not isinstance(leaves[0], Symbol):
             return self.forward(*args)
-        if not self._is_written_with_arrays():
+        if not tracing.takes_arrays(self):
             return self.forward(*args)
         inputs = tracing.lifted(tracer, args, is_np_array())
         return tracing.lowered(self.forward(*inputs))

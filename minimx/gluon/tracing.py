@@ -120,17 +120,21 @@ class Written:
         return put_together(self.form, iter(flavoured))
 
 
+def takes_arrays(block: HybridBlock) -> bool:
+    """Whether `forward` is the user's own, in the manner of MXNet 2."""
+    owner = next(c for c in type(block).__mro__ if "forward" in vars(c))
+    return not owner.__module__.startswith("minimx.")
+
+
 def write(
-    block: HybridBlock,
-    args: tuple[Any, ...],
-    leaves: Sequence[NDArray],
-    with_arrays: bool,
+    block: HybridBlock, args: tuple[Any, ...], leaves: Sequence[NDArray]
 ) -> Written:
     """Write a block down, for inputs such as these.
 
-    leaves: the arrays in `args`. with_arrays: hand traced arrays to it, not symbols.
-    Raises TracingError where its Python code asks for what only a run could tell.
+    leaves: the arrays in `args`. Raises TracingError where the block's Python code asks
+    for what only a run could tell.
     """
+    with_arrays = takes_arrays(block)
     count = len(leaves)
     names = ["data"] if count == 1 else [f"data{k}" for k in range(count)]
     with Tracer(leaves[0].context) as tracer, naming(block):

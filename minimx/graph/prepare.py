@@ -41,7 +41,8 @@ class Prepared:
     gradient for each of `wanted`. variables: in the order of the caller. external: the
     entries that are not in the arena, in the order of a program's `env`. forward,
     backward: the nodes in the order in which they run, by operations of the engine;
-    those of `plan.skips` among them have nothing to do.
+    those of `plan.skips` among them have nothing to do. flows: for which outputs
+    backward takes a gradient.
     """
 
     graph: Graph
@@ -56,6 +57,7 @@ class Prepared:
     backward: tuple[Segment, ...]
     passes: tuple[Passed, ...]
     settings: Settings
+    flows: tuple[bool, ...]
 
     @property
     def outputs(self) -> tuple[Entry, ...]:
@@ -80,6 +82,7 @@ def prepare(
     training: bool = False,
     settings: Settings | None = None,
     sizes: tuple[int | None, int | None] | None = None,
+    flows: tuple[bool, ...] | None = None,
 ) -> Prepared:
     """Run all passes over a graph.
 
@@ -87,6 +90,7 @@ def prepare(
     wanted: those whose gradients are asked for. training: what operators such as
     dropout are to do. sizes: how many nodes forward and backward are joined into one
     operation of the engine; None joins all of a half, and without it the settings say.
+    flows: which outputs have a gradient, if not all do.
     Raises `Unplanned` where an operator's result cannot be planned ahead.
     """
     settings = settings or Settings()
@@ -101,7 +105,7 @@ def prepare(
     head_grads: Nodes = ()
     clones = frozenset[Node]()
     if wanted:
-        made = _differentiated(graph, wanted, specs, settings)
+        made = _differentiated(graph, wanted, specs, settings, flows)
         passes.append(made.passed)
         graph, specs, clones = made.graph, made.specs, made.clones
         head_grads = made.head_grads
@@ -111,9 +115,7 @@ def prepare(
     external = dict.fromkeys(
         [*map(Entry, variables), *map(Entry, head_grads), *graph.outputs]
     )
-    ahead = _ahead(graph, heads)
-    order = (*(n for n in graph if n in ahead), *(n for n in graph if n not in ahead))
-    graph = Graph(graph.outputs, order)
+    graph, ahead = _forward_first(graph, heads)
     plan = plan_memory(graph, specs, external, settings)
     sizes = limits(settings, training) if sizes is None else sizes
     joined = [s for s in segments(graph, *sizes, ahead) if not plan.skips >= {*s.nodes}]
@@ -130,6 +132,7 @@ def prepare(
         backward=tuple(s for s in joined if s.nodes[0] not in ahead),
         passes=tuple(passes),
         settings=settings,
+        flows=flows or (True,) * heads,
     )
 
 
@@ -148,12 +151,16 @@ def _all_specs(graph: Graph, variables: Mapping[Node, Spec]) -> Specs:
 
 
 def _differentiated(
-    graph: Graph, wanted: Sequence[Node], specs: Specs, settings: Settings
+    graph: Graph,
+    wanted: Sequence[Node],
+    specs: Specs,
+    settings: Settings,
+    flows: Sequence[bool] | None,
 ) -> Training:
     cap = settings.inplace_grad_sum_cap
     try:
         keep = chosen(graph, wanted, specs, settings)
-        return differentiate(graph, wanted, specs, keep, cap)
+        return differentiate(graph, wanted, specs, keep, cap, flows)
     except GradientError as error:
         # It may never be asked for; the tape will tell if it is.
         raise Unplanned(str(error)) from error
@@ -191,6 +198,13 @@ def _carried(passed: Passed, specs: Specs) -> Specs:
             outs = enumerate(plan_of(node, found).outs)
             found |= {Entry(node, slot): spec for slot, spec in outs}
     return found
+
+
+def _forward_first(graph: Graph, heads: int) -> tuple[Graph, set[Node]]:
+    """The graph in the order in which it runs, and the nodes of its forward half."""
+    ahead = _ahead(graph, heads)
+    order = (*(n for n in graph if n in ahead), *(n for n in graph if n not in ahead))
+    return Graph(graph.outputs, order), ahead
 
 
 def _ahead(graph: Graph, heads: int) -> set[Node]:

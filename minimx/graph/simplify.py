@@ -89,7 +89,7 @@ def _kept(node: Node, reason: str) -> Change:
 #: Operators that always are identities.
 _IDENTITIES = frozenset(("_copy", "BlockGrad", "_identity_with_attr_like_rhs"))
 #: The number with which an operator with a number is an identity, to the bit.
-_NEUTRAL = {"_mul_scalar": 1, "_div_scalar": 1, "_minus_scalar": 0}
+_NEUTRAL = {"_mul_scalar": "1.0", "_div_scalar": "1.0", "_minus_scalar": "0.0"}
 #: Operators that are identities if they change neither shape nor element type.
 _CONVERSIONS = frozenset(
     ("cast", "amp_cast", "Reshape", "_reshape_to", "Flatten", "expand_dims", "squeeze")
@@ -106,7 +106,7 @@ def _idle(node: Node, specs: Specs | None, training: bool) -> str | None:
     name = op.name
     if name in _IDENTITIES:
         return f"{name} gives what it takes"
-    if name in _NEUTRAL and op.settings["scalar"] == _NEUTRAL[name]:
+    if name in _NEUTRAL and str(op.settings["scalar"]) == _NEUTRAL[name]:
         return f"{name} of {_NEUTRAL[name]} gives what it takes"
     if name == "Dropout":
         settings = op.settings

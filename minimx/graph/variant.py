@@ -123,6 +123,8 @@ class Variant:
         self.outs = [index[entry] for entry in prepared.outputs]
         self._grads = [index[entry] for entry in prepared.gradients]
         self._heads = [index[Entry(node)] for node in prepared.head_grads]
+        read = {*prepared.graph.nodes}
+        self._reads = [node in read for node in prepared.head_grads]
         self._specs = [prepared.specs.get(entry) for entry in prepared.external]
         self._shelves = [Shelf() for _ in prepared.external]
         self._classes = [self._class_of(entry) for entry in prepared.outputs]
@@ -140,6 +142,17 @@ class Variant:
             node = node.inputs[0].node
         given = self.prepared.variables
         return given.index(node) if node in given else -1
+
+    def fits(self, flows: Sequence[bool]) -> bool:
+        """Whether the backward half is for gradients of just these outputs.
+
+        One that leads to no variable may have a gradient or none.
+        """
+        planned = self.prepared.flows
+        return flows == planned or all(
+            now == then or (then and not read)
+            for now, then, read in zip(flows, planned, self._reads, strict=True)
+        )
 
     def call(self, inputs: Sequence[NDArray]) -> tuple[Call, list[NDArray]]:
         """Push the forward half; the outputs."""
@@ -166,7 +179,7 @@ class Variant:
     def gradients(
         self,
         call: Call,
-        douts: Sequence[NDArray],
+        douts: Sequence[NDArray | None],
         targets: Sequence[NDArray | None],
         retain: bool,
     ) -> list[NDArray | None]:
@@ -178,7 +191,7 @@ class Variant:
         env = call.env.copy()
         for place, dout in zip(self._heads, douts, strict=True):
             spec = self._specs[place]
-            if spec is not None and dout.spec is not spec:
+            if spec is not None and dout is not None and dout.spec is not spec:
                 dout = dout.astype(spec.dtype)
             env[place] = dout
         found: list[NDArray | None] = [None] * self._inputs

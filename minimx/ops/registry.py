@@ -148,7 +148,8 @@ class Op:
     #: Give the same answer twice for the same inputs (dropout does not).
     deterministic: ClassVar[bool] = True
 
-    #: `grad` looks at `Site.targets` and `Site.retain`.
+    #: `grad` looks at `Site.targets` and `Site.retain`, and takes None for an output
+    #: without a gradient.
     into: ClassVar[bool] = False
 
     #: `composed(*values)`: the same answer from differentiable operators; used instead
@@ -164,6 +165,9 @@ class Op:
 
     plans: dict[tuple[Spec, ...], Plan]
     _made: ClassVar[dict[Any, Any]]
+    #: Some setting may be 0.0 or -0.0, which are equal and not the same; in a tuple.
+    _signed: ClassVar[bool] = False
+    _nested: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plans", {})
@@ -257,10 +261,13 @@ class Op:
     @classmethod
     def of(cls, **settings: Any) -> Self:
         """The one instance with these settings, after checking and converting them."""
+        values = settings.values()
+        key: Any = (*settings.items(), *map(type, values))
         try:
-            key = tuple(settings.items())
+            if cls._signed and (not all(values) or (cls._nested and tuple in key)):
+                key = key, repr(settings)
             made = cls._made.get(key)
-        except TypeError:  # a list among the settings
+        except (TypeError, ValueError):  # a list or an array among the settings
             key, made = None, None
         if made is None:
             made = cls(**cls._convert(settings))
@@ -322,6 +329,19 @@ class Op:
             plan = self.plans[specs] = Plan(self, specs)
         return plan
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same operator with the same settings, -0.0 not being 0."""
+        if self is other:
+            return True
+        return type(self) is type(other) and self._told == other._told
+
+    def __hash__(self) -> int:
+        return hash(self._told)
+
+    @cached_property
+    def _told(self) -> Any:
+        return type(self), _exact(tuple(self.settings.values()))
+
     @cached_property
     def relatives(self) -> dict[type[Op], Op]:
         """Operators with the same settings, such as gradients, once they were made."""
@@ -334,6 +354,17 @@ class Op:
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
         }
+
+
+def _exact(value: Any) -> Any:
+    """A key of a setting: 0.0 and -0.0, 1 and True are told apart, NaN is NaN."""
+    if isinstance(value, tuple):
+        return tuple(map(_exact, value))
+    if isinstance(value, float):
+        return type(value), value.hex()
+    if isinstance(value, np.generic):
+        return type(value), value.tobytes()
+    return type(value), value
 
 
 def _as_tuple(value: Any) -> Any:
@@ -405,7 +436,11 @@ def register(name: str, *aliases: str) -> Callable[[type[OpT]], type[OpT]]:
                 )
         sheet.name = name
         sheet._made = {}
-        REGISTRY[name] = dataclasses.dataclass(frozen=True)(sheet)
+        REGISTRY[name] = made = dataclasses.dataclass(frozen=True, eq=False)(sheet)
+        fields = dataclasses.fields(made)  # type: ignore[arg-type]
+        types = " ".join([str(field.type) for field in fields])
+        made._nested = "Any" in types
+        made._signed = made._nested or "float" in types
         ALIASES.update(dict.fromkeys(aliases, name))
         return sheet
 

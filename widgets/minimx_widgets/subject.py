@@ -99,7 +99,7 @@ def _written(
         )
     make = np.zeros if is_np_array() else nd.zeros
     arrays = [make(spec.shape, dtype=spec.dtype.name) for spec in known.values()]
-    made = tracing.write(net, tuple(arrays), arrays, net._is_written_with_arrays())
+    made = tracing.write(net, tuple(arrays), arrays)
     specs = zip(made.inputs, known.values(), strict=True)
     return made.graph, {node.name: spec for node, spec in specs}
 
