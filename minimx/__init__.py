@@ -24,6 +24,7 @@ from minimx import (
     errors,
     executor,
     gluon,
+    image,
     initializer,
     io,
     lr_scheduler,
@@ -39,6 +40,7 @@ from minimx import (
     optimizer,
     random,
     record,
+    recordio,
     replay,
     runtime,
     storage,
@@ -47,6 +49,7 @@ from minimx import (
     util,
 )
 from minimx import context as device
+from minimx import image as img
 from minimx import initializer as init
 from minimx import module as mod
 from minimx import nd as ndarray
@@ -115,6 +118,8 @@ __all__ = [
     "gluon",
     "gpu",
     "gpu_memory_info",
+    "image",
+    "img",
     "init",
     "initializer",
     "io",
@@ -141,6 +146,7 @@ __all__ = [
     "optimizer",
     "random",
     "record",
+    "recordio",
     "replay",
     "runtime",
     "set_np_shape",

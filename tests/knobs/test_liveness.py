@@ -26,6 +26,7 @@ from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
 from tests.knobs import (
+    test_data_liveness,
     test_mirror_liveness,
     test_pass_liveness,
     test_planner_liveness,
@@ -36,6 +37,7 @@ from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
 __all__ = [
     "defaults",
+    "test_data_liveness",
     "test_mirror_liveness",
     "test_pass_liveness",
     "test_planner_liveness",

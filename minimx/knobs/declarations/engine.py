@@ -223,12 +223,13 @@ KNOBS = (
         low=0,
         high=MOST_THREADS,
         scope="restart",
-        planned_in="data loading workers",
+        status="live",
         meaning=(
-            "Threads for decoding images inside each worker process of a DataLoader. "
-            "Zero decodes in the worker's own thread. MXNet hands the number to OpenCV."
+            "Threads that OpenCV may use inside each worker process, for resizing and "
+            "colours of images. Zero leaves all to the worker's own thread. It is read "
+            "when a process is forked, or when a started one first needs OpenCV."
         ),
-        observable="Images per second of a loader whose work is mostly decoding.",
+        observable="What OpenCV says in a worker process, cv2.getNumThreads().",
     ),
     declare(
         name="MXNET_OMP_MAX_THREADS",
