@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import hypothesis
@@ -15,9 +16,17 @@ for _name in list(os.environ):
     if _name.startswith(("MXNET_", "NNVM_", "MINIMX_", "DMLC_")) and _name not in KEPT:
         del os.environ[_name]
 
-# The programs that a test draws are new ones in every run; the failing one is printed
-# in a form that can be pasted. Time limits are pytest-timeout's affair.
-hypothesis.settings.register_profile("minimx", deadline=None, print_blob=True)
+# A shell ignores Ctrl-C on behalf of what it starts in the background, and so would the
+# tests of interrupts, which send it to themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The programs that a test draws are new ones in every run, but not where a run decides
+# what may land; the failing one is printed in a form that can be pasted. Time limits
+# are pytest-timeout's affair.
+hypothesis.settings.register_profile(
+    "minimx", deadline=None, print_blob=True, derandomize="CI" in os.environ
+)
 hypothesis.settings.load_profile("minimx")
 
 # Programs for other Pythons, and for `python -m`: pytest must not import them.

@@ -70,7 +70,7 @@ def test_a_stream_made_after_the_seed_obeys_it() -> None:
 
 def test_set_seed_leaves_the_reseeding_to_the_caller() -> None:
     stream = rng.stream(gpu(0))
-    assert rng.set_seed(3, gpu(0)) == [stream]
+    assert stream in rng.set_seed(3, gpu(0))  # its copies may be there as well
     assert stream.seeded_with == rng.DEFAULT_SEED
     stream.reseed(3)
     assert repr(stream) == "Stream(gpu(0), seed 3)"

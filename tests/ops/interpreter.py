@@ -5,7 +5,8 @@ It has no engine, no memory pool and no tape, so that a data sheet can be tested
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,25 @@ import minimx.ops  # noqa: F401  (fills the registry)
 from minimx.ops.registry import Op, Site, lookup
 from minimx.ops.spec import Spec
 
+NOTHING: Mapping[int, int] = MappingProxyType({})
+
 
 def specs_of(arrays: Sequence[Any]) -> tuple[Spec, ...]:
     return tuple(Spec.of(a.shape, a.dtype) for a in arrays)
 
 
-def run(op: Op, *arrays: Any, seed: int = 0) -> tuple[Any, ...]:
-    """All outputs of an operator, the hidden ones as well."""
+def run(
+    op: Op, *arrays: Any, seed: int = 0, over: Mapping[int, int] = NOTHING
+) -> tuple[Any, ...]:
+    """All outputs of an operator, the hidden ones as well.
+
+    over: {place of an output: place of the input that it is written over}.
+    """
     inputs = [np.asarray(a, order="C") for a in arrays]
     plan = op.plan(specs_of(inputs))
     outs = [np.empty(spec.shape, spec.dtype) for spec in plan.outs]
+    for place, place_in in over.items():
+        outs[place] = inputs[place_in].reshape(outs[place].shape)
     extras: list[Any] = []
     if plan.workspace:
         extras.append(np.empty(plan.workspace, np.uint8))

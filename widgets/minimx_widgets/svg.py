@@ -115,7 +115,7 @@ def wrapped(words: str, room: float, size: float = 11) -> list[str]:
     """The words in lines of a width in pixels.
 
     >>> wrapped("equal to the other one", 80)
-    ['equal to', 'the other', 'one']
+    ['equal to the', 'other one']
     """
     return textwrap.wrap(words, max(8, int(room / (size * CHARACTER))))
 
