@@ -98,7 +98,7 @@ SHRINKING = [64, 64, 32, 32, 16, 16, 8, 4, 1]
 def test_a_chain_of_the_course(sizes: list[int], totals: list[int]) -> None:
     plans = chains(sizes, [0, 1, 2, 4, 8, 16])
     found = [plan.total // KB for plan in plans.values()]
-    assert found[0] == totals[0] and found[2:] == totals[2:]
+    assert found == totals  # and those of MXNet 1.9.1, in megabytes
     assert plans[0].bytes_apart == 237 * KB
     assert plans[16].peak == 128 * KB
 

@@ -317,7 +317,7 @@ def _draw(view: MemoryPlan, *, dark: bool, width: int) -> str:
     )
     parts = [
         svg.text(14, 21, "Memory plan", ink, size=13, bold=True),
-        svg.text(108, 21, words, muted, size=11.5),
+        svg.text(118, 21, words, muted, size=11.5),
     ]
     right, bottom = width - RIGHT, height - BELOW
     high = max(found.arena, found.bound, 1) * 1.04
