@@ -32,6 +32,7 @@ from minimx.graph.places import places
 from minimx.graph.run import decided
 from minimx.graph.settings import in_force
 from minimx.graph.specs import Specs, every_spec
+from minimx.graph.watching import input_name
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import copy
@@ -258,13 +259,12 @@ class Executor:
     def _report_inputs(self, node: Node, inputs: Sequence[NDArray]) -> None:
         """Tell the monitor of variables by their names, and of what a node takes."""
         assert self._monitor is not None
-        op = node.op
-        assert op is not None
+        assert node.op is not None
         for place, (entry, value) in enumerate(zip(node.inputs, inputs, strict=True)):
             if entry.node.op is None:
                 self._monitor(entry.name, value._alias())
-            word = f"arg{place}" if op.variadic else op.inputs[place]
-            self._monitor(f"{node.name}_{word}", value._alias())
+            name = f"{node.name}_{input_name(node.op, place)}"
+            self._monitor(name, value._alias())
 
     def _values(self) -> dict[Entry, NDArray]:
         """The variables' values: arguments with a place on the tape, and states."""

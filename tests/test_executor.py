@@ -130,7 +130,32 @@ def test_what_a_monitor_sees() -> None:
     assert seen["r_output"].tolist() == [0, 2] and "a" not in seen
     executor.set_monitor_callback(lambda name, x: seen.update({name: x}), True)
     executor.forward()
-    assert {"a", "r_data", "r_output"} <= set(seen)
+    assert {"a", "r_input0", "r_output"} <= set(seen)
+
+
+def test_a_monitor_hears_the_names_that_mxnet_gives() -> None:
+    """As MXNet 1.9.1 gives them without a subgraph backend, but for hidden outputs."""
+    sym = mx.sym
+    x = sym.Activation(
+        sym.FullyConnected(a, num_hidden=4, name="fc"), "relu", name="act"
+    )
+    x = sym.concat(sym.BatchNorm(x, name="bn"), x, name="cc")
+    left, right = sym.split(sym.softmax(x, name="so"), num_outputs=2, name="sp")
+    x = sym.exp(sym.add_n(left + right, right, name="an"), name="ex")
+    executor = sym.SoftmaxOutput(x, name="sm").simple_bind(grad_req="null", a=(2, 4))
+    seen: list[str] = []
+    executor.set_monitor_callback(lambda name, array: seen.append(name), True)
+    executor.forward()
+    statistics = ["moving_mean", "moving_var"]
+    assert seen == [
+        "a", "fc_data", "fc_weight", "fc_weight", "fc_bias", "fc_bias", "fc_output",
+        "act_input0", "act_output", "bn_data",
+        *[f"bn_{word}" for word in ("gamma", "beta", *statistics) for _ in range(2)],
+        "bn_output", "cc_arg0", "cc_arg1", "cc_output", "so_data", "so_output",
+        "sp_data", "sp_output0", "sp_output1", "_plus0_lhs", "_plus0_rhs",
+        "_plus0_output", "an_arg0", "an_arg1", "an_output", "ex_input0", "ex_output",
+        "sm_data", "sm_label", "sm_label", "sm_output",
+    ]  # fmt: skip
 
 
 def test_inner_memory_is_counted() -> None:

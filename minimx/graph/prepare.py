@@ -26,7 +26,7 @@ from minimx.graph.partition import backend_named, partition
 from minimx.graph.report import Passed
 from minimx.graph.run import as_run
 from minimx.graph.settings import Settings
-from minimx.graph.simplify import eliminate
+from minimx.graph.simplify import eliminate, fold_constants
 from minimx.graph.specs import Specs, every_spec, plan_of
 from minimx.ops.spec import Spec
 
@@ -186,6 +186,7 @@ def _simplified(
         yield done(share(graph, [node for node in graph if node not in clones]))
     if settings.node_elimination:
         yield done(eliminate(graph, specs, training))
+        yield done(fold_constants(graph, specs))
     if settings.use_fusion:
         yield done(fuse(graph, specs, _ahead(graph, heads), settings.fusion_least))
 

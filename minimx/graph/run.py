@@ -10,6 +10,7 @@ from minimx import autograd
 from minimx.device import Device
 from minimx.events import attribute, attributed, attribution
 from minimx.graph.ir import Entry, Graph, Node, outputs_of, rewritten
+from minimx.graph.watching import input_name
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke, invoke_whole
 from minimx.ops.registry import Op
@@ -82,7 +83,7 @@ def watched(
         inputs = [values[entry] for entry in node.inputs]
         if everything:
             for place, value in enumerate(inputs):
-                name = f"{node.name}_{_input_name(node.op, place)}"
+                name = f"{node.name}_{input_name(node.op, place)}"
                 callback(name, node.op.name, value._alias())
         outs = invoke(decided(node.op, training), inputs, None, arrays[0].context)
         outs = outs if isinstance(outs, list) else [outs]
@@ -90,18 +91,6 @@ def watched(
             values[Entry(node, index)] = out
             callback(Entry(node, index).name, node.op.name, out._alias())
     return [values[entry] for entry in graph.outputs]
-
-
-def _input_name(op: Op, place: int) -> str:
-    """What MXNet's monitors call an input: numbered where an operator has just one."""
-    if op.variadic or (len(op.inputs) == 1 and op.name not in _NAMED):
-        return f"input{place}"
-    word: str = op.inputs[place]
-    return word
-
-
-# Operators of one input that have a name for it.
-_NAMED = ("Pooling", "Dropout", "LRN", "Embedding", "SliceChannel")
 
 
 def decided(op: Op, training: bool) -> Op:

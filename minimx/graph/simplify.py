@@ -154,23 +154,32 @@ def fold_constants(graph: Graph, specs: Specs, largest: int = LARGEST) -> Passed
     the graph as before: reading them would take longer than making them. An operator
     without inputs that nobody computes further with stays as it is.
     """
-    values: dict[Entry, Any] = {}
+    sources: dict[Node, Plan] = {}  # without inputs; computed when somebody asks
+    values: dict[Node, list[Any]] = {}
     changes: list[Change] = []
-    used = {entry for node in graph for entry in node.inputs}
+
+    def value(entry: Entry) -> Any:
+        node = entry.node
+        if node not in values:
+            values[node] = _computed(sources[node], [])
+        return values[node][entry.slot]
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
-        known = all(entry in values for entry in node.inputs)
-        if node.op is None or not known or not pure(node.op):
-            return None
-        if Entry(node) not in specs or (not node.inputs and Entry(node) not in used):
+        known = all(e.node in values or e.node in sources for e in node.inputs)
+        if (
+            node.op is None
+            or not known
+            or not pure(node.op)
+            or Entry(node) not in specs
+        ):
             return None
         plan = plan_of(node, specs)
         if sum(spec.nbytes for spec in plan.outs) > largest:
             return None
-        found = _computed(plan, [values[entry] for entry in node.inputs])
-        values.update((Entry(node, slot), array) for slot, array in enumerate(found))
         if not node.inputs:
+            sources[node] = plan
             return None
+        found = values[node] = _computed(plan, [value(entry) for entry in node.inputs])
         changes.append(Change("folded", (node.name,), "it depends on no variable"))
         return [
             Entry(Node(_held(array), (), name, layer=node.layer))

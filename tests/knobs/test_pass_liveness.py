@@ -152,6 +152,22 @@ def test_nodes_that_change_nothing_go_or_stay(way: Way) -> None:
     assert during == ["exp", "Dropout", "_copy", "Reshape", "cast", "sin"]
 
 
+@both
+@proves("MXNET_NODE_ELIMINATION")
+def test_what_depends_on_no_input_is_computed_once_or_always(way: Way) -> None:
+    def shifted(space: Any, x: Any) -> Any:
+        return space.broadcast_add(x, space.sqrt(space.arange(4) * 2), name="out")
+
+    def observe() -> tuple[list[str], bytes]:
+        graph, out = way(shifted, (3, 4))
+        return operators(graph), out.tobytes()
+
+    (before, bits), (during, same) = turned(observe, MXNET_NODE_ELIMINATION=False)
+    assert before == ["_constant", "broadcast_add"]
+    assert during == ["_arange", "_mul_scalar", "sqrt", "broadcast_add"]
+    assert bits == same
+
+
 def convolved(space: Any, x: Any) -> Any:
     """Only for symbols: blocks have layers."""
     x = space.Convolution(x, kernel=(3, 3), num_filter=4, name="c")

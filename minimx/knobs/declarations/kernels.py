@@ -162,8 +162,9 @@ KNOBS = (
         status="live",
         meaning=(
             "Remove nodes that change nothing: identities, conversions to what an "
-            "array is already, dropout in prediction. No document names it; MXNet 2.0 "
-            "reads it for a second search for common expressions after oneDNN's."
+            "array is already, dropout in prediction; and compute what depends on no "
+            "input once. No document names it; MXNet 2.0 reads it for a second search "
+            "for common expressions after oneDNN's."
         ),
         observable="Nodes of a graph before and after.",
     ),
