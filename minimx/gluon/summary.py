@@ -41,7 +41,9 @@ class _Counts:
 
 
 def summarize(block: Block, *inputs: Any) -> str:
-    """The table for one forward of `inputs` in prediction mode."""
+    """The table for one forward of `inputs` in prediction mode, as MXNet words it."""
+    from minimx.gluon.nn import HybridSequential, Sequential
+
     counts = _Counts()
     rows = [("Input", shapes_of(inputs[0] if len(inputs) == 1 else inputs), 0)]
     handles: list[Any] = []
@@ -56,8 +58,8 @@ def summarize(block: Block, *inputs: Any) -> str:
                 f"summary: {layer.name} is hybridized, so that the layers inside do "
                 "not run by themselves. Call hybridize(False) first."
             )
-        # A container without parameters only repeats what its last part gave.
-        if layer is block or layer._reg_params or not layer._children:
+        # A sequence only repeats what its last part gave.
+        if not isinstance(layer, (Sequential, HybridSequential)):
             handles.append(layer.register_forward_hook(note))
 
     block.apply(attach)
@@ -77,11 +79,12 @@ def _table(rows: list[tuple[str, str, int]], counts: _Counts) -> str:
         "=" * WIDTH,
         *(_ROW.format(*row) for row in rows),
         "=" * WIDTH,
-        f"Parameters used on the way: {counts.total}",
-        f"   Trainable: {counts.trainable}",
-        f"   Not trainable: {counts.total - counts.trainable}",
-        f"Of these, used by several layers: {counts.shared}",
-        f"Different parameters: {counts.total - counts.shared}",
+        "Parameters in forward computation graph, duplicate included",
+        f"   Total params: {counts.total}",
+        f"   Trainable params: {counts.trainable}",
+        f"   Non-trainable params: {counts.total - counts.trainable}",
+        f"Shared params in forward computation graph: {counts.shared}",
+        f"Unique parameters in model: {counts.total - counts.shared}",
         "-" * WIDTH,
     ]
     return "\n".join(lines)
