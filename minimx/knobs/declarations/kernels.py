@@ -163,8 +163,8 @@ KNOBS = (
         meaning=(
             "Remove nodes that change nothing: identities, conversions to what an "
             "array is already, dropout in prediction. What depends on no input is "
-            "computed once. No document names it; MXNet 2.0 reads it for a second search "
-            "for common expressions after oneDNN's."
+            "computed once. No document names it; MXNet 2.0 reads it for a second "
+            "search for common expressions after oneDNN's."
         ),
         observable="Nodes of a graph before and after.",
     ),
