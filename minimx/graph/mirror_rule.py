@@ -3,11 +3,14 @@
 legacy   as in MXNet 1.x: gradients of nodes that are not mirrored read the original
 values, so that the input of every convolution is kept all the same
 remap    they read what was computed again
+marked   the other way round: a decision as the words that nodes say themselves
 """
 
 from __future__ import annotations
 
-from minimx.graph.ir import Graph, Node
+from collections.abc import Sequence
+
+from minimx.graph.ir import Entry, Graph, Node, outputs_of, rewritten
 from minimx.graph.recompute import Keep, Repeats
 from minimx.graph.report import Change
 from minimx.graph.specs import Specs
@@ -43,6 +46,24 @@ def forced(node: Node) -> bool | None:
     """What a node says itself: `force_mirroring`, true or false; None if nothing."""
     said = node.attrs.get("__force_mirroring__", "").lower()
     return True if said in _TRUE else False if said in _FALSE else None
+
+
+def marked(graph: Graph, keep: Keep) -> Graph:
+    """A graph in which every operator says `force_mirroring`, as `keep` decides.
+
+    So a plan travels with the graph, as memonger hands its plans on: whoever prepares
+    it with MXNET_BACKWARD_DO_MIRROR off gets what `keep` says. Variables stay the same
+    nodes.
+    """
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
+        if node.op is None:
+            return None
+        made = node.with_inputs(inputs)
+        made.attrs["__force_mirroring__"] = str(node in keep.recompute)
+        return outputs_of(made)
+
+    return rewritten(graph, change)
 
 
 class _Asking:

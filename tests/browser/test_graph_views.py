@@ -242,6 +242,13 @@ def test_the_front_is_walked_and_nodes_are_decided_about(
     assert chart is not None
     page.mouse.move(chart["x"] + 0.6 * chart["width"], chart["y"] + 80)
     assert "needed" in page.inner_text(".mx-tip")
+    press(page, "m")
+    assert sent(page)[-1] == {"kind": "measure"}
+    mirror.measure()
+    page.evaluate("state => stage.change({ state })", mirror.state)
+    assert data(page, "measured") == "2"
+    assert "measured" in page.inner_text(".mx-legend")
+    shoot(page, f"17-measured-{'light' if light else 'dark'}")
 
 
 @pytest.mark.parametrize("kind", ["passes", "plan", "mirror"])

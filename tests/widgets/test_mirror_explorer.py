@@ -141,6 +141,69 @@ def test_the_curve_has_bumps_where_something_is_computed_again(
     assert {role for _, role, _ in view.state["base"]} == {0, 1}
 
 
+WAYS = ("best", "remap", "1.x", "3 segments, all")
+
+
+def test_what_is_measured_is_what_was_planned(view: MirrorExplorer) -> None:
+    planned = {point.name: point for point in view.front()}
+    base = view.base()
+    with knobs(MINIMX_CLOCK="virtual"):
+        seen = view.measure(*WAYS)
+    assert [*seen] == ["none", *WAYS]
+    assert all(measured.same for measured in seen.values())
+    assert seen["none"].extra == 0
+    assert seen["none"].runs == len(base.packing.steps)
+    for name in WAYS:
+        assert seen[name].peak == planned[name].peak
+        assert seen[name].extra > 0
+        # The roofline counts bytes, the virtual clock knows launches, too.
+        assert seen[name].extra == pytest.approx(planned[name].extra, abs=0.2)
+    view.choose("best")
+    again = len(view.planned.again)
+    assert seen["best"].runs == seen["none"].runs + again
+
+
+def test_what_is_drawn_is_measured_and_shown(view: MirrorExplorer) -> None:
+    view.choose("best")
+    view.toggle(sorted(node.name for node in view.planned.keep.recompute)[0])
+    assert "◇ measured" not in view.svg()
+    assert [*view.measure()] == ["none", "by hand"]
+    assert [dot[:2] for dot in view.state["measured"]] == [
+        ["none", view.base().peak],
+        ["by hand", view.planned.peak],
+    ]
+    assert "by hand, measured" in view.svg()
+    assert "Measured" in repr(view.table())
+    knobs.set(MXNET_BACKWARD_DO_MIRROR=True, MINIMX_MIRROR="echo")
+    assert "echo" in view.measure(), "the policy that the knobs name"
+    view.what_if(enable_inplace=False)
+    assert view.measured() == {}, "other settings, other plans"
+    with pytest.raises(ArgumentError, match="Did you mean best"):
+        view.measure("bets")
+
+
+def test_the_browser_asks_for_a_measurement(view: MirrorExplorer) -> None:
+    view.segments(3)
+    view._do({"kind": "measure"})
+    assert [name for name, *_ in view.state["measured"]] == ["none", "3 segments, all"]
+
+
+def test_whoever_draws_numbers_draws_them_again_and_leaves_others_alone() -> None:
+    x = mx.sym.var("data")
+    for k in range(4):
+        x = mx.sym.FullyConnected(x, num_hidden=32, name=f"fc{k}")
+        x = mx.sym.Dropout(mx.sym.tanh(x), p=0.5)
+    view = MirrorExplorer(x, data=(16, 32))
+    mx.random.seed(7)
+    view.choose("best")
+    assert view.planned.again
+    assert view.measure()["best"].same
+    drawn = mx.nd.random.uniform(shape=(4,)).asnumpy()
+    mx.random.seed(7)
+    assert (drawn == mx.nd.random.uniform(shape=(4,)).asnumpy()).all()
+    view.close()
+
+
 def test_the_table_compares_ways_and_explains_nodes(view: MirrorExplorer) -> None:
     view.choose("best")
     text = " ".join(repr(view.table()).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 
 import traitlets
 
+from minimx.device import current_device
 from minimx.errors import ArgumentError, did_you_mean
 from minimx.graph.gradient import differentiate
 from minimx.graph.infer import settled
@@ -26,9 +28,10 @@ from minimx_widgets import esm
 from minimx_widgets.graph_picture import GraphPicture, box_of
 from minimx_widgets.graph_view import GraphView
 from minimx_widgets.memory_plan import ROLES, Packing
+from minimx_widgets.mirror_measure import Measured, raced
 from minimx_widgets.subject import Subject
 from minimx_widgets.tables import Table, Tables
-from minimx_widgets.units import human_bytes, human_share
+from minimx_widgets.units import human_bytes, human_share, human_time
 
 #: What the knobs in force say, and what was decided node by node.
 KNOBS_SAY, BY_HAND = "knobs", "by hand"
@@ -77,7 +80,7 @@ class MirrorExplorer(GraphView[Explored]):
     net: a Symbol or a HybridBlock, with the shapes of its inputs by name. `policy` is
     one of those of MINIMX_MIRROR, "none", or "knobs", which follows the knobs in force.
     `segments(count)` keeps the borders of so many segments; `toggle(name)` decides
-    about one node.
+    about one node. `measure()` runs what is drawn and puts a dot where it really lies.
     """
 
     _esm = esm.module("mirror_explorer")
@@ -100,6 +103,8 @@ class MirrorExplorer(GraphView[Explored]):
         self._cheap = Line(self._graph, self._wanted, self._specs, dear=False)
         self._fronts: dict[Settings, list[Point]] = {}
         self._base: dict[Settings, Explored] = {}
+        self._dots: dict[Settings, dict[str, Measured]] = {}
+        self._measuring = threading.Lock()
         self._policy, self._keep, self._count = _known(policy, ()), Keep(), 0
         super().__init__(height=height)
 
@@ -159,7 +164,7 @@ class MirrorExplorer(GraphView[Explored]):
         """A knob that chooses the policy was turned: it counts from now on."""
         if name in ("MXNET_BACKWARD_DO_MIRROR", "MINIMX_MIRROR"):
             with self._planning:
-                self._policy, self._keep = KNOBS_SAY, Keep()
+                self._policy, self._keep, self._count = KNOBS_SAY, Keep(), 0
                 self._plans.clear()
         super()._turned(name, new, old)
 
@@ -172,14 +177,20 @@ class MirrorExplorer(GraphView[Explored]):
         return replace(found, extra=found.work / base - 1 if base else 0.0)
 
     def _decided(self, settings: Settings) -> Keep:
-        graph, wanted, specs = self._graph, self._wanted, self._specs
-        if self._policy == KNOBS_SAY:
-            return chosen(graph, wanted, specs, settings)
-        if self._keep.name != "none" or self._count or self._policy == "none":
+        if self._keep.name != "none" or self._count:
             return self._keep
-        if self._policy in POLICIES:
-            return POLICIES[self._policy](graph, wanted, specs, settings)
-        return next(p.keep for p in self.front() if p.name == self._policy)
+        return self._keep_of(self._policy, settings)
+
+    def _keep_of(self, name: str, settings: Settings) -> Keep:
+        """What a policy or a point of the front decides, by its name."""
+        graph, wanted, specs = self._graph, self._wanted, self._specs
+        if name == KNOBS_SAY:
+            return chosen(graph, wanted, specs, settings)
+        if name == "none":
+            return Keep()
+        if name in POLICIES:
+            return POLICIES[name](graph, wanted, specs, settings)
+        return next(p.keep for p in self.front() if p.name == name)
 
     def _explored(self, keep: Keep, settings: Settings) -> Explored:
         cap = settings.inplace_grad_sum_cap
@@ -201,6 +212,33 @@ class MirrorExplorer(GraphView[Explored]):
             graph, wanted, specs = self._graph, self._wanted, self._specs
             self._fronts[settings] = pareto(graph, wanted, specs, settings)
         return self._fronts[settings]
+
+    def measure(self, *names: str) -> dict[str, Measured]:
+        """Run ways to train, with numbers of our own, and show where they really lie.
+
+        names: of policies or points of the front; what is drawn without any. Keeping
+        everything runs beside them, and is what their time is compared with. Returns
+        all that was measured under the settings in force, by name.
+        """
+        settings, found = self.settings, {"none": Keep()}
+        for name in names or (self.policy,):
+            if name == self.policy:
+                keep = self.planned.keep
+            else:
+                _known(name, [point.name for point in self.front()])
+                keep = self._keep_of(name, settings)
+            found[keep.name if name == KNOBS_SAY else name] = keep
+        parts = self._graph, self._variables, self._wanted
+        with self._measuring:
+            seen = raced(*parts, [*found.values()], settings, current_device())
+            dots = self._dots.setdefault(self._settled_settings(), {})
+            dots.update(zip(found, seen, strict=True))
+        self.refresh()
+        return self.measured()
+
+    def measured(self) -> dict[str, Measured]:
+        """What was measured under the settings in force, by the names of the ways."""
+        return dict(self._dots.get(self._settled_settings(), {}))
 
     def _settled_settings(self) -> Settings:
         every = fields(Settings)
@@ -266,7 +304,15 @@ class MirrorExplorer(GraphView[Explored]):
         ]
         names = ("node", "operator", "results", "why")
         ways = Table.of(heads, points, "Ways to train, by rising peak")
-        return Tables((ways, Table.of(names, nodes, f"Nodes: {self.policy}")))
+        runs = [
+            (name, human_bytes(seen.peak), human_time(seen.time),
+             human_share(seen.extra), str(seen.runs), "yes" if seen.same else "no")
+            for name, seen in self.measured().items()
+        ]  # fmt: skip
+        told = ("way", "held", "a step", "more time", "operators", "same gradients")
+        measured = [Table.of(told, runs, "Measured")] if runs else []
+        decided = Table.of(names, nodes, f"Nodes: {self.policy}")
+        return Tables((ways, *measured, decided))
 
     def message(self) -> dict[str, Any]:
         """Graph, curve and front as the browser wants them."""
@@ -297,6 +343,9 @@ class MirrorExplorer(GraphView[Explored]):
                 [p.name, p.segments, p.peak, p.extra, int(p.root), int(p.best)]
                 for p in front
             ],
+            "measured": [
+                [name, seen.peak, seen.extra] for name, seen in self.measured().items()
+            ],
             "segments": self._count,
             "dear": not self.policy.endswith("cheap"),
             "most": self.most,
@@ -306,7 +355,7 @@ class MirrorExplorer(GraphView[Explored]):
         }
 
     def asked(self, message: Mapping[str, Any]) -> str:
-        """Another policy, other segments, a node, or the front."""
+        """Another policy, other segments, a node, the front, or a measured dot."""
         kind = message.get("kind")
         if kind == "policy":
             self.choose(str(message["name"]))
@@ -314,6 +363,8 @@ class MirrorExplorer(GraphView[Explored]):
             self.segments(int(message["count"]), dear=bool(message["dear"]))
         elif kind == "toggle":
             self.toggle(str(message["name"]))
+        elif kind == "measure":
+            self.measure()
         elif kind == "front":
             self.front()
             self.refresh()

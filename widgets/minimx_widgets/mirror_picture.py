@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING
 
 from minimx_widgets import palette, svg
@@ -52,6 +53,7 @@ def draw(view: MirrorExplorer, *, dark: bool, width: int) -> str:
     height = max(TOP + layout.height * scale, lower + CHART) + 58
     names = [("computed again", palette.state("changed", dark=dark))]
     names += [("needed at each step", ink), ("everything kept", muted)]
+    names += [("◇ measured", ink)] if view.measured() else []
     parts += svg.legend(LEFT, height - 12, names, dark=dark)
     return svg.picture(width, height, parts, title=repr(view), dark=dark)
 
@@ -101,14 +103,16 @@ def _rows(box: Box, most: float, *, dark: bool) -> list[str]:
 
 
 def _front(view: MirrorExplorer, box: Box, *, dark: bool) -> list[str]:
-    """Peak against extra work: all ways, the front, √N and the one that is drawn."""
+    """Peak against extra work: all ways, the front, √N, what is drawn or measured."""
     left, right, top, bottom = box
     ink, muted, accent, mark = (
         palette.surface(name, dark=dark) for name in ("ink", "muted", "accent", "mark")
     )
-    points, found = view.front(), view.planned
-    most = max([p.peak for p in points] + [found.peak]) * 1.08 or 1
-    widest = max([p.extra for p in points] + [found.extra, 0.05]) * 1.08
+    points, found, measured = view.front(), view.planned, view.measured()
+    seen = [(one.peak, one.extra) for one in measured.values()]
+    seen += [(found.peak, found.extra), *((p.peak, p.extra) for p in points)]
+    most = max(peak for peak, _ in seen) * 1.08 or 1
+    widest = max(0.05, *(extra for _, extra in seen)) * 1.08
     title = "Peak against extra work"
     parts = [svg.text(left, top - 6, title, ink, size=11, bold=True)]
     parts += _rows(box, most, dark=dark)
@@ -131,7 +135,20 @@ def _front(view: MirrorExplorer, box: Box, *, dark: bool) -> list[str]:
         if point.root:
             parts.append(svg.text(x + 6, y - 5, "√N", mark, size=11, bold=True))
     parts += _ring(at(found.extra, found.peak), ink)
+    for name, one in measured.items():
+        words = f"{name}, measured: {human_bytes(one.peak)}, {human_share(one.extra)}"
+        parts.append(_diamond(at(one.extra, one.peak), ink, words))
     return parts
+
+
+def _diamond(at: tuple[float, float], ink: str, title: str) -> str:
+    x, y = at
+    corners = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in corners)
+    return (
+        f'<polygon points="{points}" fill="none" stroke="{ink}" stroke-width="1.3">'
+        f"<title>{escape(title)}</title></polygon>"
+    )
 
 
 def _ring(at: Sequence[float], ink: str) -> list[str]:

@@ -30,6 +30,7 @@ const state = {
     ["worse", 3, 80, 0.2, 0, 0],
     ["none", 0, 100, 0, 0, 1],
   ],
+  measured: [],
 };
 
 test("the base lies at the steps of the same names", () => {
@@ -59,4 +60,12 @@ test("pointing finds the step", () => {
   assert.equal(stepAt(state, 500, 70), 0);
   assert.equal(stepAt(state, 500, 480), 2);
   assert.equal(stepAt(state, 500, 10), -1);
+});
+
+test("what was measured lies inside the chart, however far the plan was off", () => {
+  const measured = [["b", 150, 0.7]];
+  const at = frontFrame({ ...state, measured }, 500, 200);
+  const before = frontFrame(state, 500, 200);
+  assert.ok(at.x(0.7) <= at.right && at.y(150) >= 0);
+  assert.ok(before.x(0.7) > before.right && before.y(150) < at.y(150));
 });

@@ -24,7 +24,8 @@ const HELP =
   "the forward pass; what is computed again has a dashed border, and a click on a node decides " +
   "otherwise. The curve shows the bytes over the steps, shaded where something is computed " +
   "again, dashed with everything kept. Below, each dot is one way to train: the line joins " +
-  "those that no other beats, √N is memonger's plan. Click a dot to see it.";
+  "those that no other beats, √N is memonger's plan. Click a dot to see it. “Measure” runs what " +
+  "is drawn, and a diamond marks the bytes that it held and the time that it took.";
 /** @type {[string, string][]} */
 const KEYS = [
   ["← →", "along the front: less work, less memory"],
@@ -33,6 +34,7 @@ const KEYS = [
   ["[ ]", "fewer, more segments"],
   ["B", "segments: compute also convolutions again, or only what is cheap"],
   ["N", "keep everything"],
+  ["M", "measure: run what is drawn"],
   ["X", "back to the knobs in force"],
   ["T", "table"],
   ...CAMERA_KEYS,
@@ -122,6 +124,13 @@ class MirrorExplorer {
       this.cut(Math.max(2, this.state.segments || this.state.root));
     });
     this.frame.addTool(box);
+    this.measures = button({
+      label: "Measure",
+      title: "Run what is drawn, beside keeping everything, and mark where it lies (M)",
+      signal,
+      onclick: () => this.measure(),
+    });
+    this.frame.addTool(this.measures);
     this.frame.addTool(
       button({
         label: "",
@@ -213,6 +222,12 @@ class MirrorExplorer {
     this.ask({ kind: "segments", count: wanted, dear: dear ?? all });
   }
 
+  /** Have the way that is drawn run for real. */
+  measure() {
+    this.ask({ kind: "measure" });
+    this.frame.setNote("Running it beside keeping everything …");
+  }
+
   looks(index) {
     const { theme } = this.frame;
     const box = this.canvas.picture.boxes[index];
@@ -283,6 +298,7 @@ class MirrorExplorer {
   showPoint(index) {
     const [name, segments, peak, extra, root, best] = this.state.points[index];
     const at = frontFrame(this.state, this.front.width, this.front.height);
+    const seen = this.state.measured.find((dot) => dot[0] === name);
     this.frame.showTip(
       at.x(extra),
       at.y(peak) - 10,
@@ -290,6 +306,7 @@ class MirrorExplorer {
         tipHead(name, root ? this.frame.theme.mark : this.frame.theme.accent),
         tipRow("peak", `${bytes(peak)}, ${percent(peak / this.state.keeping)} of keeping all`),
         tipRow("extra work", percent(extra)),
+        ...(seen ? [tipRow("measured", `${bytes(seen[1])}, ${percent(seen[2])} more time`)] : []),
         ...(segments ? [tipRow("segments", String(segments))] : []),
         tipRow("", best ? "no other way is better in both" : "another way is better in both"),
       ],
@@ -324,6 +341,7 @@ class MirrorExplorer {
       this.cut((state.segments || 1) + (press === "]" ? 1 : -1));
     else if (press === "b") this.cut(Math.max(2, state.segments || state.root), !state.dear);
     else if (press === "n") this.ask({ kind: "policy", name: "none" });
+    else if (press === "m") this.measure();
     else if (press === "x") this.trials.reset();
     else return this.canvas.camera.key(press);
     return true;
@@ -350,6 +368,7 @@ class MirrorExplorer {
       ["with everything kept", theme.muted, "dash"],
       ["not beaten by another way", theme.accent, "line"],
       [`√N: ${state.root} segments`, theme.mark],
+      ...(state.measured.length ? [["◇ measured", theme.ink]] : []),
     ]);
     const box = this.canvas.picture.boxes[this.node];
     this.why.textContent = box
@@ -362,6 +381,7 @@ class MirrorExplorer {
       extra: state.extra,
       again: state.again,
       points: state.points.length,
+      measured: state.measured.length,
       segments: state.segments,
       node: box?.name ?? "",
     });

@@ -30,12 +30,17 @@ export function aligned(curve, base) {
     .map(([name, , nbytes]) => [place.get(name), nbytes]);
 }
 
+/** The most bytes and the most extra work of all that the front's chart shows. */
+function reach({ points, measured, peak, keeping, extra }) {
+  const peaks = [...points.map((p) => p[2]), ...measured.map((dot) => dot[1])];
+  const extras = [...points.map((p) => p[3]), ...measured.map((dot) => dot[2])];
+  return [Math.max(0.05, extra, ...extras) * 1.06, Math.max(1, peak, keeping, ...peaks) * 1.08];
+}
+
 /** Where the front's chart has a point. */
 export function frontFrame(state, width, height) {
-  const points = state.points;
-  const most = Math.max(1, state.peak, state.keeping, ...points.map(([, , peak]) => peak));
-  const widest = Math.max(0.05, state.extra, ...points.map(([, , , extra]) => extra));
-  return frameOf(width, height, widest * 1.06, most * 1.08);
+  const [widest, most] = reach(state);
+  return frameOf(width, height, widest, most);
 }
 
 /** The point of the front nearest to a place, -1 if none is near. */
@@ -157,9 +162,8 @@ function stairs(ctx, points, at, ink, dash, width) {
 export function paintFront(ctx, { state, width, height, theme, hovered }) {
   const at = frontFrame(state, width, height);
   title(ctx, "Peak of the plan against extra work", theme);
-  const most = Math.max(1, state.peak, state.keeping, ...state.points.map((p) => p[2]));
-  rows(ctx, at, most * 1.08, theme);
-  const widest = Math.max(0.05, state.extra, ...state.points.map((p) => p[3])) * 1.06;
+  const [widest, most] = reach(state);
+  rows(ctx, at, most, theme);
   below(ctx, at, ticks(0, widest, 5), percent, theme);
   const front = state.points.filter((point) => point[5]).sort((a, b) => a[3] - b[3]);
   ctx.strokeStyle = theme.accent;
@@ -184,11 +188,22 @@ export function paintFront(ctx, { state, width, height, theme, hovered }) {
     if (name === state.policy) ring(ctx, x, y, theme.ink);
   });
   ring(ctx, at.x(Math.max(0, state.extra)), at.y(state.peak), theme.ink);
+  for (const [, peak, extra] of state.measured)
+    diamond(ctx, at.x(Math.max(0, extra)), at.y(peak), theme.ink);
   if (state.points.length > 0) return;
   ctx.font = `12px ${theme.font}`;
   ctx.textAlign = "center";
   ctx.fillStyle = theme.muted;
   ctx.fillText("Comparing the ways…", (LEFT + at.right) / 2, (TOP + at.bottom) / 2);
+}
+
+function diamond(ctx, x, y, ink) {
+  ctx.strokeStyle = ink;
+  ctx.lineWidth = 1.4;
+  ctx.beginPath();
+  for (const [dx, dy] of [[0, -5], [5, 0], [0, 5], [-5, 0]]) ctx.lineTo(x + dx, y + dy);
+  ctx.closePath();
+  ctx.stroke();
 }
 
 function ring(ctx, x, y, ink) {
