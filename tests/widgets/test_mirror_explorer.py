@@ -174,6 +174,7 @@ def test_what_is_drawn_is_measured_and_shown(view: MirrorExplorer) -> None:
     ]
     assert "by hand, measured" in view.svg()
     assert "Measured" in repr(view.table())
+    assert {seen.clock for seen in view.measured().values()} == {"wall"}
     knobs.set(MXNET_BACKWARD_DO_MIRROR=True, MINIMX_MIRROR="echo")
     assert "echo" in view.measure(), "the policy that the knobs name"
     view.what_if(enable_inplace=False)

@@ -305,11 +305,12 @@ class MirrorExplorer(GraphView[Explored]):
         names = ("node", "operator", "results", "why")
         ways = Table.of(heads, points, "Ways to train, by rising peak")
         runs = [
-            (name, human_bytes(seen.peak), human_time(seen.time),
+            (name, human_bytes(seen.peak), human_time(seen.time), seen.clock,
              human_share(seen.extra), str(seen.runs), "yes" if seen.same else "no")
             for name, seen in self.measured().items()
         ]  # fmt: skip
-        told = ("way", "held", "a step", "more time", "operators", "same gradients")
+        told = ("way", "held", "a step", "clock", "more time", "operators",
+                "same gradients")  # fmt: skip
         measured = [Table.of(told, runs, "Measured")] if runs else []
         decided = Table.of(names, nodes, f"Nodes: {self.policy}")
         return Tables((ways, *measured, decided))

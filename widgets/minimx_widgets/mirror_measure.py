@@ -26,6 +26,7 @@ from minimx.graph.prepare import Prepared, prepare
 from minimx.graph.program import Program
 from minimx.graph.recompute import Keep
 from minimx.graph.settings import Settings
+from minimx.knobs import knobs
 from minimx.nd.array import NDArray
 from minimx.nd.creation import array, empty
 from minimx.ops.spec import Spec
@@ -44,9 +45,10 @@ class Measured:
     """What one way to train took.
 
     peak: the bytes that it held of the pool, without variables, outputs, gradients and
-    scratch memory. time: nanoseconds of the clock in use, of its quickest step; extra:
-    how much more than the first way, as a share of that. runs: how many operators ran.
-    same: whether all gradients are those of the first way, to the bit.
+    scratch memory. time: nanoseconds of its quickest step, by `clock`, "wall" or
+    "virtual"; extra: how much more than the first way, as a share of that. runs: how
+    many operators ran. same: whether all gradients are those of the first way, to the
+    bit.
     """
 
     peak: int
@@ -54,6 +56,7 @@ class Measured:
     extra: float
     runs: int
     same: bool
+    clock: str
 
 
 def raced(
@@ -76,7 +79,7 @@ def raced(
     ]
     random = np.random.default_rng(0)
     given = {node: _likely(node, spec, random) for node, spec in variables.items()}
-    rounds: list[list[_Step]] = []
+    rounds = [[_step(program, given, device) for program in programs]]
     began = time.perf_counter()
     while len(rounds) <= LEAST or (
         len(rounds) <= MOST and time.perf_counter() - began < SECONDS
@@ -84,9 +87,10 @@ def raced(
         rounds.append([_step(program, given, device) for program in programs])
     later = zip(*rounds[1:], strict=True)
     quickest = [min(step.time for step in steps) for steps in later]
+    clock = str(knobs.get("MINIMX_CLOCK"))
     base, first = quickest[0], rounds[0][0].gradients
     return [
-        Measured(s.peak, took, took / base - 1, s.runs, s.gradients == first)
+        Measured(s.peak, took, took / base - 1, s.runs, s.gradients == first, clock)
         for s, took in zip(rounds[-1], quickest, strict=True)
     ]
 
