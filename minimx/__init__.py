@@ -9,7 +9,6 @@ needs.
 
 from __future__ import annotations
 
-import sys as _sys
 from typing import TYPE_CHECKING
 
 from minimx import absent as _absent
@@ -70,6 +69,7 @@ from minimx.context import (
     gpu_memory_info,
     num_gpus,
 )
+from minimx.doors import open_doors as _open_doors
 from minimx.executor import Executor
 from minimx.knobs import ipython as _ipython
 from minimx.knobs import knobs
@@ -87,8 +87,7 @@ from minimx.util import (
 )
 from minimx.version import __version__
 
-# `from mxnet.ndarray import NDArray` names a module, not an attribute.
-_sys.modules["minimx.ndarray"] = nd
+_open_doors()
 _ipython.install()  # from now on `%env NAME=value` acts from the next cell
 
 __all__ = [

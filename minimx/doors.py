@@ -1,0 +1,49 @@
+"""Doors: other names under which MXNet's programs import our rooms.
+
+MXNet keeps `Dense` in `mxnet.gluon.nn.basic_layers` and `NDArray` in
+`mxnet.ndarray.ndarray`; programs import from there. Our rooms are cut differently, so
+such a name leads to the room that has what is asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+
+# {where MXNet has it: where it is here}
+DOORS = {
+    "ndarray": "nd",
+    "ndarray.ndarray": "nd",
+    "ndarray.utils": "nd",
+    "ndarray.numpy": "np",
+    "symbol.numpy": "symbol.np",
+    "contrib.ndarray": "nd.contrib",
+    "contrib.symbol": "symbol.contrib",
+    "gluon.nn.basic_layers": "gluon.nn",
+    "gluon.nn.conv_layers": "gluon.nn",
+    "gluon.data.dataloader": "gluon.data",
+    "io.io": "io",
+    "image.image": "image",
+    "image.detection": "image",
+    "module.base_module": "module",
+    "optimizer.optimizer": "optimizer",
+    "optimizer.lr_scheduler": "lr_scheduler",
+    "error": "errors",
+}
+
+
+def open_doors() -> None:
+    """Make `import minimx.<door>` give the room; a room of that name goes first.
+
+    >>> import minimx
+    >>> from minimx.gluon.nn.basic_layers import Dense
+    >>> Dense is minimx.gluon.nn.Dense
+    True
+    """
+    for door, room in DOORS.items():
+        whole = f"minimx.{door}"
+        if whole in sys.modules:
+            continue
+        sys.modules[whole] = sys.modules[f"minimx.{room}"]
+        place, _, name = whole.rpartition(".")
+        if not hasattr(sys.modules[place], name):
+            setattr(sys.modules[place], name, sys.modules[whole])

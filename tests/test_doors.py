@@ -1,0 +1,33 @@
+"""The names of modules that MXNet's programs import from."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.machinery import PathFinder
+
+import pytest
+
+import minimx as mx
+from minimx.doors import DOORS
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_leads_to_its_room(door: str) -> None:
+    room = importlib.import_module(f"minimx.{DOORS[door]}")
+    assert importlib.import_module(f"minimx.{door}") is room
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_door_hides_a_room(door: str) -> None:
+    place, _, name = f"minimx.{door}".rpartition(".")
+    folders = getattr(importlib.import_module(place), "__path__", None)
+    assert folders is None or PathFinder.find_spec(name, folders) is None
+
+
+def test_what_programs_import_is_what_they_know() -> None:
+    space: dict[str, object] = {}
+    exec("from minimx.gluon.nn.basic_layers import Dense", space)
+    exec("from minimx.ndarray.ndarray import NDArray", space)
+    assert space["Dense"] is mx.gluon.nn.Dense
+    assert space["NDArray"] is mx.nd.NDArray
+    assert mx.optimizer.optimizer.SGD is mx.optimizer.SGD
