@@ -9,6 +9,7 @@ import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -19,7 +20,7 @@ from minimx.graph.prepare import prepare
 from minimx.graph.settings import Settings
 from minimx.knobs import knobs
 from minimx_widgets import MemoryPlan
-from minimx_widgets.memory_plan import Packing, Tensor
+from minimx_widgets.memory_plan import Packing, Tensor, _until
 from minimx_widgets.networks import lenet, resnet
 from minimx_widgets.subject import Subject
 from minimx_widgets.units import human_bytes
@@ -113,6 +114,19 @@ def test_the_picture_holds_every_tensor(view: MemoryPlan, dark: bool) -> None:
     for tensor in view.planned.tensors:
         assert any(title.startswith(f"{tensor.name}, ") for title in titles)
     assert view.svg() == view.svg()
+
+
+def test_what_is_written_over_another_is_seen_beside_it(view: MemoryPlan) -> None:
+    tensors = view.planned.tensors
+    seen = [
+        replace(tensor, last=until - 1)
+        for tensor, until in zip(tensors, _until(tensors), strict=True)
+    ]
+    assert any(tensor.over for tensor in seen)
+    assert not any(meet(a, b) for a, b in combinations(seen, 2))
+    picture = view.svg()
+    assert picture.count("<polygon") == sum(tensor.over for tensor in tensors)
+    assert ">conv0_relu_fwd_output<" in picture, "without what all names begin with"
 
 
 def test_other_settings_plan_again_and_turn_no_knob() -> None:

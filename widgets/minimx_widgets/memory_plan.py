@@ -333,36 +333,55 @@ def _draw(view: MemoryPlan, *, dark: bool, width: int) -> str:
         label = human_bytes(nbytes)
         parts.append(svg.text(LEFT - 7, y(nbytes) + 3.5, label, muted, anchor="end"))
     for step in svg.ticks(0, len(found.steps), 8):
-        label = f"#{step:.0f}"
-        parts.append(svg.text(x(step), bottom + 15, label, muted, anchor="middle"))
+        if step >= 1 and step == int(step):
+            at, label = x(step - 0.5), f"#{step:.0f}"
+            parts.append(svg.text(at, bottom + 15, label, muted, anchor="middle"))
     for block in found.plan.blocks:
         top = y(block.offset + block.nbytes)
         parts.append(svg.rect(LEFT, top, right - LEFT, y(block.offset) - top, card))
-    for tensor in found.tensors:
-        parts += _tensor(tensor, x, y, dark=dark)
+    prefix = shared_prefix([tensor.name for tensor in found.tensors])
+    for tensor, until in zip(found.tensors, _until(found.tensors), strict=True):
+        label = tensor.name.removeprefix(prefix)
+        parts += _tensor(tensor, label, until, x, y, dark=dark)
     stairs = [(x(k + d), y(n)) for k, n in enumerate(found.needed) for d in (0, 1)]
     parts.append(svg.line(stairs, ink, width=1.3))
     ends = [(LEFT, y(found.bound)), (right, y(found.bound))]
     parts.append(svg.line(ends, alert, dash="6 4"))
-    label = f"needed at once, {human_bytes(found.bound)}"
-    at = y(found.bound) - 4
-    parts.append(svg.text(right - 2, at, label, alert, anchor="end", size=10.5))
-    legend = [("colour: storage block", palette.layer(0, dark=dark))]
-    legend += [("bytes needed at each step", ink)]
+    legend = [
+        ("colour: storage block, cut corner: written over an input",
+         palette.layer(0, dark=dark)),
+        ("needed at each step", ink),
+        ("the most of it: lower bound", alert),
+    ]  # fmt: skip
     parts += svg.legend(LEFT, height - 10, legend, dark=dark)
     return svg.picture(width, height, parts, title=repr(view), dark=dark)
 
 
-def _tensor(tensor: Tensor, x: Any, y: Any, *, dark: bool) -> Sequence[str]:
+def _until(tensors: Sequence[Tensor]) -> list[int]:
+    """The step up to which each is seen: that in which it is written over, if it is."""
+    until = [tensor.last + 1 for tensor in tensors]
+    for i, tensor in enumerate(tensors):
+        for k, other in enumerate(tensors[:i] if tensor.over else ()):
+            if other.block == tensor.block and other.first < tensor.first:
+                until[k] = min(until[k], tensor.first)
+    return until
+
+
+def _tensor(
+    tensor: Tensor, name: str, until: int, x: Any, y: Any, *, dark: bool
+) -> Sequence[str]:
     """One rectangle, with its name where there is room."""
-    left, right = x(tensor.first), x(tensor.last + 1)
+    left, right = x(tensor.first), x(until)
     top, bottom = y(tensor.offset + tensor.nbytes), y(tensor.offset)
     colour = palette.layer(tensor.block, dark=dark)
     title = f"{tensor.name}, {human_bytes(tensor.nbytes)}: {tensor.reason}"
     wide, high = max(right - left - 1, 0.8), max(bottom - top - 0.6, 0.6)
     parts = [svg.rect(left, top, wide, high, colour, title=title, round_=1.5)]
-    label = svg.clipped(tensor.name, wide - 8, 10) if high > 13 else ""
+    paper = palette.surface("paper", dark=dark)
+    if tensor.over and wide > 3:
+        across, down = left + min(8, wide), top + min(8, high)
+        parts.append(svg.area([(left, top), (across, top), (left, down)], paper))
+    label = svg.clipped(name, wide - 8, 10) if high > 13 else ""
     if label:
-        paper = palette.surface("paper", dark=dark)
         parts.append(svg.text(left + 4, top + high / 2 + 3.5, label, paper, size=10))
     return parts
