@@ -16,6 +16,7 @@ from minimx_widgets.course.planning import (
     LINES,
     Damage,
     Result,
+    above,
     check_marks,
     check_needed,
     damage,
@@ -69,6 +70,15 @@ def test_a_plan_for_training_has_gradients() -> None:
     predicting = planned(perceptron(), data=(64, 256))
     training = planned(perceptron(), training=True, data=(64, 256))
     assert training.total > predicting.total
+
+
+def test_what_rose_above_the_beginning() -> None:
+    kept = mx.nd.ones((KIB,))
+    with knobs(MXNET_ENGINE_TYPE="NaiveEngine"), mx.Record() as record:
+        y = mx.nd.relu(kept) + 1
+        y = y * 2
+    assert above(record) == 2 * 4 * KIB, "an input and an output"
+    assert y.shape == kept.shape
 
 
 # The faded exercise

@@ -67,6 +67,18 @@ test("the events axis has a range of its own", () => {
   assert.ok(axis.range[0] <= 100 && axis.range[1] >= 1100);
 });
 
+test("a short record fills the events axis", () => {
+  const axis = new Axis(
+    storeOf("short"),
+    () => [0, 30],
+    () => 0,
+  );
+  axis.mode = "events";
+  const [low, high] = axis.range;
+  assert.equal(high, 30);
+  assert.ok(low > -1 && low <= 0);
+});
+
 test("a knob change is named without its prefix", () => {
   assert.equal(
     markText({ name: "MXNET_ENGINE_TYPE", new: "NaiveEngine" }),

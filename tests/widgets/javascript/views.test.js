@@ -80,6 +80,20 @@ test("a pixel that many events share shows the highest of them", () => {
   assert.ok([...picks].includes(500));
 });
 
+test("what the last event left behind is as wide as that of any other", () => {
+  const data = new MemoryData(model("m4"));
+  data.take(head(["cpu(0)"]), mem([0, 1, 2].map((t) => ({ t, requested: 8 }))));
+  const picks = columnsOf(data.devices.get("cpu(0)"), {
+    mode: "events",
+    range: [0, 6],
+    width: 60,
+    measure: "requested",
+  });
+  const wide = (row) => picks.filter((pick) => pick === row).length;
+  assert.ok(Math.abs(wide(2) - wide(1)) <= 2);
+  assert.ok(wide(-1) > 25, "and nothing is known of what comes later");
+});
+
 test("devices are kept apart, and a full frame begins again", () => {
   const data = new MemoryData(model("m3"));
   data.take(

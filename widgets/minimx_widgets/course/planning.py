@@ -22,6 +22,7 @@ from minimx.graph.memory import MemoryPlan, plan_memory
 from minimx.graph.prepare import prepare
 from minimx.graph.settings import Settings
 from minimx.graph.specs import every_spec
+from minimx.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import Shown, code
 from minimx_widgets.subject import Subject
@@ -81,6 +82,18 @@ def decisions(plan: MemoryPlan) -> list[tuple[str, str, str]]:
 
 def _in_names_of_lines(reason: str) -> str:
     return reason.replace("_output", "")
+
+
+def above(record: Record, device: str = "cpu(0)") -> int:
+    """How far the bytes in use rose above those in use when a record began."""
+    rows = record.mem()
+    began = [
+        record.strings[row["event"]] == "live"
+        and record.strings[row["device"]] == device
+        for row in rows
+    ]
+    before = int(rows["requested"][began].sum())
+    return int(record.memory_curve(device, "requested").peak) - before
 
 
 # -- the faded exercise: how much is needed at once ----------------------------------

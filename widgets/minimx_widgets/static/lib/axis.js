@@ -27,8 +27,10 @@ export class Axis {
   get range() {
     if (this.mode === "time") return this.store.range;
     if (this.fixed) return this.fixed;
-    const last = this.events()[1];
-    return [last - this.width, last];
+    // A short record fills the picture; of a long one the newest part is shown.
+    const [first, last] = this.events();
+    const whole = Math.max((last - first) * 1.02, NARROWEST.events);
+    return [last - Math.min(this.width, whole), last];
   }
 
   /** True where the right edge keeps up with the newest event. */

@@ -174,8 +174,8 @@ export function columnsOf(series, { mode, range, width, measure }) {
     out[x] = best;
     row = last;
   }
-  const newest = mode === "time" ? series.at.t[series.n - 1] : series.n - 1 + series.gone;
-  const end = Math.ceil((newest - range[0]) / per) + 1;
+  // What an event left behind holds until the next number.
+  const end = Math.ceil((series.n + series.gone - range[0]) / per) + 1;
   if (mode === "events" && end < width) out.fill(-1, Math.max(0, end));
   return out;
 }
