@@ -144,7 +144,8 @@ def counted(
 
 def after_releasing(lines: list[Result]) -> int:
     readers = Counter(one for _, _, inputs in lines for one in inputs)
-    alive, most = {}, 0
+    alive: dict[str, int] = {}
+    most = 0
     for name, nbytes, inputs in lines:
         for one in inputs:
             readers[one] -= 1

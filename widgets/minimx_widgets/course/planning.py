@@ -268,7 +268,7 @@ def _graph() -> Graph:
         operator = getattr(symbol, line.op)
         inputs = [values[name] for name in line.inputs]
         values[line.name] = operator(*inputs, name=line.name, **line.settings)
-    return values[LINES[-1].name].graph.as_made()  # type: ignore[no-any-return]
+    return values[LINES[-1].name].graph.as_made()
 
 
 def _variables(graph: Graph) -> Any:
