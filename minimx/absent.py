@@ -26,7 +26,7 @@ _ITERATORS = """
     LibSVMIter MNISTIter MXDataIter PrefetchingIter ResizeIter
 """
 _OPERATORS = """
-    CachedOp imdecode
+    CachedOp
 """
 _TRANSFORMS = """
     RandomRotation Rotate

@@ -222,8 +222,9 @@ def border(
 
     kind: 0 a colour, `values` (one number for all channels, or a list that zeros
     complete); 1 the outermost pixels again; 2 mirrored; 3 the other side; 4 mirrored
-    without the outermost pixels.
+    without the outermost pixels; with 16 added it means the same.
     """
+    kind &= ~16  # OpenCV's "isolated", which is about parts of images
     if kind not in BORDERS or min(sides) < 0:
         raise ArgumentError(
             f"copyMakeBorder: type={kind} must be one of {BORDERS}, and the margins "
