@@ -80,7 +80,7 @@ def tell(origin: Origin) -> str:
 def _place(code: CodeType, lasti: int) -> str:
     line = _line_number(code, lasti)
     source = linecache.getline(code.co_filename, line).strip()
-    where = f"{_file_name(code.co_filename)}:{line} in {code.co_qualname}"
+    where = f"{file_name(code.co_filename)}:{line} in {code.co_qualname}"
     return f"{where}\n    {source}" if source else where
 
 
@@ -91,7 +91,7 @@ def _line_number(code: CodeType, lasti: int) -> int:
     return code.co_firstlineno
 
 
-def _file_name(path: str) -> str:
+def file_name(path: str) -> str:
     """What the user calls the file: its own name, or the number of a notebook cell."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from minimx import autograd, errors
 from minimx.dtypes import resolve
+from minimx.engine.origin import file_name
 from minimx.errors import NotImplementedForSymbol, TracingError
 from minimx.flavour import is_np_array
 from minimx.gluon.parameter import Constant, Parameter
 from minimx.gluon.parameter.parameter import shape_is_known
+from minimx.gluon.plain import Block
 from minimx.gluon.structure import Form, put_together, take_apart
 from minimx.graph.infer import infer
 from minimx.graph.ir import Entry, Graph, Node
@@ -255,22 +257,24 @@ def _asks_symbol(reason: AttributeError) -> bool:
 def _explained(block: HybridBlock, reason: Exception) -> TracingError:
     """The error with the user's line that depends on data."""
     place = _users_line(reason.__traceback__)
-    where = code = ""
+    where = code = inside = ""
     if place is not None:
-        filename, lineno = place
-        where = f"{filename}, line {lineno}: "
+        filename, lineno, owner = place
+        inside = f" in {owner}" if owner not in ("", type(block).__name__) else ""
+        where = f"{file_name(filename)}, line {lineno}: "
         code = linecache.getline(filename, lineno).strip()
     shown = f"\n    {code}\n" if code else " "
     made = TracingError(
         f"{where}{type(block).__name__} is hybridized, so its code is run once to make "
-        f"a graph, without numbers; but this depends on them:{shown}({_short(reason)}) "
+        f"a graph, without numbers; but this{inside} depends on them:{shown}"
+        f"({_short(reason)}) "
         "Use F.where (or mx.np.where) to choose by element, F.contrib.cond for a "
         "branch, F.contrib.foreach or while_loop for a loop; keep numbers in arrays "
         "instead of float(), int() and asnumpy(). Or let this block run as it is: "
         "block.hybridize(False)."
     )
     if place is not None:
-        made.filename, made.lineno = place
+        made.filename, made.lineno = place[:2]
     return made
 
 
@@ -281,13 +285,15 @@ def _short(reason: Exception) -> str:
     return text
 
 
-def _users_line(trace: TracebackType | None) -> tuple[str, int] | None:
-    """File and line of the innermost frame that is not ours."""
+def _users_line(trace: TracebackType | None) -> tuple[str, int, str] | None:
+    """File and line of the innermost frame that is not ours, and whose block it is."""
     found = None
     while trace is not None:
         filename = trace.tb_frame.f_code.co_filename
         if not os.path.abspath(filename).startswith(_OURS):
-            found = filename, trace.tb_lineno
+            owner = trace.tb_frame.f_locals.get("self")
+            name = type(owner).__name__ if isinstance(owner, Block) else ""
+            found = filename, trace.tb_lineno, name
         trace = trace.tb_next
     return found
 

@@ -342,6 +342,8 @@ def test_code_that_depends_on_numbers_is_shown(block: Any, code: str) -> None:
     assert line.strip() == code
     assert code in str(error)
     assert "hybridize(False)" in str(error)
+    assert str(error).startswith(f"{Path(__file__).name}, line {error.lineno}: Hybrid")
+    assert f"but this in {block.__name__} depends on them" in str(error)
     net.hybridize(False)
     assert net(nd.ones((2, 2))).shape == (2, 2)
 

@@ -103,6 +103,25 @@ def test_a_turned_knob_is_followed_and_a_trial_turns_none() -> None:
     view.close()
 
 
+def test_how_many_nodes_are_joined_can_be_tried() -> None:
+    net = mx.sym.var("data")
+    for _ in range(7):
+        net = mx.sym.sin(net)
+    view = GraphPassDiff(net, data=(2, 3))
+
+    def forward() -> list[int]:
+        joined = view.passes[-1].changes
+        return [len(c.nodes) for c in joined if "sin" in c.nodes[0]]
+
+    slider = {row["name"]: row for row in view.declared}
+    assert slider["MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD"]["high"] == 100
+    assert forward() == [7]
+    view.what_if(bulk_exec_max_node_train_fwd=3)
+    assert forward() == [3, 3, 1]
+    assert knobs.MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD == 15
+    view.close()
+
+
 def test_weights_are_drawn_on_request_only() -> None:
     net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
     view = GraphPassDiff(net, data=(2, 3))

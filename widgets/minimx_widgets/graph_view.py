@@ -240,13 +240,19 @@ def control(field: str) -> dict[str, Any]:
     A trial needs no knob that acts, and no upper bound beyond what a slider can show.
     """
     found = describe(knobs.declared[KNOBS[field]]) | {"live": True}
-    if found["type"] == "int" and found["high"] is None:
+    if found["type"] == "int" and (found["high"] is None or field in HIGHEST):
         found["high"] = HIGHEST.get(field, 100)
     return found
 
 
-#: Where the sliders of knobs without an upper bound end.
-HIGHEST = {"match_range": 128, "num_temp": 16, "backward_mirror_step": 128}
+#: Where the sliders of knobs end whose upper bound is missing or out of reach.
+HIGHEST = {
+    "match_range": 128,
+    "num_temp": 16,
+    "backward_mirror_step": 128,
+    "bulk_exec_max_node_train_fwd": 100,
+    "bulk_exec_max_node_train_bwd": 100,
+}
 
 
 def _checked(name: str, value: Any) -> Any:

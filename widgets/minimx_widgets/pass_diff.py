@@ -84,6 +84,8 @@ class GraphPassDiff(GraphView[Account]):
         "eliminate_common_expr",
         "use_fusion",
         "backward_do_mirror",
+        "bulk_exec_max_node_train_fwd",
+        "bulk_exec_max_node_train_bwd",
     )
 
     parameters = traitlets.Bool(False).tag(sync=True)

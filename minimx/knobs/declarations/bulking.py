@@ -67,10 +67,9 @@ KNOBS = (
         status="live",
         meaning=(
             "The most operations that are joined into one in the forward pass while "
-            "training. Unless set, it is `MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN`. In "
-            "MXNet it acts on graphs alone. Here it will as well, and until there are "
-            "graphs it is the number that `minimx.engine.bulk()` takes when it is "
-            "given none; a forward pass outside such a block joins nothing."
+            "training. Unless set, it is `MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN`. It "
+            "acts on graphs, and is the number that `minimx.engine.bulk()` takes when "
+            "it is given none; a forward pass outside such a block joins nothing."
         ),
         observable="How many operations a `minimx.engine.bulk()` block pushes.",
     ),

@@ -16,6 +16,8 @@ const SHORT = {
   MXNET_EXEC_ENABLE_INPLACE: "in place",
   NNVM_EXEC_NUM_TEMP: "colours",
   MXNET_MEMORY_OPT: "memory opt",
+  MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD: "join forward",
+  MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD: "join backward",
 };
 
 /** A row of controls that sends what is tried, shows what is in force, and why not. */
