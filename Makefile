@@ -77,6 +77,7 @@ compat: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/mxnet
 	$(BIN)/python tests/compat/run.py --mxnet $(PEERS)/mxnet $(FLAGS)
 	$(BIN)/python -m tests.compat.operators --mxnet $(PEERS)/mxnet $(FLAGS)
 	$(BIN)/python tests/compat/exchange.py --mxnet $(PEERS)/mxnet $(FLAGS)
+	$(BIN)/python tests/compat/zoo.py --mxnet $(PEERS)/mxnet $(FLAGS)
 
 $(PEERS)/%: | $(STAMPS)/test
 	$(BIN)/python -m tests.benchmarks.peers $(PEERS) $*

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import minimx.nd as nd
 from minimx.device import Context
@@ -16,7 +16,9 @@ from minimx.errors import ArgumentError, DataError, ShapeError
 from minimx.gluon.flavours import flavoured
 from minimx.knobs import knobs
 from minimx.nd.array import NDArray
+from minimx.progress import Bar
 
+CHUNK = 1 << 20  # bytes of a download that are copied at once
 PathLike = str | os.PathLike[str]
 
 
@@ -173,7 +175,6 @@ def _target(url: str, path: PathLike | None) -> Path:
 
 
 def _fetch(url: str, target: Path, retries: int, verify_ssl: bool) -> None:
-    import shutil
     import urllib.error
     import urllib.request
 
@@ -192,7 +193,7 @@ def _fetch(url: str, target: Path, retries: int, verify_ssl: bool) -> None:
                 urllib.request.urlopen(url, timeout=30, context=context) as source,
                 open(target, "wb") as file,
             ):
-                shutil.copyfileobj(source, file)
+                _copy(source, file, target.name.split(".")[0])
             return
         except OSError as reason:  # URLError and timeouts are OSErrors
             why: Any = getattr(reason, "reason", reason)
@@ -206,6 +207,20 @@ def _fetch(url: str, target: Path, retries: int, verify_ssl: bool) -> None:
                     f"cannot fetch {url}: {why}. Check the address and the network, or "
                     "put the file in place by hand."
                 ) from reason
+
+
+def _copy(source: Any, target: BinaryIO, name: str) -> None:
+    """Copy an answer, with a bar. Raises OSError if it ends before its length."""
+    length = int(source.headers.get("Content-Length") or 0)
+    done = 0
+    with Bar() as bar:
+        while chunk := source.read(CHUNK):
+            target.write(chunk)
+            done += len(chunk)
+            if length > CHUNK:  # what is small is there at once
+                bar.show(done / 2**20, length / 2**20, name, "MiB")
+    if length and done != length:
+        raise OSError(f"the connection ended after {done:,} of {length:,} bytes")
 
 
 # -- words ----------------------------------------------------------------------------

@@ -65,7 +65,9 @@ def test_a_small_resnet_learns() -> None:
     [
         (lambda: vision.get_resnet(3, 18), "no ResNet v3"),
         (lambda: vision.get_resnet(1, 19), "of 19 layers"),
-        (lambda: vision.resnet18_v1(pretrained=True), "load_parameters"),
+        (lambda: vision.get_vgg(12), "no VGG 12; there are 11, 13, 16, 19"),
+        (lambda: vision.SqueezeNet("1.2"), "no SqueezeNet 1.2"),
+        (lambda: vision.VGG([1, 1], [8]), "2 stages need as many"),
         (lambda: vision.get_model("resnet18v1"), "Did you mean resnet18_v1"),
         (
             lambda: vision.ResNetV1(vision.BasicBlockV1, [1, 1], [4, 4]),

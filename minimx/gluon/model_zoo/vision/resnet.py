@@ -15,6 +15,7 @@ from typing import Any
 from minimx.errors import ArgumentError
 from minimx.gluon import nn
 from minimx.gluon.block import HybridBlock
+from minimx.gluon.model_zoo.vision.network import Network, variant, with_weights
 
 #: layers: (is it made of bottlenecks, blocks in each stage, channels of each stage)
 SPECS: dict[int, tuple[bool, list[int], list[int]]] = {
@@ -174,7 +175,7 @@ class BottleneckV2(_ResidualV2):
         ]
 
 
-class _ResNet(HybridBlock):
+class _ResNet(Network):
     """`features`, then a Dense layer that chooses among `classes`."""
 
     def __init__(
@@ -221,10 +222,6 @@ class _ResNet(HybridBlock):
         """The layers after the last stage."""
         self.features.add(nn.GlobalAvgPool2D())
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """(N, classes)."""
-        return self.output(self.features(x))
-
 
 class ResNetV1(_ResNet):
     """A ResNet of version 1; x (N, channels, H, W)."""
@@ -267,34 +264,64 @@ def _stage(
     return stage
 
 
+#: version: the network, its basic block and its bottleneck
+MAKERS: dict[int, tuple[type[_ResNet], type[_Residual], type[_Residual]]] = {
+    1: (ResNetV1, BasicBlockV1, BottleneckV1),
+    2: (ResNetV2, BasicBlockV2, BottleneckV2),
+}
+
+
 def get_resnet(
     version: int,
     num_layers: int,
     pretrained: bool = False,
     ctx: Any = None,
-    root: str | None = None,
+    root: Any = None,
     **kwargs: Any,
 ) -> _ResNet:
     """A ResNet by version (1 or 2) and number of layers (18, 34, 50, 101 or 152).
 
-    pretrained, ctx, root: for stored weights, which are not offered here.
     kwargs: classes, thumbnail, prefix, params.
     """
-    if version not in (1, 2) or num_layers not in SPECS:
+    if version not in MAKERS or num_layers not in SPECS:
         raise ArgumentError(
             f"there is no ResNet v{version} of {num_layers} layers; versions are 1 and "
             f"2, layers {', '.join(map(str, SPECS))}."
         )
-    if pretrained:
-        raise ArgumentError(
-            "trained weights are not part of minimx. Make the network with "
-            "pretrained=False, and call load_parameters with a file of yours."
-        )
     bottleneck, layers, channels = SPECS[num_layers]
-    if version == 1:
-        return ResNetV1(
-            BottleneckV1 if bottleneck else BasicBlockV1, layers, channels, **kwargs
-        )
-    return ResNetV2(
-        BottleneckV2 if bottleneck else BasicBlockV2, layers, channels, **kwargs
-    )
+    network, basic, narrow = MAKERS[version]
+    net = network(narrow if bottleneck else basic, layers, channels, **kwargs)
+    name = f"resnet{num_layers}_v{version}"
+    return with_weights(net, name, pretrained, ctx, root)
+
+
+resnet18_v1 = variant("resnet18_v1", get_resnet, 1, 18)
+resnet34_v1 = variant("resnet34_v1", get_resnet, 1, 34)
+resnet50_v1 = variant("resnet50_v1", get_resnet, 1, 50)
+resnet101_v1 = variant("resnet101_v1", get_resnet, 1, 101)
+resnet152_v1 = variant("resnet152_v1", get_resnet, 1, 152)
+resnet18_v2 = variant("resnet18_v2", get_resnet, 2, 18)
+resnet34_v2 = variant("resnet34_v2", get_resnet, 2, 34)
+resnet50_v2 = variant("resnet50_v2", get_resnet, 2, 50)
+resnet101_v2 = variant("resnet101_v2", get_resnet, 2, 101)
+resnet152_v2 = variant("resnet152_v2", get_resnet, 2, 152)
+
+__all__ = [
+    "BasicBlockV1",
+    "BasicBlockV2",
+    "BottleneckV1",
+    "BottleneckV2",
+    "ResNetV1",
+    "ResNetV2",
+    "get_resnet",
+    "resnet101_v1",
+    "resnet101_v2",
+    "resnet152_v1",
+    "resnet152_v2",
+    "resnet18_v1",
+    "resnet18_v2",
+    "resnet34_v1",
+    "resnet34_v2",
+    "resnet50_v1",
+    "resnet50_v2",
+]
