@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -218,7 +219,18 @@ def _in_order(
     return found
 
 
+def _require_names(graph: Graph) -> None:
+    for name, count in Counter(node.name for node in graph.variables).items():
+        if count > 1:
+            raise ArgumentError(
+                f"simple_bind: {count} variables are called {name!r}, so "
+                "its name does not say whose shape is given. Make the variable once "
+                "and use it in several places, or give each a name of its own."
+            )
+
+
 def _require_whole(found: Inference) -> None:
+    _require_names(found.graph)
     open_names = [
         f"{node.name} {written(found.shapes.get(Entry(node)))}"
         for node in found.graph.variables

@@ -156,3 +156,11 @@ def test_the_tape_as_a_symbol() -> None:
         mx.autograd.get_symbol(z)
     with pytest.raises(GradientError, match="was not computed"):
         mx.autograd.get_symbol(y)
+
+
+def test_simple_bind_asks_for_one_variable_of_each_name() -> None:
+    net = mx.sym.broadcast_add(mx.sym.var("x"), mx.sym.var("x"))
+    with pytest.raises(ArgumentError, match="2 variables are called 'x'"):
+        net.simple_bind(x=(2, 3))
+    x = mx.sym.var("x")
+    assert mx.sym.broadcast_add(x, x).simple_bind(x=(2, 3)).forward()[0].shape == (2, 3)
