@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from minimx import cpu
+from minimx.errors import KnobError
 from minimx.knobs import knobs
 from minimx_widgets.course.sharing import (
     RANGES,
@@ -41,7 +42,18 @@ from minimx_widgets.course.sharing_pictures import phase_map, tradeoff
 def test_the_totals_that_mxnet_prints_in_megabytes(net: Any, totals: list[int]) -> None:
     found = [kib(net, NNVM_EXEC_MATCH_RANGE=reach) for reach in (0, *RANGES)]
     assert found == totals
-    assert knobs.diff() == {}
+
+
+def test_knobs_are_tried_and_not_turned() -> None:
+    told: list[str] = []
+    stop = knobs.watch(["NNVM_EXEC_MATCH_RANGE"], lambda name, *_: told.append(name))
+    assert kib(branches(), NNVM_EXEC_MATCH_RANGE=2) == 62
+    stop()
+    assert told == []
+    with pytest.raises(KnobError, match="at least 0"):
+        kib(branches(), NNVM_EXEC_MATCH_RANGE=-1)
+    with pytest.raises(KnobError, match="MXNET_ENGINE_TYPE shapes no plan"):
+        kib(branches(), MXNET_ENGINE_TYPE="NaiveEngine")
 
 
 def test_a_plan_is_that_of_the_executor() -> None:

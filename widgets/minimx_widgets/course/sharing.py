@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from minimx import engine, sym
 from minimx.device import cpu
+from minimx.errors import KnobError
 from minimx.graph.memory import MemoryPlan
 from minimx.graph.prepare import Prepared, prepare
 from minimx.graph.settings import KNOBS, Settings
@@ -38,6 +39,9 @@ KIB = 1 << 10
 RANGES = (1, 2, 4, 8, 16)
 
 SHRINKING = (64, 64, 32, 32, 16, 16, 8, 4, 1)
+
+#: The field of `Settings` behind each knob.
+FIELDS = {knob: field for field, knob in KNOBS.items()}
 
 #: The free exercise: these branches, so many workers, and what to reach.
 UNEQUAL = (32, 64, 96, 128)
@@ -134,20 +138,30 @@ def branches() -> Any:
     return sym.add_n(*ends, name="out")
 
 
-def planned(net: Any) -> MemoryPlan:
-    """The memory plan of a network that only predicts, under the knobs in force."""
-    return _prepared(net).plan
+def planned(net: Any, **tried: Any) -> MemoryPlan:
+    """The memory plan of a network that only predicts, under the knobs in force.
+
+    tried: knobs with values to plan with. They are not turned, so nobody else notices.
+    Raises KnobError for a value that a knob refuses, or a knob that shapes no plan.
+    """
+    return _prepared(net, **tried).plan
 
 
-def _prepared(net: Any) -> Prepared:
+def kib(net: Any, **tried: Any) -> float:
+    """KiB of all blocks of a plan; `tried` as for `planned`."""
+    return planned(net, **tried).total / KIB
+
+
+def _prepared(net: Any, **tried: Any) -> Prepared:
+    changes: dict[str, Any] = {}
+    for given, value in tried.items():
+        name = knobs.resolve(given)
+        if name not in FIELDS:
+            raise KnobError(f"{name} shapes no plan; {', '.join(FIELDS)} do.")
+        changes[FIELDS[name]] = knobs.declared[name].check(value)
     subject = Subject.of(net, {"data": SHAPE}, "planned")
-    return prepare(subject.graph, subject.variables, settings=Settings.now())
-
-
-def kib(net: Any, **turned: Any) -> float:
-    """KiB of all blocks of a plan, with some knobs turned for the occasion."""
-    with knobs(**turned):
-        return planned(net).total / KIB
+    settings = replace(Settings.now(), **changes)
+    return prepare(subject.graph, subject.variables, settings=settings)
 
 
 # One run
@@ -326,7 +340,7 @@ def check_sizes(attempt: Sequence[int]) -> Feedback:
         return Feedback(False, f"{attempt!r}", wanted)
     with knobs(**dict.fromkeys(KNOBS.values())):
         narrow, wide = (
-            _plan_at(chain(sizes), NNVM_EXEC_MATCH_RANGE=reach) for reach in (2, 16)
+            planned(chain(sizes), NNVM_EXEC_MATCH_RANGE=reach) for reach in (2, 16)
         )
     words = f"{narrow.total // KIB} KiB at range 2, {wide.total // KIB} KiB at range 16"
     if wide.total > narrow.total:
@@ -354,11 +368,6 @@ def _lost(sizes: Sequence[int], narrow: MemoryPlan, wide: MemoryPlan) -> str:
             "16 times as large"
         )
     return "who comes afterwards: what one result lost, another one gained"
-
-
-def _plan_at(net: Any, **turned: Any) -> MemoryPlan:
-    with knobs(**turned):
-        return planned(net)
 
 
 @check
