@@ -77,6 +77,14 @@ def tell(origin: Origin) -> str:
     )
 
 
+def where(origin: Origin) -> str:
+    """File and line of the innermost place; empty if the program is all minimx."""
+    if not origin:
+        return ""
+    code, lasti = origin[0]
+    return f"{_file_name(code.co_filename)}:{_line_number(code, lasti)}"
+
+
 def _place(code: CodeType, lasti: int) -> str:
     line = _line_number(code, lasti)
     source = linecache.getline(code.co_filename, line).strip()

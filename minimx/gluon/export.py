@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import minimx.nd as nd
 from minimx.errors import ArgumentError
+from minimx.graph.portable import portable
+from minimx.symbol import Symbol
 
 if TYPE_CHECKING:
     from minimx.gluon.hybrid import HybridBlock
@@ -22,16 +24,17 @@ def write_files(
 ) -> tuple[str, str]:
     """Write the graph and the values of a block; returns the names of the files.
 
-    Nothing is written unless all values are there.
+    Nothing is written unless all values are there, and MXNet has all operators.
     """
     if written is None:
         raise ArgumentError(
             f"export: {type(block).__name__} was not made into a graph yet. Call "
             "hybridize(), and then the block with a batch, first."
         )
+    graph = portable(written.graph, written.lines)
     values = named_values(written)
     graph_file, values_file = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
-    written.symbol.save(graph_file, remove_amp_cast)
+    Symbol(graph.outputs).save(graph_file, remove_amp_cast)
     nd.save(values_file, values)
     return graph_file, values_file
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import linecache
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,8 @@ class Written:
     inputs: the variables of the block's inputs, in order. sources: for each variable of
     the graph the number of an input, or a parameter. form: how the outputs are nested.
     numpy: for each output whether it is an array of `mx.np`. by_shape: it is good only
-    for inputs of these shapes, since Python code could ask for them.
+    for inputs of these shapes, since Python code could ask for them. lines: for nodes
+    of operators that only minimx has, by name, the user's line that made them.
     """
 
     def __init__(
@@ -56,12 +57,14 @@ class Written:
         form: Form,
         numpy: Sequence[bool],
         by_shape: bool = False,
+        lines: Mapping[str, str] | None = None,
     ) -> None:
         self.graph = graph
         self.inputs = list(inputs)
         self.form = form
         self.numpy = list(numpy)
         self.by_shape = by_shape
+        self.lines = dict(lines or {})
         places = {node: place for place, node in enumerate(self.inputs)}
         self.sources: list[int | Parameter] = [
             places[node] if node in places else parameters[node]
@@ -70,7 +73,7 @@ class Written:
 
     def with_graph(self, graph: Graph) -> Written:
         """The same with another graph of the same variables."""
-        rest = self.form, self.numpy, self.by_shape
+        rest = self.form, self.numpy, self.by_shape, self.lines
         return Written(graph, self.inputs, self.parameters, *rest)
 
     @property
@@ -187,7 +190,8 @@ def _closed(
     parameters = _sources(block, tracer, graph, set(inputs))
     _refuse_namesakes(graph)
     _warn_of_unused(block, graph, inputs, parameters)
-    return Written(graph, inputs, parameters, form, numpy, tracer.saw_arrays)
+    made = form, numpy, tracer.saw_arrays, tracer.lines
+    return Written(graph, inputs, parameters, *made)
 
 
 def _sources(

@@ -114,7 +114,8 @@ def _idle(node: Node, specs: Specs | None, training: bool) -> str | None:
             return "nothing is dropped with p=0"
         if not training and settings["mode"] == "training":
             return "nothing is dropped in prediction"
-    if name in _CONVERSIONS and specs is not None:
+    turned = name == "slice" and any((step or 1) < 0 for step in op.settings["step"])
+    if name in _CONVERSIONS and specs is not None and not turned:
         known = specs.get(node.inputs[0])
         if known is not None and specs.get(Entry(node)) is known:
             return f"{known} is what it has already"

@@ -8,11 +8,12 @@ Gradients flow through everything that was computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import get_ident
 from typing import Any
 
 from minimx.errors import ArgumentError, ShapeError
 from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
+from minimx.nd.launch import invoke, tracers
 from minimx.nd.nested import Form, flatten, regroup
 from minimx.ops.registry import lookup
 
@@ -34,6 +35,8 @@ def foreach(
     """
     arrays, form = flatten(data, NDArray, "foreach: data")
     flatten(init_states, NDArray, "foreach: init_states")
+    if (tracer := _tracer([data, init_states])) is not None:
+        return tracer.control("foreach", body, data, init_states)  # type: ignore[no-any-return]
     lengths = {x.shape[0] if x.ndim else 0 for x in arrays}
     if len(lengths) != 1 or lengths == {0}:
         raise ShapeError(
@@ -82,6 +85,8 @@ def while_loop(
     if not current:
         raise ArgumentError("while_loop: loop_vars is empty; give one array at least.")
     flatten(current, NDArray, "while_loop: loop_vars")
+    if (tracer := _tracer(current)) is not None:
+        return tracer.control("while_loop", cond, func, loop_vars, most)  # type: ignore[no-any-return]
     rows: list[list[Any]] = []
     made: Form = []
     while len(rows) < most and truth("while_loop: what cond returned", cond(*current)):
@@ -116,7 +121,15 @@ def cond(
     >>> mx.nd.contrib.cond(x > 2, lambda: x * 2, lambda: x).asscalar().item()
     6.0
     """
+    if (tracer := _tracer(pred)) is not None:
+        return tracer.control("cond", pred, then_func, else_func)
     return then_func() if truth("cond: pred", pred) else else_func()
+
+
+def _tracer(values: Any) -> Any:
+    """Who writes these arrays down instead of computing with them, if somebody does."""
+    tracer = tracers.get(get_ident()) if tracers else None
+    return tracer if tracer is not None and tracer.writes(values) else None
 
 
 def _pair(who: str, returned: Any) -> tuple[Any, Any]:

@@ -29,8 +29,8 @@ def get(array: NDArray, key: Any) -> NDArray:
     """The elements that a key picks; the array itself if that is all of them."""
     if isinstance(key, (slice, tuple)) and key in (slice(None), ()):
         return array
-    if _is_basic(key):
-        parts = _complete(array.shape, key)
+    if is_basic(key):
+        parts = complete(array.shape, key)
         window = _contiguous(array.shape, parts)
         scalars = array._has_scalars()
         op = lookup("_basic_index").of(key=tuple(parts), np_shape=scalars)
@@ -49,8 +49,8 @@ def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with
 
     refuse_on_tape(array)
     indices: list[NDArray] = []
-    if _is_basic(key):
-        numpy_key: Any = _numpy_key(_complete(array.shape, key))
+    if is_basic(key):
+        numpy_key: Any = _numpy_key(complete(array.shape, key))
         picked = _shape_of(array.shape, numpy_key)
     else:
         key, indices = _with_arrays(array, key)
@@ -119,7 +119,8 @@ def _check_fits(picked: tuple[int, ...], given: tuple[int, ...]) -> None:
 # -- basic keys -----------------------------------------------------------------------
 
 
-def _is_basic(key: Any) -> bool:
+def is_basic(key: Any) -> bool:
+    """Whether a key consists of integers, slices, None and Ellipsis."""
     items = key if isinstance(key, tuple) else (key,)
     for item in items:
         if item is None or item is Ellipsis or isinstance(item, slice):
@@ -132,7 +133,7 @@ def _is_basic(key: Any) -> bool:
     return True
 
 
-def _complete(shape: tuple[int, ...], key: Any) -> list[Part]:
+def complete(shape: tuple[int, ...], key: Any) -> list[Part]:
     """Fill a basic key in: one part for every axis, None for a new one."""
     items = list(key) if isinstance(key, tuple) else [key]
     named = sum(item is not None and item is not Ellipsis for item in items)

@@ -22,10 +22,13 @@ from typing import Any
 from minimx import name as naming
 from minimx.device import Device
 from minimx.dtypes import DType, resolve
+from minimx.engine.origin import capture, where
 from minimx.errors import DeviceError, NotImplementedForSymbol
 from minimx.events import owner
 from minimx.graph.infer import has_own, infer
 from minimx.graph.ir import Entry, Graph, Node, rewritten
+from minimx.graph.portable import OURS
+from minimx.nd import indexing
 from minimx.nd.array import NDArray
 from minimx.nd.chunk import Chunk
 from minimx.nd.launch import invoke, tracers
@@ -33,7 +36,9 @@ from minimx.np.multiarray import ndarray
 from minimx.ops.registry import Op, lookup
 from minimx.ops.spec import Spec
 from minimx.shapes import Open, Shape
+from minimx.symbol import looping
 from minimx.symbol.functions import hint_of
+from minimx.symbol.picking import picked, reshaped
 from minimx.symbol.symbol import Symbol, placed
 
 
@@ -141,6 +146,12 @@ class Traced(NDArray):
     def __setitem__(self, key: Any, value: Any) -> None:
         raise _in_place("x[key] = value")
 
+    def __getitem__(self, key: Any) -> Any:
+        found = None
+        if indexing.is_basic(key):
+            found = picked(self, indexing.complete(self.shape, key))
+        return super().__getitem__(key) if found is None else found
+
 
 for _word in (
     *("view", "asnumpy", "asscalar", "item", "tolist", "wait_to_read", "wait_to_write"),
@@ -155,6 +166,14 @@ class NumpyTraced(Traced, ndarray):
 
     __slots__ = ()
     __hash__ = Traced.__hash__
+
+    def reshape(self, *shape: Any, order: str = "C", **kwargs: Any) -> Any:
+        """The elements under another shape; one length may be -1."""
+        wanted: Any = shape or (kwargs.get("newshape", kwargs.get("shape")),)
+        if order != "C" or None in wanted:
+            return super().reshape(*shape, order=order, **kwargs)
+        wanted = wanted[0] if isinstance(wanted[0], (tuple, list)) else wanted
+        return reshaped(self, tuple(wanted))
 
     def __format__(self, spec: str) -> str:
         return repr(self)
@@ -175,6 +194,7 @@ class Tracer:
         self.specs: dict[Entry, Spec] = {}  # of every entry that an array stands for
         self.parameters: dict[Node, Any] = {}
         self.captured: dict[int, tuple[Entry, NDArray]] = {}
+        self.lines: dict[str, str] = {}  # who made the nodes that only minimx has
         self.saw_arrays = False  # Python code met arrays whose shapes it could ask
         self._outer: Any = None
 
@@ -237,6 +257,16 @@ class Tracer:
 
     # -- calls ------------------------------------------------------------------------
 
+    def writes(self, values: Any) -> bool:
+        """Whether nested values hold an array that is written down."""
+        if isinstance(values, (list, tuple)):
+            return any(map(self.writes, values))
+        return isinstance(values, Traced)
+
+    def control(self, kind: str, *given: Any) -> Any:
+        """Write `foreach`, `while_loop` or `cond` down."""
+        return getattr(looping, kind)(self, *given)
+
     def write(
         self,
         op: Op,
@@ -258,6 +288,8 @@ class Tracer:
         specs = _results(op, tuple(Spec.of(x.shape, x.spec.dtype) for x in inputs))
         name = naming.current().get(None, hint_of(op.name).lower())
         node = placed(op, entries, name).outputs[0].node
+        if op.name in OURS:
+            self.lines[node.name] = where(capture())
         numpy = issubclass(type(inputs[0]) if inputs else kind, ndarray)
         for slot, spec in enumerate(specs):
             self.specs[Entry(node, slot)] = spec

@@ -1,4 +1,4 @@
-"""Four networks, exported by MXNet or by minimx, and read by the other.
+"""Five networks, exported by MXNet or by minimx, and read by the other.
 
     python exchange_worker.py mxnet|minimx make|read DIRECTORY
 
@@ -71,6 +71,36 @@ class InNumpy(mx.gluon.HybridBlock):  # type: ignore[misc]
         return z, F.np.sum(z), F.np.transpose(z).reshape((-1,))
 
 
+def parts(F: Any, y: Any, at: Any) -> Any:
+    """What `Indexed` computes, as MXNet 1 writes it."""
+    last = F.squeeze(F.slice_axis(y, axis=1, begin=3, end=4), axis=1)
+    corner = F.squeeze(F.slice(y, begin=(0, 1), end=(1, 2)), axis=1)
+    back = F.expand_dims(F.slice(y, begin=(None, 3), end=(None, None), step=(1, -2)), 1)
+    picked = F.take(F.take(y, at, axis=1, mode="wrap"), at, axis=0, mode="wrap")
+    return last, corner, back, picked, F.reshape(y, shape=(-1, 2)) * 2
+
+
+class Indexed(mx.gluon.HybridBlock):  # type: ignore[misc]
+    """Parts of an array: by keys, as MXNet 2 writes them, where arrays are traced."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.dense = nn.Dense(4)
+
+    if sys.argv[1] == "mxnet":
+
+        def hybrid_forward(self, F: Any, x: Any, at: Any) -> Any:
+            return parts(F, self.dense(x), at)
+
+    else:
+
+        def forward(self, x: Any, at: Any) -> Any:
+            y = self.dense(x)
+            picked = y[:, at][at]
+            return y[:, -1], y[0, 1], y[:, None, ::-2], picked, y.reshape((-1, 2)) * 2
+
+
 def lenet() -> Any:
     net = nn.HybridSequential(prefix="lenet_")
     with net.name_scope():
@@ -92,6 +122,10 @@ def reader() -> Any:
     return Reader(prefix="reader_")
 
 
+def indexed() -> Any:
+    return Indexed(prefix="indexed_")
+
+
 def in_numpy() -> Any:
     mx.npx.set_np()  # the last network
     return InNumpy(prefix="in_numpy_")
@@ -101,6 +135,7 @@ SHAPES: dict[Any, list[tuple[int, ...]]] = {
     lenet: [(2, 1, 14, 14)],
     resnet: [(2, 3, 8, 8)],
     reader: [(2, 6), (1, 1, 4)],
+    indexed: [(3, 5), (2,)],
     in_numpy: [(2, 5)],
 }
 
@@ -110,8 +145,12 @@ def inputs(make: Any) -> list[Any]:
     found: list[Any] = [rng.uniform(-1, 1, shape) for shape in SHAPES[make]]
     if make is reader:
         found[0] = rng.randint(0, 7, SHAPES[make][0])
+    if make is indexed:
+        found[1] = np.array([-1, 0])
     room = mx.np if make is in_numpy else mx.nd
-    return [room.array(x.astype("float32")) for x in found]
+    kinds = ["float32", "int32" if make is indexed else "float32"]
+    pairs = zip(found, kinds, strict=False)
+    return [room.array(x.astype(kind), dtype=kind) for x, kind in pairs]
 
 
 def listed(outputs: Any) -> list[Any]:

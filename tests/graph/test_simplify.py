@@ -99,3 +99,12 @@ def test_large_constants_and_lonely_ones_are_not_kept() -> None:
     graph = x + mx.sym.exp(mx.sym.zeros((2, 3)))
     assert len(folded(graph).changes) == 1
     assert folded(graph, largest=23).changes == ()
+
+
+def test_all_elements_in_another_order_are_no_identity() -> None:
+    x = mx.sym.var("x")
+    whole = mx.sym.slice(x, begin=(None,), end=(None,))
+    back = mx.sym.slice(x, begin=(None,), end=(None,), step=(-1,))
+    data = mx.nd.array([1, 2, 3])
+    outs = mx.sym.Group([whole * 1.5, back * 1.5]).eval(x=data)
+    assert [out.asnumpy().tolist() for out in outs] == [[1.5, 3, 4.5], [4.5, 3, 1.5]]
