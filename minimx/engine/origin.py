@@ -82,7 +82,7 @@ def where(origin: Origin) -> str:
     if not origin:
         return ""
     code, lasti = origin[0]
-    return f"{_file_name(code.co_filename)}:{_line_number(code, lasti)}"
+    return f"{file_name(code.co_filename)}:{_line_number(code, lasti)}"
 
 
 def _place(code: CodeType, lasti: int) -> str:
