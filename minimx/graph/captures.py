@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from minimx.engine import Launches
 from minimx.knobs import knobs
@@ -38,7 +39,7 @@ class Capture:
 
     def __init__(self) -> None:
         self.runs = 0
-        self._seen: dict[int, int] = {}
+        self._seen: dict[int, ref[Any]] = {}
         self._places: set[int] = set()
         self._cost: Launches | None = None
 
@@ -46,9 +47,10 @@ class Capture:
         self, segment: Segment, env: Sequence[NDArray | None], device: Any, train: bool
     ) -> Launches:
         """What the launches of the next run cost; records where it is time to."""
-        now = {i: id(env[i].chunk) for i in segment.outside if env[i] is not None}  # type: ignore[union-attr]
-        same = {i for i, chunk in now.items() if self._seen.get(i) == chunk}
-        self._seen = now
+        now = {i: a.chunk for i in segment.outside if (a := env[i]) is not None}
+        before = self._seen
+        same = {i for i, c in now.items() if i in before and before[i]() is c}
+        self._seen = {i: ref(chunk) for i, chunk in now.items()}
         self.runs += 1
         if self.runs == 1:
             return segment.cost

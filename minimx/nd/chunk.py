@@ -27,7 +27,7 @@ before_rebuild(lambda: engine.wait_all())
 class Chunk(Var):
     """`nbytes` of memory on `device`, taken from its pool at first use."""
 
-    __slots__ = ("block", "device", "nbytes", "owner")
+    __slots__ = ("__weakref__", "block", "device", "nbytes", "owner")
 
     def __init__(self, device: Device, nbytes: int, owner: Owner) -> None:
         # Var.__init__, spelt out: a chunk is made for every result of every operator.
