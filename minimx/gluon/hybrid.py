@@ -7,7 +7,8 @@ call writes the computation down (`tracing.py`), and from then on calls go to th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -206,7 +207,8 @@ class HybridBlock(Block):
         """Make the graph."""
         if not tracing.takes_arrays(self):
             self._refuse_other_form(key)
-        return tracing.write(self, args, leaves)
+        with _whole(self):
+            return tracing.write(self, args, leaves)
 
     def _refuse_other_form(self, key: Any) -> None:
         """As in MXNet: the graph was made for arguments in one form."""
@@ -381,6 +383,24 @@ class HybridBlock(Block):
             f"{type(self).__name__} has neither hybrid_forward(self, F, x, ...) nor "
             "forward(self, x, ...). Write one of them."
         )
+
+
+@contextmanager
+def _whole(block: Block) -> Iterator[None]:
+    """Parts belong to the graph, whether they would run as graphs themselves or not."""
+    asleep: list[Block] = []
+
+    def wake(part: Block) -> None:
+        if isinstance(part, HybridBlock) and not part._active:
+            asleep.append(part)
+            part._active = True
+
+    block.apply(wake)
+    try:
+        yield
+    finally:
+        for part in asleep:
+            part._active = False
 
 
 def _context_of(name: str, values: Any) -> Context:

@@ -471,3 +471,22 @@ def test_a_backend_replaces_parts_of_the_graph(tmp_path: Path) -> None:
         net.optimize_for(x, backend="MINIM")
     with pytest.raises(ArgumentError, match="no setting 'level'"):
         net.optimize_for(x, backend="MINIMX", level=3)
+
+
+class Doubles(nn.HybridBlock):
+    """In the manner of MXNet 2."""
+
+    def forward(self, x: Any) -> Any:
+        return x * 2 if x.shape[0] == 2 else x
+
+
+def test_a_part_that_is_not_hybridized_belongs_to_the_graph() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, in_units=4), Doubles())
+    net.initialize()
+    x = nd.ones((2, 4))
+    wanted = net(x).asnumpy()
+    net.hybridize()
+    net[1].hybridize(False)
+    np.testing.assert_array_equal(net(x).asnumpy(), wanted)
+    assert not net[1]._active
