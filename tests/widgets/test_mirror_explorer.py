@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
+import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -127,6 +128,34 @@ def test_the_knobs_in_force_are_followed(view: MirrorExplorer) -> None:
     prepared = prepare(subject.graph, subject.variables, subject.wanted,
                        training=True, settings=settings)  # fmt: skip
     assert prepared.plan.total == best, "what a real run would need"
+
+
+def test_knobs_that_are_turned_back_give_back_what_was_chosen(
+    view: MirrorExplorer,
+) -> None:
+    view.segments(3)
+    chosen = repr(view)
+    with knobs(MXNET_BACKWARD_DO_MIRROR=True, MINIMX_MIRROR="best"):
+        assert view.policy == "knobs"
+        best = view.planned.peak
+        with knobs(MINIMX_MIRROR="remap"):
+            assert view.planned.peak > best
+    assert repr(view) == chosen
+    with knobs(MXNET_BACKWARD_DO_MIRROR=True):
+        view.choose("echo")
+        assert view.policy == "echo"
+    assert view.policy == "knobs", "it was chosen while the knob was turned"
+
+
+def test_turning_a_knob_does_not_wait_for_a_plan(view: MirrorExplorer) -> None:
+    """Whoever turns knobs holds them all, and a plan may ask for one."""
+    turning = threading.Thread(target=knobs.set, kwargs={"MINIMX_MIRROR": "best"})
+    with view._planning:
+        turning.start()
+        turning.join(timeout=20)
+        assert not turning.is_alive()
+    turning.join()
+    assert view.policy == "knobs"
 
 
 def test_the_curve_has_bumps_where_something_is_computed_again(

@@ -100,11 +100,12 @@ class GraphView(anywidget.AnyWidget, Generic[Planned]):
         """What is drawn now."""
         settings = self.settings
         with self._planning:
-            if settings not in self._plans:
-                self._plans[settings] = self.plan(settings)
-                while len(self._plans) > KEPT:
-                    self._plans.popitem(last=False)
-            return self._plans[settings]
+            plans = self._plans  # whoever wants others puts new ones in their place
+            if settings not in plans:
+                plans[settings] = self.plan(settings)
+                while len(plans) > KEPT:
+                    plans.popitem(last=False)
+            return plans[settings]
 
     def what_if(self, **fields: Any) -> None:
         """Draw what other settings would give; no knob is turned.
@@ -149,8 +150,9 @@ class GraphView(anywidget.AnyWidget, Generic[Planned]):
 
     def close(self) -> None:
         """Take the view away; its worker thread ends."""
-        if self._unwatch is not None:
-            self._unwatch()
+        unwatch, self._unwatch = self._unwatch, None
+        if unwatch is not None:  # a finaliser closes once more, wherever it runs
+            unwatch()
         worker, self._worker = self._worker, None
         if worker is not None and worker.is_alive():
             self._inbox.put(None)
@@ -180,7 +182,10 @@ class GraphView(anywidget.AnyWidget, Generic[Planned]):
         }
 
     def _turned(self, name: str, _new: Any, _old: Any) -> None:
-        """A knob was turned, anywhere; in the thread that turned it."""
+        """A knob was turned, anywhere; in the thread that turned it.
+
+        That thread holds the knobs, so it must not wait for a plan that is being made.
+        """
         self._trial.pop(_FIELDS[name], None)
         self._post({"kind": "knob"})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -40,6 +41,15 @@ KNOBS_SAY, BY_HAND = "knobs", "by hand"
 FATES = ("kept", "recomputed", "fixed", "let go")
 #: The settings that choose among the points of the front, and do not move it.
 _CHOICE = ("backward_do_mirror", "mirror")
+
+
+@dataclass(frozen=True)
+class Way:
+    """What is drawn: a policy by its name, or a decision; count: of its segments."""
+
+    name: str
+    keep: Keep = Keep()
+    count: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,9 @@ class MirrorExplorer(GraphView[Explored]):
         self._base: dict[Settings, Explored] = {}
         self._dots: dict[Settings, dict[str, Measured]] = {}
         self._measuring = threading.Lock()
-        self._policy, self._keep, self._count = _known(policy, ()), Keep(), 0
+        self._way = self._chosen = Way(_known(policy, ()))
+        # The knobs when it was chosen: turned back, they give it back.
+        self._under = _knobs_of_choice()
         super().__init__(height=height)
 
     # -- choosing ---------------------------------------------------------------------
@@ -113,7 +125,7 @@ class MirrorExplorer(GraphView[Explored]):
     @property
     def policy(self) -> str:
         """The policy that is drawn."""
-        return self._policy
+        return self._way.name
 
     def choose(self, policy: str) -> None:
         """Draw what a policy does; also a point of the front, by its name."""
@@ -154,18 +166,20 @@ class MirrorExplorer(GraphView[Explored]):
         """The most segments that are tried: as many as there are operators."""
         return max(1, len(self._line.nodes))
 
-    def _set(self, policy: str, keep: Keep, count: int) -> None:
-        with self._planning:
-            self._policy, self._keep, self._count = policy, keep, count
-            self._plans.clear()
+    def _set(self, name: str, keep: Keep, count: int) -> None:
+        self._under, self._chosen = _knobs_of_choice(), Way(name, keep, count)
+        self._go(self._chosen)
         self.refresh()
 
+    def _go(self, way: Way) -> None:
+        self._way = way
+        self._plans = OrderedDict()
+
     def _turned(self, name: str, new: Any, old: Any) -> None:
-        """A knob that chooses the policy was turned: it counts from now on."""
+        """A knob that chooses the policy was turned: it counts until it is back."""
         if name in ("MXNET_BACKWARD_DO_MIRROR", "MINIMX_MIRROR"):
-            with self._planning:
-                self._policy, self._keep, self._count = KNOBS_SAY, Keep(), 0
-                self._plans.clear()
+            back = _knobs_of_choice() == self._under
+            self._go(self._chosen if back else Way(KNOBS_SAY))
         super()._turned(name, new, old)
 
     # -- what is drawn ----------------------------------------------------------------
@@ -177,9 +191,10 @@ class MirrorExplorer(GraphView[Explored]):
         return replace(found, extra=found.work / base - 1 if base else 0.0)
 
     def _decided(self, settings: Settings) -> Keep:
-        if self._keep.name != "none" or self._count:
-            return self._keep
-        return self._keep_of(self._policy, settings)
+        way = self._way
+        if way.keep.name != "none" or way.count:
+            return way.keep
+        return self._keep_of(way.name, settings)
 
     def _keep_of(self, name: str, settings: Settings) -> Keep:
         """What a policy or a point of the front decides, by its name."""
@@ -347,7 +362,7 @@ class MirrorExplorer(GraphView[Explored]):
             "measured": [
                 [name, seen.peak, seen.extra] for name, seen in self.measured().items()
             ],
-            "segments": self._count,
+            "segments": self._way.count,
             "dear": not self.policy.endswith("cheap"),
             "most": self.most,
             "root": root_of(self._line),
@@ -383,6 +398,11 @@ class MirrorExplorer(GraphView[Explored]):
         from minimx_widgets.mirror_picture import draw
 
         return draw(self, dark=dark, width=width)
+
+
+def _knobs_of_choice() -> list[Any]:
+    """The settings in force that choose among the ways to train."""
+    return [getattr(Settings.now(), field) for field in _CHOICE]
 
 
 def _known(policy: str, points: Sequence[str]) -> str:

@@ -355,7 +355,7 @@ class MirrorExplorer {
     this.frame.setNumbers([
       ["plan", bytes(state.peak)],
       ["keeping all", bytes(state.keeping)],
-      ["memory", `${share > 0 ? "+" : "−"}${percent(Math.abs(share))}`],
+      ["memory", `${share > 0 ? "+" : share < 0 ? "−" : ""}${percent(Math.abs(share))}`],
       ["extra work", percent(Math.max(0, state.extra))],
       ["computed again", `${state.again}`],
     ]);
