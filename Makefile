@@ -48,7 +48,8 @@ lint: $(STAMPS)/test
 	$(BIN)/lint-imports
 
 unit: $(STAMPS)/test $(STAMPS)/compiled
-	$(PYTEST) -q -n 2 --dist loadfile -m "not browser and not alone"
+	$(PYTEST) -q -n 2 --dist loadfile --durations=25 --durations-min=4 \
+	  -m "not browser and not alone"
 	$(PYTEST) -q -m alone tests/widgets tests/benchmarks
 
 notebooks: $(STAMPS)/test $(STAMPS)/compiled
