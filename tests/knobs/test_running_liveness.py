@@ -209,16 +209,19 @@ def test_another_number_of_streams_gives_other_numbers(kind: str, copies: int) -
         executor = symbol.bind(device, {"x": mx.nd.zeros((2, 2), ctx=device)})
         return executor.forward()[0]
 
+    def in_block() -> Any:
+        return in_gluon(noise, [mx.nd.zeros((2, 2), ctx=device)], False)()[0]
+
     def by_hand() -> Any:
         with device:
             return noise(mx.nd, mx.nd.zeros((2, 2), ctx=device))
 
     def observe() -> list[bytes]:
         found = []
-        for draw in (in_graph, by_hand):
+        for draw in (in_graph, in_block, by_hand):
             mx.random.seed(3)
             found.append(draw().asnumpy().tobytes())
-        assert found[0] == found[1]
+        assert found[0] == found[1] == found[2]
         return found
 
     before, during = turned(observe, **{f"MXNET_{kind}_PARALLEL_RAND_COPY": copies})
