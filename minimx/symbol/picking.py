@@ -22,7 +22,8 @@ def picked(array: Any, parts: list[indexing.Part]) -> Any:
         return None
     if any(bound != _ALL for bound in bounds):
         begin, end, step = zip(*bounds, strict=True)
-        op = lookup("slice").of(begin=begin, end=end, step=step)
+        steps = {"step": step} if any(step) else {}
+        op = lookup("slice").of(begin=begin, end=end, **steps)
         array = array._bind(op, [array])
     single = [axis for axis, part in enumerate(axes) if isinstance(part, int)]
     kept = [part for part in parts if not isinstance(part, int)]
