@@ -186,9 +186,7 @@ def _simplified(
         yield done(share(graph, [node for node in graph if node not in clones]))
     if settings.node_elimination:
         yield done(eliminate(graph, specs, training))
-        folded = fold_constants(graph, specs)
-        if folded.changes:  # few graphs hold any
-            yield done(folded)
+        yield done(fold_constants(graph, specs))
     if settings.use_fusion:
         yield done(fuse(graph, specs, _ahead(graph, heads), settings.fusion_least))
 
