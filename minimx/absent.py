@@ -21,10 +21,6 @@ _ROOMS = {
     "amp": "automatic mixed precision",
     "profiler": "MXNet's profiler; mx.Record sees what runs",
 }
-_ITERATORS = """
-    CSVIter ImageDetRecordIter ImageRecordInt8Iter ImageRecordIter ImageRecordUInt8Iter
-    LibSVMIter MNISTIter MXDataIter PrefetchingIter ResizeIter
-"""
 _OPERATORS = """
     CachedOp
 """
@@ -38,9 +34,6 @@ LATER: dict[str, dict[str, str]] = {
     "mx.contrib": dict.fromkeys(
         ["amp", "autograd", "io", "onnx", "quantization", "tensorboard", "text"],
         "what MXNet tried out",
-    ),
-    "mx.io": dict.fromkeys(
-        _ITERATORS.split(), "an iterator over data; gluon.data has loaders"
     ),
     "mx.mod": dict.fromkeys(
         ["BucketingModule", "PythonLossModule", "PythonModule", "SequentialModule"],

@@ -167,6 +167,14 @@ class MXRecordIO:
         with self._lock:
             return self._record()
 
+    def read_at(self, place: int) -> bytes | None:
+        """The record that begins at a byte; several threads may ask at a time."""
+        self._check(to_write=False)
+        with self._lock:
+            self._file.seek(place)
+            self._at = place
+            return self._record()
+
     def _record(self) -> bytes | None:
         start = self._at
         kind, payload = self._part()
@@ -301,24 +309,23 @@ class MXIndexedRecordIO(MXRecordIO):
         """Let `read` go on with the record of a key."""
         self._check(to_write=False)
         with self._lock:
-            self._seek(idx)
+            self._at = self._place(idx)
+            self._file.seek(self._at)
 
-    def _seek(self, key: Any) -> None:
+    def _place(self, key: Any) -> int:
+        """Where the record of a key begins."""
         place = self.idx.get(key)
         if place is None:
             raise DataError(
                 f"recordio: {self.idx_path!r} has no record {key!r} among its "
                 f"{len(self.idx)}."
             )
-        self._file.seek(place)
-        self._at = place
+        return place
 
     def read_idx(self, idx: Any) -> bytes | None:
         """The record of a key."""
         self._check(to_write=False)
-        with self._lock:
-            self._seek(idx)
-            return self._record()
+        return self.read_at(self._place(idx))
 
     def write_idx(self, idx: Any, buf: bytes | bytearray | memoryview) -> None:
         """Append a record, and its key to the index."""

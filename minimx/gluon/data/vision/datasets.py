@@ -9,9 +9,8 @@ by hand has none, and is checked for its form only.
 from __future__ import annotations
 
 import os
-from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,10 +19,9 @@ from minimx.errors import DataError
 from minimx.gluon.data.dataset import Dataset, gather
 from minimx.gluon.flavours import flavoured
 from minimx.gluon.utils import check_sha1, download, repository_url
+from minimx.io.idx import MAX_BYTES, read_idx
 from minimx.knobs import knobs
 
-#: No file of these sets unpacks to more; a larger claim is a mistake or a trap.
-MAX_BYTES = 1 << 30
 #: A file's name, and its SHA-1 sum or None if it is not known.
 Known = tuple[str, str | None]
 
@@ -209,43 +207,6 @@ class CIFAR100(CIFAR10):
 
     def _labels_of(self, rows: Any) -> Any:
         return rows[:, int(self._fine_label)]
-
-
-def read_idx(path: Path) -> Any:
-    """The array in an IDX file of unsigned bytes, packed with gzip or not."""
-    import gzip  # unpacking is needed by few programs: not paid for at import
-    import zlib
-
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
-            return _parse_idx(file, path)  # type: ignore[arg-type]
-    except (OSError, EOFError, zlib.error) as reason:
-        raise DataError(
-            f"{path} cannot be unpacked: {reason}. Delete it to fetch it again."
-        ) from reason
-
-
-def _parse_idx(file: BinaryIO, path: Path) -> Any:
-    magic = file.read(4)
-    if len(magic) < 4 or magic[:3] != b"\0\0\x08" or not 1 <= magic[3] <= 4:
-        raise DataError(
-            f"{path} is no IDX file of bytes: it starts with {magic!r}. Is it the file "
-            "that its name says?"
-        )
-    ndim = magic[3]
-    header = file.read(4 * ndim)
-    shape = tuple(int(n) for n in np.frombuffer(header[: len(header) // 4 * 4], ">u4"))
-    size = prod(shape)
-    if len(shape) != ndim or size > MAX_BYTES:
-        raise DataError(f"{path} is damaged: its header claims the shape {shape}.")
-    content = file.read(size + 1)
-    if len(content) != size:
-        raise DataError(
-            f"{path} is damaged: its header claims {size} bytes of shape {shape}, but "
-            f"{'more follow' if len(content) > size else f'{len(content)} follow'}. "
-            "Delete it to fetch it again."
-        )
-    return np.frombuffer(content, np.uint8).reshape(shape)
 
 
 def unpack(archive: Path, names: list[str], folder: Path) -> None:

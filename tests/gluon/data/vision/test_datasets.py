@@ -19,7 +19,8 @@ import pytest
 from minimx.errors import DataError
 from minimx.gluon.data import DataLoader
 from minimx.gluon.data.vision import CIFAR10, CIFAR100, MNIST
-from minimx.gluon.data.vision.datasets import MAX_BYTES, read_idx, unpack
+from minimx.gluon.data.vision.datasets import unpack
+from minimx.io.idx import MAX_BYTES, read_idx
 from minimx.knobs import knobs
 
 IMAGES = np.random.default_rng(1).integers(0, 256, (6, 5, 4)).astype(np.uint8)
