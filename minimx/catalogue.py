@@ -76,9 +76,14 @@ class Catalogue(Generic[BaseT]):
     def create(self, what: Any, *args: Any, **settings: Any) -> BaseT:
         """One of the family.
 
-        what: a name, the JSON text `["name", {settings}]`, or a finished instance,
-            which is handed through.
+        what: a name; settings in which `kind` names the class; either of these as JSON,
+            `["name", {settings}]` or `{settings}`; or a finished instance, which is
+            handed through.
         """
+        if isinstance(what, str) and what.startswith("{"):
+            what = self._parse_settings(what)
+        if isinstance(what, dict) and self.kind in what:
+            return self.create(what[self.kind], **_without(what, self.kind))
         if isinstance(what, self.base):
             if args or settings:
                 raise ArgumentError(
@@ -105,3 +110,19 @@ class Catalogue(Generic[BaseT]):
                 f"{self.kind} {text!r}: expected JSON of the form "
                 '["name", {"setting": value}].'
             ) from None
+
+    def _parse_settings(self, text: str) -> dict[str, Any]:
+        try:
+            settings = json.loads(text)
+        except ValueError:
+            settings = {}
+        if self.kind not in settings:
+            raise ArgumentError(
+                f"{self.kind} {text!r}: expected JSON of the form "
+                f'{{"{self.kind}": "name", "setting": value}}.'
+            )
+        return dict(settings)
+
+
+def _without(settings: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key != name}

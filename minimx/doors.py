@@ -25,6 +25,7 @@ DOORS = {
     "image.image": "image",
     "image.detection": "image",
     "module.base_module": "module",
+    "gluon.metric": "metric",
     "optimizer.optimizer": "optimizer",
     "optimizer.lr_scheduler": "lr_scheduler",
     "error": "errors",

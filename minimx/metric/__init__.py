@@ -9,16 +9,24 @@ from minimx.metric.base import (
     np,
     register,
 )
-from minimx.metric.choices import F1, MCC, Accuracy, TopKAccuracy
+from minimx.metric.choices import Accuracy, TopKAccuracy
+from minimx.metric.decisions import F1, MCC, BinaryAccuracy, Fbeta
 from minimx.metric.numbers import (
     MAE,
     MSE,
     RMSE,
+    Caffe,
     CrossEntropy,
     Loss,
     NegativeLogLikelihood,
-    PearsonCorrelation,
     Perplexity,
+    Torch,
+)
+from minimx.metric.relations import (
+    PCC,
+    MeanCosineSimilarity,
+    MeanPairwiseDistance,
+    PearsonCorrelation,
 )
 
 __all__ = [
@@ -26,17 +34,24 @@ __all__ = [
     "MAE",
     "MCC",
     "MSE",
+    "PCC",
     "RMSE",
     "Accuracy",
+    "BinaryAccuracy",
+    "Caffe",
     "CompositeEvalMetric",
     "CrossEntropy",
     "CustomMetric",
     "EvalMetric",
+    "Fbeta",
     "Loss",
+    "MeanCosineSimilarity",
+    "MeanPairwiseDistance",
     "NegativeLogLikelihood",
     "PearsonCorrelation",
     "Perplexity",
     "TopKAccuracy",
+    "Torch",
     "check_label_shapes",
     "create",
     "np",

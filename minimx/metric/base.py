@@ -13,7 +13,7 @@ wait for the arrays they are given.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -139,15 +139,31 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     return catalogue.create(metric, *args, **kwargs)
 
 
-def check_label_shapes(labels: Any, preds: Any) -> tuple[list[Any], list[Any]]:
-    """Both as lists, of the same length."""
-    labels, preds = _as_list(labels), _as_list(preds)
-    if len(labels) != len(preds):
+def check_label_shapes(
+    labels: Any, preds: Any, wrap: bool = False, shape: bool = False
+) -> tuple[Any, Any]:
+    """Both as they are; a ShapeError if there are more of the one than of the other.
+
+    wrap: put a single array into a list. shape: compare the shapes of two arrays.
+    """
+    if wrap:
+        labels, preds = _as_list(labels), _as_list(preds)
+    if shape and numpy.shape(labels) != numpy.shape(preds):
+        raise ShapeError(
+            f"a metric was given labels of shape {numpy.shape(labels)} and predictions "
+            f"of shape {numpy.shape(preds)}. Reshape one of them."
+        )
+    if not shape and len(labels) != len(preds):
         raise ShapeError(
             f"a metric was given {len(labels)} label arrays and {len(preds)} "
             "prediction arrays. Give one label array for each output."
         )
     return labels, preds
+
+
+def paired(labels: Any, preds: Any) -> Iterator[tuple[Any, Any]]:
+    """The label and the prediction of each output; a single array is one output."""
+    return zip(*check_label_shapes(labels, preds, wrap=True), strict=True)
 
 
 @register("composite")
@@ -247,7 +263,7 @@ class CustomMetric(EvalMetric):
         """Count what the function says of a batch."""
         labels, preds = _as_list(labels), _as_list(preds)
         if not self._allow_extra_outputs:
-            check_label_shapes(labels, preds)
+            check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds, strict=False):
             found = self._feval(as_numbers(label), as_numbers(pred))
             if isinstance(found, tuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minimx.errors import ArgumentError, ShapeError
-from minimx.metric.base import EvalMetric, as_numbers, check_label_shapes, register
+from minimx.metric.base import EvalMetric, as_numbers, paired, register
 
 
 class _Error(EvalMetric):
@@ -20,7 +20,7 @@ class _Error(EvalMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         """Labels and predictions (N,) or (N, …) of the same shape."""
-        for label, pred in zip(*check_label_shapes(labels, preds), strict=True):
+        for label, pred in paired(labels, preds):
             wanted, found = as_numbers(label), as_numbers(pred)
             wanted = wanted.reshape(-1, 1) if wanted.ndim == 1 else wanted
             found = found.reshape(-1, 1) if found.ndim == 1 else found
@@ -68,20 +68,6 @@ class RMSE(_Error):
         return float(numpy.sqrt((off**2.0).mean()))
 
 
-@register("pearsonr")
-class PearsonCorrelation(EvalMetric):
-    """How straight the relation of labels and predictions is, averaged over batches."""
-
-    def __init__(self, name: str = "pearsonr", **kwargs: Any) -> None:
-        super().__init__(name, **kwargs)
-
-    def update(self, labels: Any, preds: Any) -> None:
-        """Labels and predictions of the same size."""
-        for label, pred in zip(*check_label_shapes(labels, preds), strict=True):
-            wanted, found = as_numbers(label).ravel(), as_numbers(pred).ravel()
-            self._add(float(numpy.corrcoef(found, wanted)[0, 1]), 1)
-
-
 @register("ce")
 class CrossEntropy(EvalMetric):
     """Mean of -log(probability of the right class + eps).
@@ -97,7 +83,7 @@ class CrossEntropy(EvalMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         """Count a batch."""
-        for label, pred in zip(*check_label_shapes(labels, preds), strict=True):
+        for label, pred in paired(labels, preds):
             wanted, scores = as_numbers(label).astype(int).ravel(), as_numbers(pred)
             if scores.ndim != 2 or len(scores) != len(wanted):
                 raise ShapeError(
@@ -141,7 +127,7 @@ class Perplexity(EvalMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         """Labels (…), predictions with the axis of classes besides."""
-        for label, pred in zip(*check_label_shapes(labels, preds), strict=True):
+        for label, pred in paired(labels, preds):
             wanted = as_numbers(label).astype(int).ravel()
             scores = numpy.moveaxis(as_numbers(pred), self.axis, -1)
             scores = scores.reshape(-1, scores.shape[-1])
@@ -170,3 +156,19 @@ class Loss(EvalMetric):
         for pred in preds if isinstance(preds, (list, tuple)) else [preds]:
             losses = as_numbers(pred)
             self._add(float(losses.sum()), losses.size)
+
+
+@register
+class Torch(Loss):
+    """`Loss` under the name that losses of Torch had in MXNet."""
+
+    def __init__(self, name: str = "torch", **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+
+
+@register
+class Caffe(Loss):
+    """`Loss` under the name that losses of Caffe had in MXNet."""
+
+    def __init__(self, name: str = "caffe", **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)

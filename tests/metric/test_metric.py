@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -10,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minimx import metric, nd
+from minimx import gluon, metric, nd
 from minimx.errors import ArgumentError, ShapeError
 
 LABEL = nd.array([1, 1, 0, 0])
 PROB = nd.array([[0.3, 0.7], [0.6, 0.4], [0.2, 0.8], [0.9, 0.1]])
 LABEL4 = nd.array([2, 0, 3])
 SCORES4 = nd.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1], [0.25, 0.3, 0.2, 0.25]])
+GUESS4 = nd.array([1, 0, 0, 1])
 TARGET, GUESS = nd.array([1.0, 2.0, 3.0]), nd.array([1.5, 2.5, 1.0])
 
 
@@ -36,7 +38,17 @@ TARGET, GUESS = nd.array([1.0, 2.0, 3.0]), nd.array([1.5, 2.5, 1.0])
         (metric.Perplexity(None), LABEL, PROB, "perplexity", 2.110534, 2.984746),
         (metric.Perplexity(0), LABEL, PROB, "perplexity", 1.889822, 2.672612),
         (metric.PearsonCorrelation(), TARGET, GUESS, "pearsonr", -0.327327, -0.327327),
+        (
+            metric.PearsonCorrelation(average="micro"),
+            TARGET,
+            GUESS,
+            "pearsonr",
+            -0.3273268,
+            -0.2371708,
+        ),
         (metric.Loss(), None, GUESS, "loss", 1.6666667, 1.25),
+        (metric.Torch(), None, GUESS, "torch", 1.6666667, 1.25),
+        (metric.Caffe(), None, GUESS, "caffe", 1.6666667, 1.25),
     ],
 )
 def test_scores_are_those_of_mxnet(
@@ -90,6 +102,75 @@ def test_micro_and_macro_f1_differ() -> None:
     assert micro.get()[1] == pytest.approx(0.75)
 
 
+def test_one_update_with_several_arrays_is_one_batch() -> None:
+    macro, micro = metric.F1(), metric.F1(average="micro")
+    for made in (macro, micro):
+        made.update([nd.array([1, 0]), nd.array([1, 1])], [nd.array(np.eye(2))] * 2)
+    assert (macro.num_inst, micro.num_inst) == (1, 4)
+    assert macro.get() == micro.get() == ("f1", pytest.approx(0.4))
+
+
+@given(
+    st.lists(st.lists(st.floats(-9, 9, width=16), min_size=2, max_size=5), min_size=1),
+    st.integers(0, 10_000_000),
+)
+def test_correlation_over_all_batches(batches: list[list[float]], far: int) -> None:
+    made = metric.PearsonCorrelation(average="micro")
+    pairs = [(np.array(one) + far, np.array(one[::-1])) for one in batches]
+    for label, pred in pairs:
+        made.update(label, pred)
+    label, pred = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    if min(label.std(), pred.std()) > 0.01:
+        expected = np.corrcoef(label, pred)[0, 1]
+        assert made.get()[1] == pytest.approx(expected, abs=1e-6)
+
+
+def test_correlation_of_classes_counts_every_sample_once() -> None:
+    made = metric.PCC()
+    assert math.isnan(made.get()[1])
+    labels, first, second = [0, 1, 2, 2, 1], [0, 2, 2, 1, 1], [0, 0, 3, 1, 1]
+    made.update(nd.array(labels), nd.array(first))
+    assert made.get()[1] == pytest.approx(0.375)
+    made.update(nd.array(labels), nd.array(np.eye(4)[second]))
+    assert made.get()[1] == pytest.approx(0.2988071523335984)
+    made.reset_local()
+    assert made.get_global()[1] == pytest.approx(0.2988071523335984)
+    assert math.isnan(made.get()[1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1))
+def test_of_two_classes_both_correlations_say_the_same(
+    pairs: list[tuple[int, int]],
+) -> None:
+    labels, chosen = np.array(pairs).T
+    many, two = metric.PCC(), metric.MCC()
+    many.update(nd.array(labels), nd.array(chosen))
+    two.update(nd.array(labels), nd.array(np.eye(2)[chosen]))
+    if len(set(labels)) == len(set(chosen)) == 2:
+        assert many.get()[1] == pytest.approx(two.get()[1])
+
+
+def test_names_of_2_0() -> None:
+    assert gluon.metric is metric
+    f = metric.Fbeta(beta=2)
+    f.update(LABEL, nd.array(np.eye(2)[[1, 0, 1, 1]]))  # 1 of 3 said, 1 of 2 found
+    assert f.get() == ("fbeta", pytest.approx(5 * (1 / 3) / 2 / (4 / 3 + 1 / 2)))
+    one = metric.Fbeta()
+    one.update(LABEL, PROB)
+    assert one.get()[1] == 0.5
+    accuracy = metric.BinaryAccuracy(threshold=0.6)
+    accuracy.update(nd.array([1, 1, 0]), nd.array([0.7, 0.6, 0.5]))
+    assert accuracy.get()[1] == pytest.approx(2 / 3)
+    vectors, others = nd.array([[3.0, 4.0], [1.0, 0.0]]), nd.array([[0, 0], [0, 2]])
+    distance, angle = metric.MeanPairwiseDistance(), metric.MeanCosineSimilarity()
+    for made in (distance, angle):
+        made.update(vectors, others)
+    assert distance.get()[1] == pytest.approx((5 + math.sqrt(5)) / 2)
+    assert angle.get()[1] == 0.0
+    angle.update(vectors, 3 * vectors)
+    assert angle.get()[1] == pytest.approx(0.5)
+
+
 def test_several_metrics_report_together() -> None:
     both = metric.create(["acc", "ce"])
     both.update([LABEL], [PROB])
@@ -124,10 +205,34 @@ def test_named_arrays() -> None:
     assert made.get()[1] == 0.5
 
 
-def test_config_makes_the_same_metric_again() -> None:
-    config = metric.TopKAccuracy(top_k=3).get_config()
-    assert config["metric"] == "TopKAccuracy"
-    assert config["top_k"] == 3
+@pytest.mark.parametrize(
+    "made",
+    [
+        metric.Accuracy(axis=0),
+        metric.TopKAccuracy(top_k=3),
+        metric.F1(average="micro", name="mine"),
+        metric.Perplexity(-1),
+        metric.PCC(output_names=["a"]),
+        metric.create(["acc", metric.Fbeta(beta=3)]),
+    ],
+)
+def test_config_makes_the_same_metric_again(made: metric.EvalMetric) -> None:
+    config = made.get_config()
+    for stored in (config, json.dumps(config)):
+        again = metric.create(stored)
+        assert type(again) is type(made)
+        assert again.get_config() == config
+        assert again.name == made.name
+
+
+def test_shapes_may_be_checked() -> None:
+    assert metric.check_label_shapes(LABEL, GUESS4, wrap=True) == ([LABEL], [GUESS4])
+    assert metric.check_label_shapes(LABEL, GUESS4) == (LABEL, GUESS4)
+    assert metric.check_label_shapes(LABEL, GUESS4, shape=True) == (LABEL, GUESS4)
+    with pytest.raises(ValueError, match=r"shape \(4,\) .* shape \(3,\)"):
+        metric.check_label_shapes(LABEL, GUESS, shape=True)
+    with pytest.raises(ValueError, match="2 label arrays and 1"):
+        metric.check_label_shapes([LABEL, LABEL], [GUESS])
 
 
 @pytest.mark.parametrize(
@@ -137,6 +242,12 @@ def test_config_makes_the_same_metric_again() -> None:
         (lambda: metric.TopKAccuracy(1), ArgumentError, "use Accuracy"),
         (lambda: metric.F1(average="all"), ArgumentError, "'macro'"),
         (lambda: metric.F1().update(nd.array([2]), PROB), ArgumentError, "two classes"),
+        (lambda: metric.F1().update(LABEL, GUESS), ShapeError, r"must be \(N, 2\)"),
+        (lambda: metric.PCC().update(nd.array([1]), PROB), ShapeError, "1 labels"),
+        (lambda: metric.PCC().update([-LABEL], [LABEL]), ArgumentError, "class -1"),
+        (lambda: metric.Fbeta(beta=0), ArgumentError, "positive"),
+        (lambda: metric.PearsonCorrelation(average="all"), ArgumentError, "'micro'"),
+        (lambda: metric.create('{"name": "acc"}'), ArgumentError, '"metric": "name"'),
         (lambda: metric.Accuracy().update([LABEL], []), ShapeError, "1 label arrays"),
         (
             lambda: metric.Accuracy().update(nd.array([1, 0]), PROB),
