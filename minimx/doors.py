@@ -22,8 +22,6 @@ DOORS = {
     "gluon.nn.conv_layers": "gluon.nn",
     "gluon.data.dataloader": "gluon.data",
     "io.io": "io",
-    "image.image": "image",
-    "image.detection": "image",
     "module.base_module": "module",
     "gluon.metric": "metric",
     "optimizer.optimizer": "optimizer",
