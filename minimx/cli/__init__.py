@@ -4,6 +4,7 @@
     minimx doctor
     minimx lab [DIR]
     minimx compile
+    minimx bench score|train|compare|show …
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
@@ -18,8 +19,8 @@ from collections.abc import Sequence
 from minimx.version import MXNET_VERSION, __version__
 
 
-def parser() -> argparse.ArgumentParser:
-    """What may be written after `minimx`."""
+def parser(asked: str = "") -> argparse.ArgumentParser:
+    """What may be written after `minimx`. asked: the first word, if it is known."""
     top = argparse.ArgumentParser(
         prog="minimx",
         description="A deep-learning framework to look inside of while it runs.",
@@ -58,6 +59,12 @@ def parser() -> argparse.ArgumentParser:
     lab.add_argument("--no-browser", action="store_true", help="only print the address")
 
     commands.add_parser("compile", help="compile all kernels now, for later programs")
+    if asked == "bench":  # whose words take a while to know
+        from minimx.cli.bench import declare
+
+        declare(commands)
+    else:
+        commands.add_parser("bench", help="images per second of known networks")
     return top
 
 
@@ -79,8 +86,8 @@ def _without_jupyters(words: list[str]) -> tuple[list[str], list[str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    top = parser()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    top = parser(words[0] if words else "")
     ours, rest = _without_jupyters(words)
     options, unknown = top.parse_known_args(ours)
     rest = [*unknown, *rest]
@@ -98,6 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from minimx.cli.lab import run as open_lab
 
         return open_lab(options.folder, options.no_browser, rest)
+    if options.command == "bench":
+        from minimx.cli.bench import run as measure
+
+        return measure(options)
     from minimx.cli.compile import run as warm_up
 
     return warm_up(sys.stdout)

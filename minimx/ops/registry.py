@@ -38,7 +38,13 @@ Types = list[DType | None]
 
 
 class Plan:
-    """An operator bound to the specs of its inputs: all that a launch must know."""
+    """An operator bound to the specs of its inputs: all that a launch must know.
+
+    rehearsing: kernels compute nothing. Set once, before a program's first operator, it
+    lets everything but the numbers happen as it would (see `bench/cell.py`).
+    """
+
+    rehearsing: ClassVar[bool] = False
 
     __slots__ = (
         "_compute", "cost", "kernel", "name", "needs_rng", "outs", "plain",
@@ -79,8 +85,12 @@ class Plan:
         """
         if name != "kernel":
             raise AttributeError(name)
-        self.kernel = kernel = self._compute()
+        self.kernel = kernel = nothing if Plan.rehearsing else self._compute()
         return kernel
+
+
+def nothing(*arrays: Any) -> None:
+    """The kernel of a rehearsal."""
 
 
 class Site:

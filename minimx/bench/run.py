@@ -1,0 +1,198 @@
+"""Fill a table: a child process for each network, which is stopped when it is slow.
+
+On a simulated GPU every batch is rehearsed first: whether it fits is then known before
+any memory of the host is touched, and what does not fit is shown as OOM, as MXNet's
+document does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from minimx.bench.document import MODELS
+from minimx.bench.result import Cell
+from minimx.errors import ArgumentError, did_you_mean
+from minimx.gluon.model_zoo.vision.network import MODELS as ZOO
+
+#: Called with each cell as soon as it is known.
+Tell = Callable[[Cell], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure, and how.
+
+    task: `score` or `train`. ctx: `cpu` or `gpu`. gpu_memory: of the simulated GPU,
+        in bytes; 0 leaves it as it is. rehearse: see only what fits.
+    image: pixels along a side, 0 for those that the network was published with.
+    warm: batches before the timed ones. least, most: timed batches; between them,
+        `seconds` decide. limit: seconds for a cell, start of the process included.
+    """
+
+    task: str
+    models: tuple[str, ...]
+    batches: tuple[int, ...]
+    ctx: str = "cpu"
+    dtype: str = "float32"
+    gpu_memory: int = 0
+    rehearse: bool = False
+    classes: int = 1000
+    image: int = 0
+    warm: int = 2
+    least: int = 3
+    most: int = 10
+    seconds: float = 5.0
+    limit: float = 120.0
+
+    def __post_init__(self) -> None:
+        """Check what was asked for."""
+        for model in self.models:
+            if model not in ZOO:
+                raise ArgumentError(
+                    f"there is no model called {model!r}; `all` are "
+                    f"{', '.join(MODELS)}, and the zoo has {', '.join(ZOO)}."
+                    + did_you_mean(model, ZOO)
+                )
+        if not self.batches or min(self.batches) < 1:
+            raise ArgumentError(
+                f"batch sizes must be whole numbers from 1 on, not {self.batches}."
+            )
+        if self.ctx == "cpu" and (self.rehearse or self.gpu_memory):
+            raise ArgumentError(
+                "only a simulated GPU can be rehearsed or made of another size; add "
+                "--ctx gpu."
+            )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it is measured, which decides what may be compared."""
+        mine = asdict(self)
+        for part in ("models", "batches", "limit"):
+            del mine[part]
+        return mine
+
+
+def run(plan: Plan, tell: Tell | None = None) -> list[Cell]:
+    """Measure every cell of a plan; the smallest batches of each network first."""
+    cells = []
+    for model in plan.models:
+        for cell in _column(plan, model):
+            cells.append(cell)
+            if tell is not None:
+                tell(cell)
+    return cells
+
+
+def _column(plan: Plan, model: str) -> Iterator[Cell]:
+    """The cells of one network."""
+    waiting = sorted(set(plan.batches))
+    fits: dict[int, Cell] = {}
+    if plan.ctx == "gpu":
+        for cell in _children(plan, model, waiting, rehearse=True):
+            fits[cell.batch] = cell
+        waiting = [batch for batch in waiting if fits[batch].status == "rehearsed"]
+    if not plan.rehearse:
+        for cell in _children(plan, model, waiting, rehearse=False):
+            fits[cell.batch] = cell
+    yield from (fits[batch] for batch in sorted(fits))
+
+
+def _children(
+    plan: Plan, model: str, batches: Sequence[int], rehearse: bool
+) -> Iterator[Cell]:
+    """Cells from child processes: one, and another after each that ended early."""
+    waiting = list(batches)
+    while waiting:
+        last = None
+        for cell in _child(plan, model, waiting, rehearse):
+            waiting.remove(cell.batch)
+            last = cell
+            yield cell
+        if last is not None and last.status in ("timeout", "failed"):
+            why = f"batch {last.batch} before it: {last.note}"
+            for batch in waiting:
+                yield Cell(model, batch, "left out", note=why)
+            return
+
+
+def _child(
+    plan: Plan, model: str, batches: Sequence[int], rehearse: bool
+) -> Iterator[Cell]:
+    """Cells from one process, up to the first that is no success."""
+    settings = {
+        **plan.settings,
+        "model": model,
+        "batches": list(batches),
+        "rehearse": rehearse,
+    }
+    environment = dict(os.environ)
+    if plan.gpu_memory:
+        environment["MINIMX_SIM_GPU_MEMORY"] = str(plan.gpu_memory)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "minimx.bench.cell", json.dumps(settings)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    lines: queue.Queue[str] = queue.Queue()
+    words: list[str] = []
+    readers = [
+        threading.Thread(target=_read, args=(process.stdout, lines.put)),
+        threading.Thread(target=_read, args=(process.stderr, words.append)),
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        for batch in batches:
+            cell = _next(process, lines, words, model, batch, plan.limit)
+            yield cell
+            if cell.status not in ("ok", "rehearsed"):
+                return
+    finally:
+        process.kill()
+        process.wait()
+        for reader in readers:
+            reader.join()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def _read(pipe: Any, put: Callable[[str], object]) -> None:
+    """Hand on every line, and an empty one at the end."""
+    for line in pipe:
+        put(line)
+    put("")
+
+
+def _next(
+    process: subprocess.Popen[str],
+    lines: queue.Queue[str],
+    words: list[str],
+    model: str,
+    batch: int,
+    limit: float,
+) -> Cell:
+    """The next cell, or why there is none."""
+    try:
+        line = lines.get(timeout=limit)
+    except queue.Empty:
+        note = f"it took longer than {limit:g} s"
+        return Cell(model, batch, "timeout", note=note)
+    if line:
+        return Cell(**json.loads(line))
+    code = process.wait()
+    if code < 0:
+        note = f"the process was ended by signal {-code}; was the host's memory full?"
+    else:
+        note = next((w.strip() for w in reversed(words) if w.strip()), f"exit {code}")
+    return Cell(model, batch, "failed", note=note)
