@@ -112,7 +112,7 @@ def _children(
     waiting = list(batches)
     while waiting:
         last = None
-        for cell in _child(plan, model, waiting, rehearse):
+        for cell in _child(plan, model, list(waiting), rehearse):
             waiting.remove(cell.batch)
             last = cell
             yield cell
@@ -126,7 +126,7 @@ def _children(
 def _child(
     plan: Plan, model: str, batches: Sequence[int], rehearse: bool
 ) -> Iterator[Cell]:
-    """Cells from one process, up to the first that is no success."""
+    """Cells from one process, which ends after one that does not fit."""
     settings = {
         **plan.settings,
         "model": model,
@@ -154,9 +154,20 @@ def _child(
         reader.start()
     try:
         for batch in batches:
-            cell = _next(process, lines, words, model, batch, plan.limit)
+            try:
+                line = lines.get(timeout=plan.limit)
+            except queue.Empty:
+                note = f"it took longer than {plan.limit:g} s"
+                yield Cell(model, batch, "timeout", note=note)
+                return
+            if not line:
+                readers[1].join()
+                note = _last_words(process.wait(), words)
+                yield Cell(model, batch, "failed", note=note)
+                return
+            cell = Cell(**json.loads(line))
             yield cell
-            if cell.status not in ("ok", "rehearsed"):
+            if cell.status == "oom":
                 return
     finally:
         process.kill()
@@ -174,25 +185,9 @@ def _read(pipe: Any, put: Callable[[str], object]) -> None:
     put("")
 
 
-def _next(
-    process: subprocess.Popen[str],
-    lines: queue.Queue[str],
-    words: list[str],
-    model: str,
-    batch: int,
-    limit: float,
-) -> Cell:
-    """The next cell, or why there is none."""
-    try:
-        line = lines.get(timeout=limit)
-    except queue.Empty:
-        note = f"it took longer than {limit:g} s"
-        return Cell(model, batch, "timeout", note=note)
-    if line:
-        return Cell(**json.loads(line))
-    code = process.wait()
+def _last_words(code: int, words: list[str]) -> str:
+    """Why a process ended."""
     if code < 0:
-        note = f"the process was ended by signal {-code}; was the host's memory full?"
-    else:
-        note = next((w.strip() for w in reversed(words) if w.strip()), f"exit {code}")
-    return Cell(model, batch, "failed", note=note)
+        return f"the process was ended by signal {-code}; was the host's memory full?"
+    said = (word.strip() for word in reversed(words))
+    return next((word for word in said if word), f"the process ended with {code}")
