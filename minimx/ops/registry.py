@@ -85,11 +85,11 @@ class Plan:
         """
         if name != "kernel":
             raise AttributeError(name)
-        self.kernel = kernel = nothing if Plan.rehearsing else self._compute()
+        self.kernel = kernel = _nothing if Plan.rehearsing else self._compute()
         return kernel
 
 
-def nothing(*arrays: Any) -> None:
+def _nothing(*arrays: Any) -> None:
     """The kernel of a rehearsal."""
 
 
