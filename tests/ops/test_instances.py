@@ -11,7 +11,7 @@ import pytest
 import minimx as mx
 from minimx.errors import OperatorError
 from minimx.graph.cse import share
-from minimx.ops.registry import lookup
+from minimx.ops.registry import Op, lookup
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,12 @@ def test_products_with_both_zeros_are_not_shared() -> None:
     graph = mx.sym.Group([x * 0.0, x * -0.0, x * 0.0]).graph
     merged = [c for c in share(graph).changes if c.rule == "merged"]
     assert len(merged) == 1
+
+
+def test_an_operator_that_is_no_sheet_equals_itself_alone() -> None:
+    class Own(Op):
+        name = "own"
+
+    one, other = Own(), Own()
+    assert one == one and one != other
+    assert len({one, other}) == 2
