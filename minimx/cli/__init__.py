@@ -5,6 +5,7 @@
     minimx lab [DIR]
     minimx compile
     minimx bench score|train|compare|show …
+    minimx im2rec [--list] PREFIX FOLDER
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
@@ -65,6 +66,10 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
         declare(commands)
     else:
         commands.add_parser("bench", help="images per second of known networks")
+    im2rec = commands.add_parser("im2rec", help="pack images into a file of records")
+    from minimx.cli.im2rec import add_arguments
+
+    add_arguments(im2rec)
     return top
 
 
@@ -109,6 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from minimx.cli.bench import run as measure
 
         return measure(options)
+    if options.command == "im2rec":
+        from minimx.cli.im2rec import run as pack_images
+
+        return pack_images(options, sys.stdout)
     from minimx.cli.compile import run as warm_up
 
     return warm_up(sys.stdout)

@@ -143,11 +143,12 @@ def listed(path: str | os.PathLike[str]) -> Iterator[tuple[int, Any, str]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        key, *label, name = line.strip().split("\t")
         try:
-            yield int(key), np.asarray(label, np.float64).astype(np.float32), name
+            key, *words, name = line.strip().split("\t")
+            entry = int(key), np.asarray(words, np.float64).astype(np.float32), name
         except ValueError as reason:
             raise DataError(
                 f"{os.fspath(path)!r} is no list of images: line {number} is "
                 f"{line[:60]!r}, not a number, labels and a path with tabs between."
             ) from reason
+        yield entry

@@ -33,6 +33,7 @@ from minimx.nd import serialize
 from minimx.nd.array import NDArray, new
 from minimx.nd.creation import array
 from minimx.ops.spec import Spec
+from minimx.progress import Bar
 from minimx.shapes import Shape
 
 if TYPE_CHECKING:
@@ -271,10 +272,12 @@ class ImageRecordIter(MXDataIter):
         if not os.path.exists(path):
             plain, self._normal = self._normal, Normal()
             total = np.zeros(self._shape)
-            for number in range(len(self._records)):
-                out = np.zeros(self._shape, np.float32)
-                self._put(number, number, out, np.zeros((1, self._label_width)))
-                total += out
+            with Bar() as bar:
+                for number in range(len(self._records)):
+                    out = np.zeros(self._shape, np.float32)
+                    self._put(number, number, out, np.zeros((1, self._label_width)))
+                    total += out
+                    bar.show(number + 1, len(self._records), "mean image")
             self._normal = plain
             mean = array((total / len(self._records)).astype(np.float32), ctx=cpu())
             partial = Path(f"{path}.{os.getpid()}.part")
