@@ -45,12 +45,6 @@ LATER: dict[str, dict[str, str]] = {
     "mx.gluon": {
         "probability": "distributions",
     },
-    "mx.gluon.data": {"RecordFileDataset": "files of records"},
-    "mx.gluon.data.vision": {
-        "ImageFolderDataset": _IMAGES,
-        "ImageRecordDataset": _IMAGES,
-        "ImageListDataset": _IMAGES,
-    },
     "mx.gluon.data.vision.transforms": dict.fromkeys(_TRANSFORMS.split(), _IMAGES),
 }
 

@@ -59,7 +59,14 @@ from minimx.test_utils.consistency import (
     compare_optimizer,
     same_symbol_structure,
 )
-from minimx.test_utils.data import download, get_mnist
+from minimx.test_utils.data import (
+    download,
+    get_bz2_data,
+    get_cifar10,
+    get_mnist,
+    get_mnist_ubyte,
+    get_zip_data,
+)
 from minimx.test_utils.defaults import (
     default_context,
     default_device,
@@ -162,6 +169,10 @@ __all__ = [
     "get_identity_mat",
     "get_identity_mat_batch",
     "get_mnist",
+    "get_zip_data",
+    "get_mnist_ubyte",
+    "get_cifar10",
+    "get_bz2_data",
     "get_rtol",
     "get_tolerance",
     "get_tols",

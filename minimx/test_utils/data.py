@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import os
+import shutil
+import zipfile
 from typing import Any
 
 import numpy as np
 
+from minimx.errors import DataError
 from minimx.gluon import utils
 from minimx.gluon.data.vision import MNIST
 
@@ -41,3 +45,55 @@ def get_mnist() -> dict[str, Any]:
         found[f"{part}_data"] = pixels / 255
         found[f"{part}_label"] = np.asarray(labels, np.int32)
     return found
+
+
+def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
+    """Fetch a zip archive into a folder, and unpack it there."""
+    path = _fetched(data_dir, url, data_origin_name)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(data_dir)
+    except (OSError, zipfile.BadZipFile) as reason:
+        raise DataError(f"{path!r} cannot be unpacked: {reason}.") from reason
+
+
+def get_bz2_data(
+    data_dir: str, data_name: str, url: str, data_origin_name: str
+) -> None:
+    """Fetch a file packed with bzip2 into a folder, and unpack it as data_name."""
+    target = os.path.join(data_dir, data_name)
+    if os.path.exists(target):
+        return
+    path = _fetched(data_dir, url, data_origin_name)
+    partial = f"{target}.{os.getpid()}.part"
+    try:
+        with bz2.open(path) as source, open(partial, "wb") as file:
+            shutil.copyfileobj(source, file)
+        os.replace(partial, target)
+    except (OSError, EOFError) as reason:
+        raise DataError(f"{path!r} cannot be unpacked: {reason}.") from reason
+
+
+def _fetched(data_dir: str, url: str, name: str) -> str:
+    """An archive in a folder that may have to be made."""
+    os.makedirs(data_dir, exist_ok=True)
+    return download(url, os.path.join(data_dir, name))
+
+
+#: Where MXNet's tests find their data.
+_DATA = "http://data.mxnet.io/mxnet/data/"
+
+
+def get_mnist_ubyte() -> None:
+    """See to it that the files of MNIST lie in the folder data, unpacked."""
+    kinds = ("images-idx3-ubyte", "labels-idx1-ubyte")
+    names = [f"data/{part}-{kind}" for part in ("train", "t10k") for kind in kinds]
+    if not all(os.path.exists(name) for name in names):
+        get_zip_data("data", _DATA + "mnist.zip", "mnist.zip")
+
+
+def get_cifar10() -> None:
+    """See to it that the records of CIFAR-10 lie in the folder data/cifar."""
+    names = [f"data/cifar/{name}" for name in ("train.rec", "test.rec")]
+    if not all(os.path.exists(name) for name in names):
+        get_zip_data("data", _DATA + "cifar10.zip", "cifar10.zip")

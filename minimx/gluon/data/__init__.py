@@ -6,6 +6,7 @@ from minimx.absent import missing as _missing
 from minimx.gluon.data import batchify, vision
 from minimx.gluon.data.dataset import ArrayDataset, Dataset, SimpleDataset
 from minimx.gluon.data.loader import DataLoader
+from minimx.gluon.data.records import RecordFileDataset
 from minimx.gluon.data.sampler import (
     BatchSampler,
     FilterSampler,
@@ -23,6 +24,7 @@ __all__ = [
     "FilterSampler",
     "IntervalSampler",
     "RandomSampler",
+    "RecordFileDataset",
     "Sampler",
     "SequentialSampler",
     "SimpleDataset",

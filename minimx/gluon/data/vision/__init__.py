@@ -5,8 +5,22 @@ from typing import TYPE_CHECKING
 from minimx.absent import missing as _missing
 from minimx.gluon.data.vision import transforms
 from minimx.gluon.data.vision.datasets import CIFAR10, CIFAR100, MNIST, FashionMNIST
+from minimx.gluon.data.vision.folders import (
+    ImageFolderDataset,
+    ImageListDataset,
+    ImageRecordDataset,
+)
 
-__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "transforms"]
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "MNIST",
+    "FashionMNIST",
+    "ImageFolderDataset",
+    "ImageListDataset",
+    "ImageRecordDataset",
+    "transforms",
+]
 
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
