@@ -78,7 +78,9 @@ def _peak(cell: Cell | None) -> str:
     return human(cell.peak_bytes)
 
 
-def beside(result: Result, model: str, document: Iterable[Column]) -> str:
+def beside_rows(
+    result: Result, model: str, document: Iterable[Column]
+) -> list[list[str]]:
     """A network's column beside columns of the document, with their laws."""
     theirs = list(document)
     batches = {cell.batch for cell in result.cells if cell.model == model}
@@ -92,7 +94,7 @@ def beside(result: Result, model: str, document: Iterable[Column]) -> str:
         laws.append(saturation({b: s for b, s in column.speeds.items() if s}))
     rows.append(["peak", *(number(law.peak) if law else "" for law in laws)])
     rows.append(["90 % at", *(str(law.enough) if law else "" for law in laws)])
-    return aligned(rows)
+    return rows
 
 
 def _documented(column: Column, batch: int) -> str:
@@ -131,7 +133,7 @@ def report(result: Result, document: Iterable[str] = ()) -> str:
         if found:
             lines = ", ".join(f"{column.label} line {column.line}" for column in found)
             parts += ["", f"{name(model)} beside {SOURCE} ({lines})"]
-            parts.append(beside(result, model, found))
+            parts.append(aligned(beside_rows(result, model, found)))
     return "\n".join(parts)
 
 

@@ -5,7 +5,8 @@
 
 Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`. What becomes of a
 network as a graph, under the knobs in force or others: `MemoryPlan(net, data=shape)`,
-`GraphPassDiff(net, data=shape)`, `MirrorExplorer(net, data=shape)`.
+`GraphPassDiff(net, data=shape)`, `MirrorExplorer(net, data=shape)`. What `minimx bench`
+measured: `BenchCurves("mine.json")`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
 package for `minimx_widgets.server` and needs none of them.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from minimx_widgets import kernel
 
 if TYPE_CHECKING:
+    from minimx_widgets.bench_curves import BenchCurves as BenchCurves
     from minimx_widgets.engine_timeline import EngineTimeline as EngineTimeline
     from minimx_widgets.knob_panel import KnobPanel as KnobPanel
     from minimx_widgets.lab import Lab as Lab
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
 
 _ROOMS = {
+    "BenchCurves": "bench_curves",
     "EngineTimeline": "engine_timeline",
     "GraphPassDiff": "pass_diff",
     "KnobPanel": "knob_panel",
