@@ -42,7 +42,7 @@ def test_operators_answer_as_mxnet_did() -> None:
     assert len(verdict.agreeing) >= 0.98 * len(verdict.compared), str(verdict)
 
 
-def test_networks_that_mxnet_exported_compute_the_same() -> None:
+def test_what_mxnet_wrote_is_the_same_to_us() -> None:
     apart = exchange.work(sys.executable, "minimx", "read", exchange.KEPT)
     assert not exchange.too_far(apart), str(apart)
 
@@ -59,3 +59,5 @@ def test_networks_are_exported_as_mxnet_exports_them(tmp_path: Path) -> None:
         assert {k: v.shape for k, v in ours.items()} == {
             k: v.shape for k, v in theirs.items()
         }
+    for name in exchange.FILES:
+        assert (tmp_path / name).read_bytes() == (exchange.KEPT / name).read_bytes()

@@ -1,4 +1,4 @@
-"""Exported networks go from MXNet 1.9.1 to minimx and back.
+"""Exported networks and records go from MXNet 1.9.1 to minimx and back.
 
     python tests/compat/exchange.py --mxnet DIRECTORY [--record]
 
@@ -22,6 +22,8 @@ from typing import Any
 HERE = Path(__file__).parent
 KEPT = HERE / "answers" / "exchange"
 NETWORKS = ("lenet", "resnet", "reader", "in_numpy", "indexed")
+READ = (*NETWORKS, "records")
+FILES = ("records.rec", "records.idx")
 TOLERANCE = 1e-5
 
 
@@ -41,8 +43,8 @@ def work(python: str, module: str, task: str, place: Path) -> Any:
 
 
 def too_far(apart: dict[str, list[float]]) -> list[str]:
-    """The networks whose outputs are not the same."""
-    return [name for name in NETWORKS if not max(apart[name]) < TOLERANCE]
+    """What is not the same to the reader: networks, or the records."""
+    return [name for name in READ if not max(apart[name]) < TOLERANCE]
 
 
 def nodes(place: Path, name: str) -> list[dict[str, Any]]:
@@ -82,6 +84,11 @@ def main() -> int:
             apart = work(pythons[reader], reader, "read", place)
             print(f"{maker} → {reader}: {apart}")
             failed += too_far(apart)
+        for name in FILES:
+            both = [Path(folder, who, name).read_bytes() for who in ("mxnet", "minimx")]
+            if both[0] != both[1]:
+                print(f"{name}: the bytes differ")
+                failed.append(name)
         if args.record:
             shutil.rmtree(KEPT, ignore_errors=True)
             shutil.copytree(Path(folder, "mxnet"), KEPT)

@@ -1,10 +1,11 @@
-"""Five networks, exported by MXNet or by minimx, and read by the other.
+"""Five networks and a file of records, written by MXNet or minimx, read by the other.
 
     python exchange_worker.py mxnet|minimx make|read DIRECTORY
 
 `make` writes the files of `export`, and what the networks give for known inputs, to
 `NAME.answers`. `read` loads the files with `SymbolBlock.imports` and prints, as JSON,
-how far its outputs are from those answers. Runs under the Python of either.
+how far its outputs are from those answers; of the records, how many differ. Runs under
+the Python of either.
 """
 
 from __future__ import annotations
@@ -188,6 +189,51 @@ def read(make: Any, place: str) -> list[float]:
     ]
 
 
+def payloads() -> list[bytes]:
+    """Records of all lengths, some with the format's own magic number inside."""
+    magic, rng = b"\x0a\x23\xd7\xce", np.random.RandomState(5)
+    plain = [rng.bytes(length) for length in (0, 1, 2, 3, 4, 5, 1000, 7000)]
+    return [
+        *plain,
+        magic,
+        magic * 3,
+        b"abc" + magic,
+        b"abcd" + magic + b"e",
+        magic + b"f",
+    ]
+
+
+def labels() -> list[Any]:
+    return [3.0, [1.0, 2.5], np.arange(6, dtype="float32")]
+
+
+def write_records(place: str) -> None:
+    writer = mx.recordio.MXIndexedRecordIO(place + ".idx", place + ".rec", "w")
+    for key, payload in enumerate(payloads()):
+        writer.write_idx(key, payload)
+    for key, label in enumerate(labels(), len(payloads())):
+        writer.write_idx(key, mx.recordio.pack((0, label, key, 7), b"image"))
+    writer.close()
+
+
+def read_records(place: str) -> list[float]:
+    """How many records differ, and whether more of them follow."""
+    wanted = payloads()
+    reader = mx.recordio.MXIndexedRecordIO(place + ".idx", place + ".rec", "r")
+    found = [reader.read_idx(key) for key in reader.keys]
+    packed = [mx.recordio.unpack(record) for record in found[len(wanted) :]]
+    wrong = sum(a != b for a, b in zip(found, wanted, strict=False))
+    for (header, content), label in zip(packed, labels(), strict=True):
+        right = np.array_equal(np.asarray(header.label), np.asarray(label, "float32"))
+        wrong += not (right and content == b"image" and header.id2 == 7)
+    plain = mx.recordio.MXRecordIO(place + ".rec", "r")
+    wrong += sum(plain.read() != record for record in found)
+    more = plain.read() is not None
+    reader.close()
+    plain.close()
+    return [float(wrong), float(more)]
+
+
 if __name__ == "__main__":
     apart: dict[str, list[float]] = {}
     for make in SHAPES:
@@ -196,4 +242,9 @@ if __name__ == "__main__":
             write(make, place)
         else:
             apart[make.__name__] = read(make, place)
+    place = f"{sys.argv[3]}/records"
+    if sys.argv[2] == "make":
+        write_records(place)
+    else:
+        apart["records"] = read_records(place)
     print(json.dumps(apart))
