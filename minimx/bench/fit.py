@@ -19,11 +19,16 @@ ENOUGH = 0.9
 
 @dataclass(frozen=True)
 class Saturation:
-    """t(b) = t0 + b · t1 in seconds. worst: how far the law is off, as a share."""
+    """t(b) = t0 + b · t1 in seconds.
+
+    worst: how far the law is off, as a share. largest: the largest batch it was fitted
+    to, beyond which it only promises; 0 if nobody knows.
+    """
 
     t0: float
     t1: float
     worst: float
+    largest: int = 0
 
     @property
     def peak(self) -> float:
@@ -41,10 +46,13 @@ class Saturation:
         return batch / (self.t0 + batch * self.t1)
 
     def __str__(self) -> str:
+        beyond = ""
+        if self.enough > self.largest > 0:
+            beyond = f" (an extrapolation: the largest measured is {self.largest})"
         return (
             f"t(b) = {self.t0 * 1e3:.3g} ms + b · {self.t1 * 1e3:.3g} ms, peak "
-            f"{self.peak:.4g} images/s, 90 % of it from batch {self.enough} on; "
-            f"off by at most {self.worst:.0%}"
+            f"{self.peak:.4g} images/s, 90 % of it from batch {self.enough} on"
+            f"{beyond}; off by at most {self.worst:.0%}"
         )
 
 
@@ -72,4 +80,4 @@ def saturation(speeds: Mapping[int, float]) -> Saturation | None:
     if t1 <= 0:
         return None
     worst = np.abs((t0 + batches * t1) / times - 1).max()
-    return Saturation(float(t0), float(t1), float(worst))
+    return Saturation(float(t0), float(t1), float(worst), int(batches[-1]))

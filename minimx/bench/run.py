@@ -14,13 +14,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from minimx.bench.document import MODELS
 from minimx.bench.result import Cell
+from minimx.device import cpu
+from minimx.drivers import driver_for
 from minimx.errors import ArgumentError, did_you_mean
 from minimx.gluon.model_zoo.vision.network import MODELS as ZOO
+from minimx.storage.stats import human
 
 #: Called with each cell as soon as it is known.
 Tell = Callable[[Cell], None]
@@ -98,11 +101,22 @@ def _column(plan: Plan, model: str) -> Iterator[Cell]:
     if plan.ctx == "gpu":
         for cell in _children(plan, model, waiting, rehearse=True):
             fits[cell.batch] = cell
-        waiting = [batch for batch in waiting if fits[batch].status == "rehearsed"]
+        room = _host_room()
+        for batch, cell in fits.items():
+            if cell.status != "rehearsed" or (cell.peak_bytes or 0) > room:
+                waiting.remove(batch)
+                if cell.status == "rehearsed" and not plan.rehearse:
+                    note = f"not timed: the host has only {human(room)} free"
+                    fits[batch] = replace(cell, note=note)
     if not plan.rehearse:
         for cell in _children(plan, model, waiting, rehearse=False):
             fits[cell.batch] = cell
     yield from (fits[batch] for batch in sorted(fits))
+
+
+def _host_room() -> int:
+    """Bytes that a simulated GPU can really have."""
+    return driver_for(cpu()).free_bytes
 
 
 def _children(

@@ -42,6 +42,13 @@ def test_any_speeds_give_times_that_are_none_below_zero(
     assert law is None or (law.t0 >= 0 and law.t1 > 0 and law.enough >= 1)
 
 
+def test_a_law_says_where_it_only_promises() -> None:
+    slow = saturation({1: 10.0, 2: 18.0})
+    quick = saturation({1: 10.0, 64: 10.5})
+    assert "extrapolation: the largest measured is 2" in str(slow)
+    assert "extrapolation" not in str(quick)
+
+
 def test_no_law_for_too_little() -> None:
     assert saturation({}) is None
     assert saturation({4: 100.0}) is None

@@ -77,6 +77,15 @@ def test_a_large_device_is_rehearsed_without_its_memory() -> None:
     assert large.status == "oom"
 
 
+def test_what_fits_the_device_and_not_the_host_is_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(running, "_host_room", lambda: 1024)
+    (cell,) = run(Plan("score", batches=(1,), ctx="gpu", **SMALL))
+    assert cell.status == "rehearsed" and "1 KiB free" in cell.note
+    assert cell.peak_bytes is not None and cell.peak_bytes > 1024
+
+
 def test_a_cell_that_takes_too_long_is_stopped() -> None:
     cells = run(Plan("score", batches=(1, 2), limit=0.05, **SMALL))
     assert [cell.status for cell in cells] == ["timeout", "left out"]
