@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from minimx.errors import GradientError, OperatorError
 from minimx.graph.bulk import Segment, limits, segments
 from minimx.graph.cse import share
+from minimx.graph.expand import expanded
 from minimx.graph.fusion import fuse
 from minimx.graph.gradient import Training, differentiate
 from minimx.graph.infer import settled
@@ -140,7 +141,7 @@ def _decided(graph: Graph, variables: Mapping[Node, Spec], training: bool) -> Gr
     """The graph with all settings that shapes and the mode of running decide."""
     if any(node.op is not None and node.op.open for node in graph):
         graph = settled(graph, {node.name: spec for node, spec in variables.items()})
-    return as_run(graph, training)
+    return as_run(expanded(graph, variables), training)
 
 
 def _all_specs(graph: Graph, variables: Mapping[Node, Spec]) -> Specs:

@@ -183,7 +183,7 @@ def fold_constants(graph: Graph, specs: Specs, largest: int = LARGEST) -> Passed
         found = values[node] = _computed(plan, [value(entry) for entry in node.inputs])
         changes.append(Change("folded", (node.name,), "it depends on no variable"))
         return [
-            Entry(Node(_held(array), (), name, layer=node.layer))
+            Entry(Node(held(array), (), name, layer=node.layer))
             for name, array in zip(node.output_names(), found, strict=False)
         ]
 
@@ -191,7 +191,8 @@ def fold_constants(graph: Graph, specs: Specs, largest: int = LARGEST) -> Passed
     return Passed("fold_constants", graph, after, tuple(changes), places)
 
 
-def _held(value: Any) -> Held:
+def held(value: Any) -> Held:
+    """The operator that gives a NumPy array."""
     return Held(value.shape, value.dtype.name, value.tobytes())
 
 

@@ -77,9 +77,9 @@ def refuse_on_tape(array: NDArray) -> None:
     """Raise if writing to an array would falsify a gradient that is being recorded."""
     if autograd.state.recording and array._entry is not None:
         raise GradientError(
-            "an array that is part of a recorded computation cannot be changed in "
-            "place (+=, -=, x[:] = …) inside record(); its gradient would be wrong. "
-            "Write x = x + … instead."
+            "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording "
+            "with autograd.record(): the array is part of the computation, whose "
+            "gradient would be wrong. Write x = x + … instead."
         )
 
 

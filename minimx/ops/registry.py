@@ -166,6 +166,11 @@ class Op:
     #: of the operator itself while recording (fused gradients of pointwise formulas).
     composed: ClassVar[Any] = None
 
+    #: `expansion(specs)`: the operators that it comes to for inputs of these specs, as
+    #: a graph, and its variables in the order of the inputs; for operators that graphs
+    #: keep as one node until then (graph/expand.py).
+    expansion: ClassVar[Any] = None
+
     #: Runs the call instead of a kernel: `takes_over(op, inputs, out)` with arrays; for
     #: operators whose result cannot be planned ahead (its shape depends on numbers, or
     #: Python computes it).

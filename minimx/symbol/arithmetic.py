@@ -10,19 +10,41 @@ from __future__ import annotations
 from numbers import Number
 from typing import Any
 
+import numpy as np
+
 from minimx.errors import NotImplementedForSymbol
 from minimx.flavour import is_np_array
 from minimx.ops.registry import lookup
 
-#: The operators that stretch shapes.
-STRETCHING = {
-    "_plus": "broadcast_add",
-    "_minus": "broadcast_sub",
-    **{f"_{word}": f"broadcast_{word}" for word in ("mul", "div", "mod", "power")},
-    **{f"_{word}": f"broadcast_{word}" for word in ("equal", "not_equal", "greater")},
-    **{f"_{word}": f"broadcast_{word}" for word in ("lesser", "greater_equal")},
-    "_lesser_equal": "broadcast_lesser_equal",
-}
+#: NumPy's words for the operators, where they stretch shapes and convert types.
+NUMPYS = {
+    "plus": "add", "minus": "subtract", "mul": "multiply", "div": "true_divide",
+    "lesser": "less", "lesser_equal": "less_equal",
+}  # fmt: skip
+
+
+def numpys(name: str) -> str:
+    """The operator of NumPy's half for one of `mx.nd`'s.
+
+    >>> numpys("_plus"), numpys("_rminus_scalar"), numpys("_equal")
+    ('_npi_add', '_npi_rsubtract_scalar', '_npi_equal')
+    """
+    word = name.removeprefix("_").removesuffix("_scalar")
+    swapped = word[:1] if word[:1] == "r" else ""
+    word = word.removeprefix("r")
+    ending = "_scalar" if name.endswith("_scalar") else ""
+    return f"_npi_{swapped}{NUMPYS.get(word, word)}{ending}"
+
+
+def with_number(name: str, symbol: Any, number: Any) -> Any:
+    """An operator of NumPy's half on a symbol and a number."""
+    from minimx.symbol.functions import FUNCTIONS
+
+    sheet = lookup(name)
+    words = {"is_int"} & set(sheet.__dataclass_fields__)  # type: ignore[attr-defined]
+    is_int = isinstance(number, (bool, int, np.integer))
+    settings = dict.fromkeys(words, is_int)
+    return FUNCTIONS[name](symbol, scalar=float(number), **settings)
 
 
 class SymbolOperator:
@@ -47,8 +69,8 @@ class SymbolOperator:
         from minimx.symbol.symbol import Symbol, applied
 
         if isinstance(right, Symbol):
-            name = STRETCHING[self.pair] if is_np_array() else self.pair
-            return applied(lookup(name).of(), (left, right), self.pair)
+            name = numpys(self.pair) if is_np_array() else self.pair
+            return applied(lookup(name).of(), (left, right), name)
         return self._with_number(self.scalar, left, right)
 
     def swapped(self, left: Any, right: Any) -> Any:
@@ -60,6 +82,8 @@ class SymbolOperator:
 
         if not isinstance(number, Number):
             return NotImplemented
+        if is_np_array():
+            return with_number(numpys(name), symbol, number)
         op = lookup(name).of(scalar=float(number))  # type: ignore[arg-type]
         keeps = self.barred and name.endswith(self.barred)
         hint = name if keeps else name.replace("_scalar", "scalar")

@@ -17,6 +17,7 @@ from minimx import attribute
 from minimx import name as naming
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError
+from minimx.flavour import is_np_array
 from minimx.graph import words
 from minimx.graph.ir import Entry, Node
 from minimx.nd.functions import METHODS, Call, _signature, bound, keepers
@@ -151,10 +152,21 @@ FUNCTIONS = Written()
 keepers.append(FUNCTIONS._made)
 
 
+def _numpys(name: str) -> Callable[..., Any] | None:
+    """The function of `mx.sym.np` of that name, where arrays are those of `mx.np`."""
+    if not is_np_array():
+        return None
+    from minimx.symbol import np
+
+    return getattr(np, name) if name in vars(np) else None
+
+
 def _method(name: str) -> Callable[..., Any]:
     function = FUNCTIONS[name]
 
     def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
+        if (numpys := _numpys(name)) is not None:
+            return numpys(self, *args, **kwargs)
         return function(self, *args, **kwargs)
 
     method.__name__ = name
@@ -168,14 +180,30 @@ def _axes_method(name: str, setting: str) -> Callable[..., Any]:
     """A method whose one setting may be given as several numbers."""
 
     def method(self: Symbol, *values: Any, **kwargs: Any) -> Any:
+        numpys = _numpys(name)
         if len(values) == 1 and isinstance(values[0], (tuple, list)):
             values = tuple(values[0])
         if values:
+            if numpys is not None:
+                return numpys(self, values, **kwargs)
             kwargs[setting] = values
         return FUNCTIONS[name](self, **kwargs)
 
     method.__name__ = name
     method.__doc__ = f"`{name}`, with `{setting}` as one tuple or as several numbers."
+    return method
+
+
+def _of_numpy(name: str) -> Callable[..., Any]:
+    """A method that only arrays of `mx.np` have."""
+
+    def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
+        from minimx.symbol import np
+
+        return getattr(np, name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"`np.{name}` of the symbol."
     return method
 
 
@@ -194,6 +222,9 @@ def install_methods() -> None:
         ("transpose", "transpose", "axes"),
     ):
         setattr(Symbol, name, _axes_method(public, setting))
+    for name in ("std", "var", "cumsum", "any", "all"):
+        setattr(Symbol, name, _of_numpy(name))
+    setattr(Symbol, "T", property(lambda self: self.transpose()))  # noqa: B010
     setattr(Symbol, "astype", _astype)  # noqa: B010 (not declared in the class)
 
 

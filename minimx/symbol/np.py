@@ -1,25 +1,31 @@
 """`mx.sym.np`: NumPy's functions on symbols; `F.np` where a block is written down.
 
 Functions of one operator are read off the registry; those that choose an operator by
-their arguments, or have NumPy's order of arguments, stand here. Nothing that needs a
-shape can: symbols have none.
+their arguments, or have NumPy's order of arguments, stand here and in `np_calls`.
+Symbols have no shapes; what needs them is an operator of `np_sheets`.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any
+
+import numpy as onp
 
 from minimx.dtypes import resolve as _resolve
 from minimx.nd.rooms import open_room
 from minimx.ops.registry import lookup as _lookup
-from minimx.symbol.creation import arange, full, ones, zeros
+from minimx.symbol import np_sheets as _np_sheets  # noqa: F401 (fills the registry)
+from minimx.symbol import np_wider as _np_wider  # noqa: F401
+from minimx.symbol.arithmetic import with_number
+from minimx.symbol.creation import ones, zeros
 from minimx.symbol.functions import FUNCTIONS
+from minimx.symbol.np_calls import *  # noqa: F403 (this room offers all of them)
+from minimx.symbol.np_pairs import EVEN, NAMES
+from minimx.symbol.np_rooms import linalg, random
 from minimx.symbol.symbol import Symbol as _Symbol
 
-__all__ = ["arange", "full", "linalg", "ones", "random", "zeros"]
+__all__ = ["linalg", "ones", "random", "zeros"]
 
 
 def _call(name: str, *symbols: Any, **settings: Any) -> Any:
@@ -30,42 +36,60 @@ def _tuple(value: Any) -> tuple[int, ...]:
     return (value,) if isinstance(value, int) else tuple(value)
 
 
-def _cast(a: Any, dtype: Any) -> Any:
-    return a if dtype is None else _call("cast", a, dtype=_resolve(dtype).name)
-
-
 # -- many elements become one ----------------------------------------------------------
 
 
-def _reduction(name: str) -> Callable[..., Any]:
+def _total(name: str, operator: str) -> Callable[..., Any]:
     def function(
         a: Any,
         axis: Any = None,
         dtype: Any = None,
         out: Any = None,
         keepdims: bool = False,
-        **kwargs: Any,
+        initial: Any = None,
+        where: Any = None,
     ) -> Any:
-        axis = tuple(axis) if isinstance(axis, list) else axis
-        settings = {"axis": axis, "keepdims": keepdims, "np_shape": True}
-        return _call(name, _cast(a, dtype), **settings)
+        kind = None if dtype is None else _resolve(dtype).name
+        settings = {"axis": _axes(axis), "keepdims": keepdims, "dtype": kind}
+        if initial is not None:
+            settings["initial"] = initial
+        return FUNCTIONS[operator](a, **settings)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The operator `{name}` over some axes, or over all."
-    return function
+    return _named(function, name)
 
 
-def _extremum(name: str) -> Callable[..., Any]:
-    reduce = _reduction(name)
-
+def _chosen(name: str, operator: str) -> Callable[..., Any]:
     def function(
         a: Any, axis: Any = None, out: Any = None, keepdims: bool = False
     ) -> Any:
-        return reduce(a, axis, keepdims=keepdims)
+        return FUNCTIONS[operator](a, axis=_axes(axis), keepdims=keepdims)
 
+    return _named(function, name)
+
+
+def _named(function: Any, name: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = reduce.__doc__
-    return function
+    function.__doc__ = f"`np.{name}` over some axes, or over all."
+    return function  # type: ignore[no-any-return]
+
+
+def _axes(axis: Any) -> Any:
+    return tuple(axis) if isinstance(axis, list) else axis
+
+
+_TOTALS = {"sum": "_np_sum", "prod": "_np_prod", "mean": "_npi_mean"}
+_CHOSEN = {
+    "max": "_np_max", "min": "_np_min", "any": "_numpy_any", "all": "_numpy_all",
+    "argmax": "_numpy_argmax", "argmin": "_numpy_argmin",
+}  # fmt: skip
+globals().update({name: _total(name, op) for name, op in _TOTALS.items()})
+globals().update({name: _chosen(name, op) for name, op in _CHOSEN.items()})
+
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """The sum so far, along an axis or of all elements in a row."""
+    kind = None if dtype is None else _resolve(dtype).name
+    return FUNCTIONS["_numpy_cumsum"](a, axis=axis, dtype=kind)
 
 
 # -- other shapes and orders -----------------------------------------------------------
@@ -97,9 +121,65 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return _call("_np_moveaxis", a, **places)
 
 
-def flip(m: Any, axis: Any) -> Any:
-    """The elements in reverse order along some axes."""
-    return _call("reverse", m, axis=_tuple(axis))
+def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
+    """The elements in reverse order along some axes, or along all."""
+    return FUNCTIONS["_numpy_flip"](m, axis=None if axis is None else _tuple(axis))
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Drop axes of length 1: those named, or all."""
+    return FUNCTIONS["_numpy_squeeze"](a, axis=axis)
+
+
+def broadcast_to(array: Any, shape: Any) -> Any:
+    """The elements repeated along new axes and axes of length 1."""
+    return _call("_npi_broadcast_to", array, shape=_tuple(shape))
+
+
+def flatten(a: Any, order: str = "C") -> Any:
+    """The elements in one axis."""
+    return reshape(a, -1, order)
+
+
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    """The slices at some places along an axis, or of the flat array."""
+    if axis is None:
+        a, axis = reshape(a, -1), 0
+    return FUNCTIONS["take"](a, indices, axis=axis, mode=mode)
+
+
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """The elements in ascending order along an axis, or of the flat array."""
+    return FUNCTIONS["sort"](a, axis=axis, is_ascend=True)
+
+
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """The places of the elements in ascending order."""
+    return FUNCTIONS["argsort"](a, axis=axis, is_ascend=True, dtype="int64")
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    """Where elements of a flat array stand in one of `shape`, a row for each axis."""
+    if order != "C":
+        raise NotImplementedError("unravel_index: only order='C' is available.")
+    return _call("_np_unravel_index", indices, shape=_tuple(shape))
+
+
+def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+    """An array inside a frame; constant_values= where mode is constant."""
+    value = kwargs.get("constant_values", 0)
+    widths = tuple(map(tuple, pad_width))
+    words = {"constant_values": value} if mode == "constant" else {}
+    return FUNCTIONS["_numpy_pad"](x, pad_width=widths, mode=mode, **words)
+
+
+def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
+    """Move what lies outside [a_min, a_max] to its border; None leaves a side open."""
+    if a_min is None and a_max is None:
+        raise ValueError("clip: one of a_min and a_max must be given.")
+    if not isinstance(a, _Symbol):
+        return onp.clip(a, a_min, a_max)
+    return FUNCTIONS["_npi_clip"](a, a_min=a_min, a_max=a_max)
 
 
 # -- joining and taking apart ----------------------------------------------------------
@@ -116,16 +196,6 @@ concat = concatenate
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one shape one after another along a new axis."""
     return _call("stack", *arrays, axis=axis)
-
-
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """An array cut along an axis, at given places or into equal pieces."""
-    if isinstance(indices_or_sections, int):
-        cuts: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
-    else:
-        cuts = {"indices": (0, *indices_or_sections)}
-    found = _call("_split_v2", ary, axis=axis, **cuts)
-    return found if len(found) > 1 else [found]  # of which [0] is not a part
 
 
 # -- products --------------------------------------------------------------------------
@@ -164,98 +234,83 @@ def vdot(a: Any, b: Any) -> Any:
 # -- two at a time ---------------------------------------------------------------------
 
 
-def _pair(python: Any, name: str) -> Callable[..., Any]:
-    """Python's operator, which takes numbers beside symbols as well."""
+def _pair(name: str, mirrored: str) -> Callable[..., Any]:
+    """One of NumPy's functions of two operands, either of which may be a number.
 
-    def function(x1: Any, x2: Any) -> Any:
-        return python(x1, x2)
+    mirrored: the operator with a number in front of it.
+    """
+
+    def function(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        if isinstance(x1, _Symbol) and isinstance(x2, _Symbol):
+            return FUNCTIONS[f"_npi_{name}"](x1, x2)
+        if isinstance(x1, _Symbol):
+            return with_number(f"_npi_{name}_scalar", x1, x2)
+        if isinstance(x2, _Symbol):
+            return with_number(f"_npi_{mirrored}_scalar", x2, x1)
+        return getattr(onp, name)(x1, x2)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The operator `{name}`; either side may be a number."
+    function.__doc__ = f"`np.{name}`; either side may be a number."
     return function
 
 
-_PAIRS = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
-    "divide": operator.truediv, "true_divide": operator.truediv, "mod": operator.mod,
-    "remainder": operator.mod, "power": operator.pow, "equal": operator.eq,
-    "not_equal": operator.ne, "greater": operator.gt, "greater_equal": operator.ge,
-    "less": operator.lt, "less_equal": operator.le,
+_MIRRORED = {
+    "greater": "less", "greater_equal": "less_equal",
+    "less": "greater", "less_equal": "greater_equal",
 }  # fmt: skip
+_PAIRS = (*NAMES, "equal", "not_equal", *_MIRRORED)
+_EVEN = (*EVEN, "equal", "not_equal")
 #: Operators that NumPy calls as `mx.nd` does.
 _SAME = (
     "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt",
-    "ceil", "clip", "cos", "cosh", "degrees", "exp", "expm1", "fix", "floor", "log",
-    "log10", "log1p", "log2", "negative", "ones_like", "radians", "reciprocal", "rint",
-    "sign", "sin", "sinh", "sqrt", "square", "squeeze", "tan", "tanh", "trunc",
-    "zeros_like",
+    "ceil", "cos", "cosh", "degrees", "exp", "expm1", "fix", "floor", "log",
+    "log10", "log1p", "log2", "negative", "radians", "reciprocal", "rint",
+    "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
 )  # fmt: skip
-globals().update({name: _reduction(name) for name in ("sum", "mean", "prod")})
-globals().update({name: _extremum(name) for name in ("max", "min")})
-globals().update({name: _pair(python, name) for name, python in _PAIRS.items()})
-globals().update({name: FUNCTIONS[name] for name in _SAME})
-absolute = FUNCTIONS["abs"]
+#: Names of NumPy's for the same.
+_ALSO = {
+    "divide": "true_divide", "remainder": "mod", "absolute": "abs", "fabs": "abs",
+    "deg2rad": "radians", "rad2deg": "degrees", "amax": "max", "amin": "min",
+    "product": "prod", "row_stack": "vstack", "round": "around", "round_": "around",
+    "invert": "bitwise_not", "may_share_memory": "shares_memory",
+}  # fmt: skip
 
 
-def maximum(x1: Any, x2: Any) -> Any:
-    """The larger of two, element by element."""
-    return _either("maximum", x1, x2)
+def _of_one(name: str) -> Callable[..., Any]:
+    """An operator's function that takes plain numbers as well."""
+    written = FUNCTIONS[name]
+
+    def function(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(x, _Symbol):
+            return written(x, *args, **kwargs)
+        return getattr(onp, name)(x, *args)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = written.__doc__
+    return function
 
 
-def minimum(x1: Any, x2: Any) -> Any:
-    """The smaller of two, element by element."""
-    return _either("minimum", x1, x2)
-
-
-def _either(name: str, x1: Any, x2: Any) -> Any:
-    if isinstance(x1, _Symbol) and isinstance(x2, _Symbol):
-        return _call(f"broadcast_{name}", x1, x2)
-    symbol, number = (x1, x2) if isinstance(x1, _Symbol) else (x2, x1)
-    return _call(f"_{name}_scalar", symbol, scalar=number)
+for _name in _PAIRS:
+    _swapped = _name if _name in _EVEN else _MIRRORED.get(_name, f"r{_name}")
+    globals()[_name] = _pair(_name, _swapped)
+globals().update({name: _of_one(name) for name in _SAME})
 
 
 # -- rooms -----------------------------------------------------------------------------
 
-
-def _from(prefix: str, *names: str) -> dict[str, Any]:
-    return {name: FUNCTIONS[prefix + name] for name in names}
-
-
-def _draw(name: str, given: dict[str, Any], size: Any, dtype: Any) -> Any:
-    """Numbers of a distribution whose parameters are numbers or symbols."""
-    symbols = [value for value in given.values() if isinstance(value, _Symbol)]
-    plain = {k: None if isinstance(v, _Symbol) else v for k, v in given.items()}
-    size = None if size is None else _tuple(size)
-    kind = _resolve("float32" if dtype is None else dtype).name
-    return FUNCTIONS[f"_npi_{name}"](*symbols, **plain, size=size, dtype=kind)
-
-
-def _normal(
-    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None
-) -> Any:
-    """Numbers of a normal distribution with mean `loc` and deviation `scale`."""
-    return _draw("normal", {"loc": loc, "scale": scale}, size, dtype)
-
-
-def _uniform(
-    low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None
-) -> Any:
-    """Numbers evenly distributed in [low, high)."""
-    return _draw("uniform", {"low": low, "high": high}, size, dtype)
-
-
-#: `mx.sym.np.linalg`.
-linalg = SimpleNamespace(
-    **_from(
-        "_npi_", "cholesky", "det", "eig", "eigvals", "inv", "slogdet", "solve", "svd"
-    )
+globals().update(
+    {
+        name: globals().get(old) or FUNCTIONS[f"_npi_{old}"]
+        for name, old in _ALSO.items()
+    }
 )
-#: `mx.sym.np.random`.
-random = SimpleNamespace(normal=_normal, uniform=_uniform)
-
 __all__ += [
     name
     for name, value in vars().items()
-    if getattr(value, "__module__", None) == __name__ and not name.startswith("_")
+    if getattr(value, "__module__", "").startswith("minimx.symbol")
+    and callable(value)
+    and name not in __all__
+    and name[0].islower()
+    and name not in ("open_room", "with_number")
 ]
 open_room(__name__, "mx.sym.np", "_npi_", "_np_", functions=FUNCTIONS)

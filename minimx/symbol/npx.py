@@ -14,7 +14,7 @@ from minimx.absent import missing
 from minimx.npx.operators import names, operator_of
 from minimx.symbol import image
 from minimx.symbol.functions import FUNCTIONS
-from minimx.symbol.np import _draw
+from minimx.symbol.np_rooms import draw
 
 __all__ = ["image", "log_softmax", "random", "reshape", "softmax"]
 
@@ -57,21 +57,21 @@ def _bernoulli(
 ) -> Any:
     """1 with a probability, else 0."""
     given = {"prob": prob, "logit": logit, "is_logit": logit is not None}
-    return _draw("bernoulli", given, size, dtype)
+    return draw("bernoulli", given, size, dtype)
 
 
 def _uniform_n(
     low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None
 ) -> Any:
     """Numbers between two bounds: `batch_shape` of them for each pair of bounds."""
-    return _draw("uniform_n", {"low": low, "high": high}, batch_shape, dtype)
+    return draw("uniform_n", {"low": low, "high": high}, batch_shape, dtype)
 
 
 def _normal_n(
     loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None
 ) -> Any:
     """Normally distributed numbers: `batch_shape` of them for each loc and scale."""
-    return _draw("normal_n", {"loc": loc, "scale": scale}, batch_shape, dtype)
+    return draw("normal_n", {"loc": loc, "scale": scale}, batch_shape, dtype)
 
 
 #: `mx.sym.npx.random`.
@@ -79,7 +79,7 @@ random = SimpleNamespace(bernoulli=_bernoulli, normal_n=_normal_n, uniform_n=_un
 
 
 def __getattr__(name: str) -> Any:
-    found = FUNCTIONS.get(operator_of(name) or "")
+    found = FUNCTIONS.get(operator_of(name) or f"_npx_{name}")
     if found is None:
         raise missing("mx.sym.npx", name, __dir__())
     return found
