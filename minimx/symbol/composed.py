@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from minimx.device import current_device
-from minimx.errors import OperatorError
+from minimx.errors import MXNetError, OperatorError
 from minimx.graph.ir import Entry, Graph, Node, outputs_of, rewritten
 from minimx.graph.simplify import held
 from minimx.name import NameManager
@@ -72,15 +72,18 @@ class Composed(Function):
         return (ins, outs) if self.like is None else self.like.deduce(ins, outs)
 
     def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
-        """Open inputs are like the others; the output is asked for without axes."""
+        """Open inputs are like the others; outputs as of small arrays."""
         known = [dtype for dtype in (*ins, *outs) if dtype is not None]
-        if not known:
+        if not known and ins:
             return ins, outs
-        ins = [known[0] if dtype is None else dtype for dtype in ins]
-        if self.like is not None and None not in ins:
-            scalars = [Spec.of((), dtype) for dtype in ins if dtype is not None]
-            outs = [spec.dtype for spec in self.infer(*scalars)]
-        return ins, outs
+        types = [known[0] if dtype is None else dtype for dtype in ins]
+        for ndim in range(5):
+            try:
+                found = self.infer(*[Spec.of((2,) * ndim, dtype) for dtype in types])
+            except (MXNetError, ValueError, IndexError):
+                continue  # it is for arrays of more axes
+            return [*types], [spec.dtype for spec in found]
+        return [*types], outs
 
     def expansion(self, specs: tuple[Spec, ...]) -> tuple[Graph, tuple[Node, ...]]:
         """The function's operators as a graph, and its variables in order."""

@@ -286,8 +286,14 @@ def logspace(
     ctx: Any = None,
 ) -> Any:
     """Powers of `base` with evenly spaced exponents."""
-    settings = {"num": num, "endpoint": endpoint, "base": base, "dtype": _type(dtype)}
-    return FUNCTIONS["_npi_logspace"](start=start, stop=stop, **settings)
+    return FUNCTIONS["_npi_logspace"](
+        start=start,
+        stop=stop,
+        num=num,
+        endpoint=endpoint,
+        base=base,
+        dtype=_type(dtype or "float32"),
+    )
 
 
 def _window(name: str) -> Any:
