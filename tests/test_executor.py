@@ -136,12 +136,13 @@ def test_what_a_monitor_sees() -> None:
 def test_a_monitor_hears_the_names_that_mxnet_gives() -> None:
     """As MXNet 1.9.1 gives them without a subgraph backend, but for hidden outputs."""
     sym = mx.sym
-    x = sym.Activation(
-        sym.FullyConnected(a, num_hidden=4, name="fc"), "relu", name="act"
-    )
-    x = sym.concat(sym.BatchNorm(x, name="bn"), x, name="cc")
-    left, right = sym.split(sym.softmax(x, name="so"), num_outputs=2, name="sp")
-    x = sym.exp(sym.add_n(left + right, right, name="an"), name="ex")
+    with mx.name.NameManager():
+        x = sym.Activation(
+            sym.FullyConnected(a, num_hidden=4, name="fc"), "relu", name="act"
+        )
+        x = sym.concat(sym.BatchNorm(x, name="bn"), x, name="cc")
+        left, right = sym.split(sym.softmax(x, name="so"), num_outputs=2, name="sp")
+        x = sym.exp(sym.add_n(left + right, right, name="an"), name="ex")
     executor = sym.SoftmaxOutput(x, name="sm").simple_bind(grad_req="null", a=(2, 4))
     seen: list[str] = []
     executor.set_monitor_callback(lambda name, array: seen.append(name), True)

@@ -79,6 +79,8 @@ class Holder:
 
 def test_a_finaliser_may_interrupt_the_pool_that_it_frees_to() -> None:
     inside = []
+    gc.collect()
+    gc.freeze()  # what other tests left behind need not be gone through twenty times
 
     def rounding(nbytes: int) -> int:
         gc.collect()  # runs under the pool's lock, and finds Holders to end
