@@ -303,10 +303,13 @@ class _OnItsWay:
     futures: list[Future[None]]
 
     def cancel(self) -> None:
-        """Wait for those that have begun; the others never begin."""
+        """Let those that have not begun never begin; nobody misses the others.
+
+        Waiting for them would be a trap: Python may collect an iterator, and so end its
+        generator, in the very thread that is filling.
+        """
         for future in self.futures:
-            if not future.cancel():
-                future.exception()
+            future.cancel()
 
 
 class ImageRecordUInt8Iter(ImageRecordIter):
