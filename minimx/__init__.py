@@ -26,6 +26,7 @@ from minimx import (
     image,
     initializer,
     io,
+    kvstore,
     lr_scheduler,
     metric,
     model,
@@ -50,6 +51,7 @@ from minimx import (
 from minimx import context as device
 from minimx import image as img
 from minimx import initializer as init
+from minimx import kvstore as kv
 from minimx import module as mod
 from minimx import nd as ndarray
 from minimx import np as numpy
@@ -125,6 +127,8 @@ __all__ = [
     "is_np_array",
     "is_np_shape",
     "knobs",
+    "kv",
+    "kvstore",
     "lr_scheduler",
     "metric",
     "mod",

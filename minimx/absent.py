@@ -16,7 +16,6 @@ _IMAGES = "reading, cutting and colouring of images"
 _ROOMS = {
     "onnx": "graphs in the form of ONNX",
     **dict.fromkeys(["rnn", "mon", "monitor"], _MODULES),
-    **dict.fromkeys(["kv", "kvstore"], "the store that devices and machines share"),
     **dict.fromkeys(["viz", "visualization"], "drawings of networks"),
     "amp": "automatic mixed precision",
     "profiler": "MXNet's profiler; mx.Record sees what runs",

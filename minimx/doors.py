@@ -23,6 +23,7 @@ DOORS = {
     "gluon.data.dataloader": "gluon.data",
     "io.io": "io",
     "module.base_module": "module",
+    "kvstore.kvstore": "kvstore",
     "gluon.metric": "metric",
     "optimizer.optimizer": "optimizer",
     "optimizer.lr_scheduler": "lr_scheduler",

@@ -24,7 +24,8 @@ from minimx.gluon.parameter.dictionary import (
     fill_from,
     read_named,
 )
-from minimx.gluon.parameter.parameter import Contexts, Parameter
+from minimx.gluon.parameter.parameter import Parameter
+from minimx.gluon.parameter.places import Contexts
 from minimx.gluon.summary import summarize
 from minimx.gluon.utils import HookHandle, indent
 from minimx.nd.array import NDArray

@@ -17,7 +17,8 @@ from minimx.flavour import is_np_array
 from minimx.gluon import tracing
 from minimx.gluon.hybrid import HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict, PathLike
-from minimx.gluon.parameter.parameter import Contexts, Parameter
+from minimx.gluon.parameter.parameter import Parameter
+from minimx.gluon.parameter.places import Contexts
 from minimx.gluon.structure import put_together, refuse_mixture, take_apart
 from minimx.graph.infer import infer, said_dtype
 from minimx.graph.ir import Entry, Graph, Node, rewritten

@@ -6,7 +6,10 @@
     loss.backward()
     trainer.step(batch_size=x.shape[0])
 
-`step` is `allreduce_grads` (sum each gradient over the devices) and `update`.
+On one device, `step` hands every weight and its gradient to the optimizer. On several,
+the gradients of a parameter are summed in a store (see `mx.kv`). Then either the store
+runs the optimizer and sends the new weights back, or it sends the sum back and every
+device updates its own copy: the same numbers, other traffic.
 """
 
 from __future__ import annotations
@@ -15,15 +18,22 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from minimx import optimizer as opt
 from minimx.device import Context
 from minimx.errors import ArgumentError, DataError
 from minimx.events import attributed
+from minimx.files import write_whole
 from minimx.gluon.parameter import Parameter
 from minimx.gluon.parameter.dictionary import ParameterDict
+from minimx.kvstore import create
+from minimx.kvstore.choice import choose
 from minimx.nd.array import NDArray
 
-KVSTORES = ("local", "device")
+
+class UpdatedInStore(ArgumentError, AssertionError):
+    """What a Trainer cannot do while its store updates; an AssertionError in MXNet."""
 
 
 class Trainer:
@@ -32,8 +42,11 @@ class Trainer:
     params: a ParameterDict, a dict, or a list of parameters.
     optimizer: the name of one, with its settings in `optimizer_params`; or one that is
         made already.
-    kvstore: `device`, `local` or None; gradients on several devices are summed on
-        the first one.
+    kvstore: where gradients of several devices meet: `device`, `local`, a store, or
+        None, with which every device goes its own way.
+    update_on_kvstore: whether the store runs the optimizer. By default it does where it
+        can, unless MXNET_UPDATE_ON_KVSTORE is 0 or gradients are sparse. Give False to
+        use `allreduce_grads` and `update`.
     """
 
     def __init__(
@@ -52,23 +65,36 @@ class Trainer:
                 "Trainer: two of the parameters have the same name. Give one of the "
                 "blocks another prefix."
             )
-        _check_kvstore(kvstore, compression_params, update_on_kvstore)
+        if compression_params:
+            raise ArgumentError(
+                "Trainer: gradients are not compressed within one process; leave "
+                "compression_params away."
+            )
+        self._kvstore_params = {"given": kvstore, "wanted": update_on_kvstore}
+        if isinstance(kvstore, str):
+            create(kvstore)  # a name that is none is said now
+        self._optimizer = self._made_optimizer(optimizer, dict(optimizer_params or {}))
+        self._scale = float(self._optimizer.rescale_grad)
         for parameter in self._params:
-            parameter._trainer = self
-        settings = dict(optimizer_params or {})
-        self._scale = float(settings.get("rescale_grad", 1.0))
+            parameter._set_trainer(self)
+        self._devices: list[Context] = []  # those of the updaters
+        self._updaters: list[opt.Updater] = []
+        self._kvstore: Any = None
+        self._update_on_kvstore: bool | None = None
+        self._params_to_init = list(self._params)
+        self._kv_initialized = False
+
+    def _made_optimizer(self, given: Any, settings: dict[str, Any]) -> opt.Optimizer:
         by_index = dict(enumerate(self._params))
-        if isinstance(optimizer, opt.Optimizer):
-            if settings:
-                raise ArgumentError(
-                    "Trainer: optimizer_params go with the name of an optimizer; "
-                    f"{type(optimizer).__name__} is made already and has its settings."
-                )
-            self._optimizer = optimizer
-            self._optimizer.param_dict = dict(by_index)
-        else:
-            self._optimizer = opt.create(optimizer, param_dict=by_index, **settings)
-        self._updaters: dict[Context, opt.Updater] = {}
+        if not isinstance(given, opt.Optimizer):
+            return opt.create(given, param_dict=by_index, **settings)
+        if settings:
+            raise ArgumentError(
+                "Trainer: optimizer_params go with the name of an optimizer; "
+                f"{type(given).__name__} is made already and has its settings."
+            )
+        given.param_dict = dict(by_index)
+        return given
 
     # -- learning rate ----------------------------------------------------------------
 
@@ -97,20 +123,32 @@ class Trainer:
         with attributed(phase="update"):
             self._rescale(batch_size)
             self._check_fresh(ignore_stale_grad)
+            self._prepare()
             self._allreduce()
             self._update(ignore_stale_grad)
 
     def allreduce_grads(self) -> None:
         """Sum each gradient over the devices, for use with `update`."""
         with attributed(phase="update"):
+            self._prepare()
+            self._refuse_in_store("allreduce_grads")
             self._allreduce()
 
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
         """Update from gradients that `allreduce_grads` has summed; see `step`."""
         with attributed(phase="update"):
+            self._prepare()
+            self._refuse_in_store("update")
             self._rescale(batch_size)
             self._check_fresh(ignore_stale_grad)
             self._update(ignore_stale_grad)
+
+    def _refuse_in_store(self, what: str) -> None:
+        if self._update_on_kvstore:
+            raise UpdatedInStore(
+                f"Trainer.{what}: the store sums and updates at once. Use step, or "
+                "make the Trainer with update_on_kvstore=False."
+            )
 
     def _learning(self) -> list[tuple[int, Parameter]]:
         return [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
@@ -139,25 +177,40 @@ class Trainer:
                     )
 
     def _allreduce(self) -> None:
-        """Sum on the first device, and copy the sum to the others."""
-        for _, parameter in self._learning():
+        """Sum in the store: what comes back is weights or gradients."""
+        if self._kvstore is None:
+            return
+        for index, parameter in self._learning():
             gradients = parameter.list_grad()
-            if len(gradients) == 1:
-                continue
-            first, *others = gradients
-            total = first
-            for other in others:
-                total = total + other.as_in_context(first.context)
-            for gradient in gradients:
-                total.copyto(gradient)
+            if self._update_on_kvstore:
+                if any(gradient._fresh_grad for gradient in gradients):
+                    self._push(index, parameter, gradients)
+                for gradient in gradients:
+                    gradient._fresh_grad = False
+            elif parameter._grad_stype != "default":
+                self._kvstore.push(index, gradients, -index)
+                self._kvstore.pull(index, gradients, -index, ignore_sparse=False)
+            else:
+                self._kvstore.pushpull(index, gradients, priority=-index)
+
+    def _push(self, index: int, parameter: Parameter, gradients: list[NDArray]) -> None:
+        """Gradients go to the store; weights come back, unless rows are asked for."""
+        if parameter._stype == "default":
+            weights = parameter.list_data()
+            self._kvstore.push(index, gradients, -index)
+            self._kvstore.pull(index, weights, -index)
+        else:
+            self._kvstore.push(index, gradients, -index)
 
     def _update(self, ignore_stale_grad: bool) -> None:
         """Hand each device its weights and gradients, in order of the parameters."""
+        if self._update_on_kvstore:
+            return
         work: dict[Context, tuple[list[int], list[NDArray], list[NDArray]]] = {}
         for index, parameter in self._learning():
             for ctx, weight, gradient in zip(
                 parameter.list_ctx(),
-                parameter._arrays(),
+                parameter.list_data(),
                 parameter.list_grad(),
                 strict=True,
             ):
@@ -168,42 +221,108 @@ class Trainer:
                 gradients.append(gradient)
                 weights.append(weight)
                 gradient._fresh_grad = False
-        for number, (ctx, updater) in enumerate(self._updaters_now().items()):
+        for number, (ctx, updater) in enumerate(
+            zip(self._devices, self._updaters, strict=True)
+        ):
             if ctx in work:
                 self._optimizer._set_current_context(number)
                 updater(*work[ctx])
 
-    def _updaters_now(self) -> dict[Context, opt.Updater]:
-        """One updater for each device that the parameters live on."""
-        contexts = self._contexts()
-        if contexts != list(self._updaters):
-            # The network has moved: every device goes on where the first one was.
-            old = next(iter(self._updaters.values()), None)
-            content = None if old is None else old.get_states()
-            self._updaters = {ctx: opt.get_updater(self._optimizer) for ctx in contexts}
-            for updater in self._updaters.values():
-                if content is not None:
-                    updater.set_states(content)
-        return self._updaters
+    # -- the store --------------------------------------------------------------------
 
-    def _contexts(self) -> list[Context]:
-        return list({ctx: None for p in self._params for ctx in p._contexts()})
+    def _prepare(self) -> None:
+        """See that updaters and store fit the devices, and the store has values."""
+        devices = list({ctx: None for p in self._params for ctx in p._contexts()})
+        if devices != self._devices:
+            self._move(devices)
+        if not self._kv_initialized:
+            self._init_kvstore()
+        if self._params_to_init:
+            self._init_params()
+
+    def _move(self, devices: list[Context]) -> None:
+        """The network has moved: every device goes on where the first one was."""
+        old = next(iter(self._remembering()), None)
+        content = None if old is None else old.get_states()
+        self._reset_kvstore()
+        self._devices = devices
+        self._updaters = [opt.get_updater(self._optimizer) for _ in devices]
+        self._init_kvstore()
+        for updater in self._remembering() if content is not None else []:
+            updater.set_states(content)
+
+    def _remembering(self) -> list[Any]:
+        """Whoever keeps states of the optimizer."""
+        return [self._kvstore._updater] if self._update_on_kvstore else self._updaters
+
+    def _choose_store(self) -> tuple[Any, bool | None]:
+        return choose(
+            devices=len({ctx for p in self._params for ctx in p._contexts()}),
+            largest=max((int(np.prod(p.shape or 0)) for p in self._params), default=0),
+            sparse_weights=any(p._stype != "default" for p in self._params),
+            sparse_gradients=any(p._grad_stype != "default" for p in self._params),
+            **self._kvstore_params,
+        )
+
+    def _init_kvstore(self) -> None:
+        self._kvstore, self._update_on_kvstore = self._choose_store()
+        if self._update_on_kvstore:
+            self._kvstore.set_optimizer(self._optimizer)
+        self._kv_initialized = True
+
+    def _init_params(self) -> None:
+        """Give the store the values of parameters that have some."""
+        waiting = []
+        for parameter in self._params_to_init if self._kvstore is not None else []:
+            if parameter._data is None:
+                waiting.append(parameter)
+                continue
+            index, arrays = self._param2idx[parameter.name], parameter._arrays()
+            if parameter._stype == "default":
+                self._kvstore.broadcast(index, arrays[0], arrays)
+            else:
+                self._kvstore.init(index, arrays[0])
+        self._params_to_init = waiting
+
+    def _reset_kvstore(self) -> None:
+        """Forget the store; the next step makes another one."""
+        self._kvstore = None
+        self._update_on_kvstore = None
+        self._params_to_init = list(self._params)
+        self._kv_initialized = False
+
+    def _forget(self, parameter: Parameter) -> None:
+        """A parameter gets other values or another type than the store has."""
+        if self._kvstore is None or parameter in self._params_to_init:
+            return
+        for other in self._params:
+            if other is not parameter:
+                self._fetch(other)
+        self._reset_kvstore()
+
+    def _fetch(self, parameter: Parameter) -> None:
+        """Fill all rows of a row_sparse parameter, on all its devices."""
+        known = self._kvstore is not None and parameter not in self._params_to_init
+        if known and parameter._stype != "default":
+            index = self._param2idx[parameter.name]
+            self._kvstore.pull(index, parameter._arrays(), ignore_sparse=False)
+
+    def _row_sparse_pull(
+        self, parameter: Parameter, out: NDArray, row_id: NDArray
+    ) -> None:
+        """Fill an array with rows of a row_sparse parameter."""
+        self._prepare()
+        index = self._param2idx[parameter.name]
+        self._kvstore.row_sparse_pull(index, out, -index, row_id)
 
     # -- files ------------------------------------------------------------------------
 
     def save_states(self, fname: str | os.PathLike[str]) -> None:
         """Write what the optimizer remembers: states, counts and learning rate."""
-        updater = next(iter(self._updaters.values()), None)
-        if updater is None:
-            updater = opt.get_updater(self._optimizer)
+        self._prepare()
+        updater = next(iter(self._remembering()), opt.get_updater(self._optimizer))
         content = updater.get_states(dump_optimizer=True)
-        try:
-            with open(fname, "wb") as file:
-                file.write(content)
-        except OSError as reason:
-            raise DataError(
-                f"save_states: cannot write {str(fname)!r}: {reason.strerror}."
-            ) from reason
+        write_whole(fname, content, "save_states")
 
     def load_states(self, fname: str | os.PathLike[str]) -> None:
         """Go on where `save_states` was called; the devices may be others."""
@@ -214,10 +333,9 @@ class Trainer:
             raise DataError(
                 f"load_states: cannot read {str(fname)!r}: {reason.strerror}."
             ) from reason
-        updaters = {ctx: opt.get_updater(self._optimizer) for ctx in self._contexts()}
-        for updater in updaters.values():
+        self._prepare()
+        for updater in self._remembering() or [opt.get_updater(self._optimizer)]:
             updater.set_states(content)
-        self._updaters = updaters
 
 
 def _as_list(params: Any) -> list[Parameter]:
@@ -239,23 +357,3 @@ def _as_list(params: Any) -> list[Parameter]:
             )
     # A parameter shared by several blocks is still updated once.
     return list({id(one): one for one in found}.values())
-
-
-def _check_kvstore(
-    kvstore: Any, compression_params: Any, update_on_kvstore: bool | None
-) -> None:
-    if kvstore is not None and kvstore not in KVSTORES:
-        raise ArgumentError(
-            f"Trainer: kvstore={kvstore!r} is not available; gradients are summed "
-            "within this process. Choose 'device', 'local' or None."
-        )
-    if compression_params:
-        raise ArgumentError(
-            "Trainer: gradients are not compressed within one process; leave "
-            "compression_params away."
-        )
-    if update_on_kvstore:
-        raise ArgumentError(
-            "Trainer: weights are updated on their own devices; leave "
-            "update_on_kvstore away, or give False."
-        )

@@ -34,6 +34,7 @@ from minimx import flavour
 from minimx.device import cpu
 from minimx.dtypes import DType, code_of, resolve
 from minimx.errors import ArgumentError, DataError, DTypeError
+from minimx.files import write_whole
 from minimx.nd.array import NDArray
 from minimx.nd.creation import array as make_array
 from minimx.nd.sparse.array import BaseSparseNDArray, from_parts, outside
@@ -58,14 +59,11 @@ Arrays = list[NDArray] | dict[str, NDArray]
 def save(fname: str | os.PathLike[str], data: Any) -> None:
     """Write arrays to a file.
 
+    What the file held before stays as it is until all is written.
+
     data: one array, a list of arrays, or a dict of arrays by name.
     """
-    content = dumps(data)
-    try:
-        with open(fname, "wb") as file:
-            file.write(content)
-    except OSError as reason:
-        raise DataError(f"nd.save: cannot write {str(fname)!r}: {reason}.") from reason
+    write_whole(fname, dumps(data), "nd.save")
 
 
 def load(fname: str | os.PathLike[str]) -> Arrays:

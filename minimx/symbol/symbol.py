@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from minimx import attribute
 from minimx import name as naming
 from minimx.errors import ArgumentError, NotImplementedForSymbol, did_you_mean
+from minimx.files import write_whole
 from minimx.flavour import is_np_array
 from minimx.graph import words
 from minimx.graph.ir import Entry, Graph, Node, rewritten
@@ -232,8 +233,7 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
 
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
         """Write the graph to a file that MXNet reads."""
-        with open(fname, "w", encoding="utf-8") as file:
-            file.write(self.tojson(remove_amp_cast))
+        write_whole(fname, self.tojson(remove_amp_cast).encode(), "Symbol.save")
 
     def __reduce__(self) -> Any:
         return _rebuilt, (self.tojson(),)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minimx as mx
 from minimx import autograd, events, gluon, initializer, nd, optimizer
 from minimx.device import cpu, gpu
 from minimx.errors import ArgumentError, DataError, ParameterError
@@ -99,12 +100,19 @@ def test_accumulated_gradients() -> None:
     )
 
 
-@pytest.mark.parametrize("kvstore", ["device", "local", None])
-def test_devices_learn_from_each_other(kvstore: Any) -> None:
+@pytest.mark.parametrize("kvstore", ["device", "local", mx.kv.create("teststore")])
+@pytest.mark.parametrize("in_store", [None, False])
+def test_devices_learn_from_each_other(kvstore: Any, in_store: Any) -> None:
     devices = [cpu(0), gpu(0)]
     net, alone = dense(devices), dense()
     settings = {"learning_rate": 0.1, "momentum": 0.9}
-    trainer = gluon.Trainer(net.collect_params(), "sgd", settings, kvstore=kvstore)
+    trainer = gluon.Trainer(
+        net.collect_params(),
+        "sgd",
+        settings,
+        kvstore=kvstore,
+        update_on_kvstore=in_store,
+    )
     reference = gluon.Trainer(alone.collect_params(), "sgd", settings)
     for step in range(3):
         halves = [((1.0 + step, 2.0),), ((-1.0, 0.5 * step),)]
@@ -118,12 +126,28 @@ def test_devices_learn_from_each_other(kvstore: Any) -> None:
             net.weight.data(ctx).asnumpy(), alone.weight.data().asnumpy(), rtol=1e-5
         )
     assert trainer.optimizer.num_update == 3
+    expected = in_store is None and isinstance(kvstore, str)
+    assert trainer._update_on_kvstore is expected
+
+
+def test_without_a_store_every_device_goes_its_own_way() -> None:
+    devices = [cpu(0), gpu(0)]
+    net = dense(devices)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", kvstore=None)
+    for number, ctx in enumerate(devices):
+        backward(net, ((1.0, number),), ctx)
+    trainer.step(1)
+    one, other = (net.weight.data(ctx).asnumpy() for ctx in devices)
+    assert (one != other).any()
+    assert trainer._kvstore is None
 
 
 def test_reducing_and_updating_apart() -> None:
     devices = [cpu(0), gpu(0)]
     net = dense(devices)
-    trainer = trained(net)
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1}, update_on_kvstore=False
+    )
     for ctx in devices:
         backward(net, ctx=ctx)
     single = net.weight.grad(cpu(0)).asnumpy()
@@ -232,7 +256,7 @@ def test_states_belong_to_their_layer() -> None:
     trainer = trained(net, momentum=0.9)
     backward(net)
     trainer.step(1)
-    (updater,) = trainer._updaters.values()
+    (updater,) = trainer._updaters
     owner = updater.states[0].chunk.owner
     assert (owner.layer, owner.phase, owner.category) == (
         "net/dense0",
@@ -262,13 +286,11 @@ def test_parameters_in_other_wrappings() -> None:
         (lambda net: trained(net, learning_rat=1.0), "learning_rat"),
         (
             lambda net: gluon.Trainer(net.collect_params(), "sgd", kvstore="dist_sync"),
-            "'dist_sync' is not available",
+            "'dist_sync' is not in minimx yet",
         ),
         (
-            lambda net: gluon.Trainer(
-                net.collect_params(), "sgd", update_on_kvstore=True
-            ),
-            "own devices",
+            lambda net: gluon.Trainer(net.collect_params(), "sgd", kvstore="devise"),
+            "Did you mean device",
         ),
         (
             lambda net: gluon.Trainer(
@@ -297,3 +319,137 @@ def test_a_step_before_initialize() -> None:
     net = nn.Dense(2, in_units=2)
     with pytest.raises(ParameterError, match=r"call initialize\(\)"):
         trained(net).step(1)
+
+
+def two(in_store: bool | None = None, **settings: Any) -> tuple[Any, gluon.Trainer]:
+    """A network on two devices, and its trainer."""
+    net = dense([cpu(0), gpu(0)])
+    settings = {"learning_rate": 0.1, **settings}
+    params = net.collect_params()
+    return net, gluon.Trainer(params, "sgd", settings, update_on_kvstore=in_store)
+
+
+def backward_twice(net: Any) -> None:
+    for ctx in (cpu(0), gpu(0)):
+        backward(net, ctx=ctx)
+
+
+def test_what_a_store_does_at_once_is_not_done_apart() -> None:
+    net, trainer = two()
+    backward_twice(net)
+    with pytest.raises(AssertionError, match="update_on_kvstore=False"):
+        trainer.allreduce_grads()
+    with pytest.raises(AssertionError, match="update_on_kvstore=False"):
+        trainer.update(1)
+
+
+@pytest.mark.parametrize("in_store", [True, False])
+def test_stale_gradients_on_several_devices(in_store: bool) -> None:
+    net, trainer = two(in_store)
+    net.bias.grad_req = "null"
+    backward(net, ctx=cpu(0))
+    with pytest.raises(UserWarning, match=r"on gpu\(0\) is stale"):
+        trainer.step(1)
+    backward_twice(net)
+    trainer.step(1)
+    before = net.weight.data(cpu(0)).asnumpy()
+    trainer.step(1, ignore_stale_grad=True)
+    np.testing.assert_array_equal(net.weight.data(cpu(0)).asnumpy(), before)
+    with pytest.raises(UserWarning, match="is stale"):
+        trainer.step(1)
+
+
+@pytest.mark.parametrize("in_store", [True, False])
+def test_states_of_several_devices_are_stored(tmp_path: Path, in_store: bool) -> None:
+    (first, one), (second, other) = (two(in_store, momentum=0.9) for _ in range(2))
+    backward_twice(first)
+    one.step(1)
+    first.save_parameters(tmp_path / "net.params")
+    one.save_states(tmp_path / "net.states")
+    second.load_parameters(tmp_path / "net.params", ctx=[cpu(0), gpu(0)])
+    other.load_states(tmp_path / "net.states")
+    alone = dense()
+    alone.load_parameters(tmp_path / "net.params")
+    single = trained(alone, momentum=0.9)
+    single.load_states(tmp_path / "net.states")
+    for net, trainer in ((first, one), (second, other)):
+        backward_twice(net)
+        trainer.step(1)
+    backward(alone, ((1.0, 2.0), (1.0, 2.0)))
+    single.step(1)
+    for net in (second, alone):
+        np.testing.assert_allclose(
+            net.weight.data(cpu(0)).asnumpy(),
+            first.weight.data(gpu(0)).asnumpy(),
+            rtol=1e-6,
+        )
+
+
+@pytest.mark.parametrize("way", ["set_data", "initialize", "cast"])
+def test_values_that_are_set_by_hand_reach_the_store(way: str) -> None:
+    net, trainer = two()
+    backward_twice(net)
+    trainer.step(1)
+    if way == "set_data":
+        net.weight.set_data(nd.zeros((2, 2)))
+    elif way == "initialize":
+        net.weight.initialize(
+            initializer.Zero(), ctx=[cpu(0), gpu(0)], force_reinit=True
+        )
+    else:
+        net.cast("float64")
+        net.weight.set_data(nd.zeros((2, 2), dtype="float64"))
+    with autograd.record():
+        losses = [
+            (w * 3).sum() + b.sum()
+            for w, b in zip(net.weight.list_data(), net.bias.list_data(), strict=True)
+        ]
+    autograd.backward(losses)
+    trainer.step(1)
+    for ctx in (cpu(0), gpu(0)):
+        np.testing.assert_allclose(net.weight.data(ctx).asnumpy(), -0.6, rtol=1e-6)
+
+
+def test_momentum_in_the_store_moves_with_the_network() -> None:
+    net, moving = two(momentum=0.9)
+    still, staying = two(momentum=0.9)
+    for devices in ([cpu(0), gpu(0)], [cpu(0), cpu(1)]):
+        net.reset_ctx(devices)
+        for ctx, other in zip(devices, (cpu(0), gpu(0)), strict=True):
+            backward(net, ctx=ctx)
+            backward(still, ctx=other)
+        moving.step(1)
+        staying.step(1)
+    np.testing.assert_allclose(
+        net.weight.data(cpu(1)).asnumpy(), still.weight.data(gpu(0)).asnumpy()
+    )
+
+
+def test_rows_of_a_table_live_in_the_store(tmp_path: Path) -> None:
+    params = gluon.ParameterDict()
+    table = params.get("t", shape=(4, 2), stype="row_sparse", grad_stype="row_sparse")
+    other = params.get("o", shape=(1,))
+    params.initialize(initializer.One(), ctx=[cpu(0), gpu(0)])
+    trainer = gluon.Trainer(params, "sgd", {"learning_rate": 1})
+    assert trainer._update_on_kvstore is None
+    with autograd.record():
+        losses = []
+        for ctx in (cpu(0), gpu(0)):
+            asked = [nd.array([0, 1], ctx=ctx), nd.array([1], ctx=ctx)]
+            rows = [table.row_sparse_data(numbers) for numbers in asked]
+            first, second = (
+                nd.Embedding(numbers, weight, 4, 2, sparse_grad=True)
+                for numbers, weight in zip(asked, rows, strict=True)
+            )
+            losses.append((first.sum() + 2 * second.sum()) * other.data(ctx))
+    autograd.backward(losses)
+    trainer.step(1)
+    assert trainer._update_on_kvstore is True
+    expected = [[-1, -1], [-5, -5], [1, 1], [1, 1]]
+    params.save(tmp_path / "x")
+    assert nd.load(tmp_path / "x")["t"].asnumpy().tolist() == expected
+    other.set_data(nd.zeros(1))  # the store is made anew, with all rows
+    found = table.row_sparse_data(nd.array([1, 2], ctx=gpu(0)))
+    assert found.data.asnumpy().tolist() == [[-5, -5], [1, 1]]
+    with pytest.raises(RuntimeError, match="one Trainer"):
+        gluon.Trainer(params, "sgd")

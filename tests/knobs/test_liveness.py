@@ -20,7 +20,6 @@ import pytest
 
 from minimx import autograd, context, engine, events, nd, storage
 from minimx.device import Device, cpu, cpu_pinned, gpu
-from minimx.gluon import Parameter, Trainer
 from minimx.gluon import utils as gluon_utils
 from minimx.gluon.data import vision
 from minimx.knobs import knobs
@@ -32,6 +31,7 @@ from tests.knobs import (
     test_planner_liveness,
     test_running_liveness,
     test_sparse_liveness,
+    test_training_liveness,
 )
 from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
@@ -43,6 +43,7 @@ __all__ = [
     "test_planner_liveness",
     "test_running_liveness",
     "test_sparse_liveness",
+    "test_training_liveness",
 ]
 
 KINDS = {"GPU": gpu(0), "CPU": cpu(0), "CPU_PINNED": cpu_pinned(0)}
@@ -344,30 +345,6 @@ def test_determinism_forbids_the_gradient_whose_sum_depends_on_threads() -> None
         without, with_ = turned(observe, MXNET_ENFORCE_DETERMINISM=1)
     assert without > 0
     assert with_ == 0
-
-
-# Training
-
-
-@proves("MXNET_OPTIMIZER_AGGREGATION_SIZE")
-def test_the_aggregation_size_is_how_many_weights_one_update_changes() -> None:
-    weights = [Parameter(f"w{i}", shape=(3,), init="ones") for i in range(12)]
-    for weight in weights:
-        weight.initialize()
-    trainer = Trainer(weights, "sgd", {"learning_rate": 0.1})
-
-    def observe() -> int:
-        with autograd.record():
-            total = sum((w.data() * w.data()).sum() for w in weights)
-        total.backward()
-        engine.wait_all()
-        with Record() as record:
-            trainer.step(1)
-            engine.wait_all()
-        return sum("update" in name for name in record.texts(record.ops()["name"]))
-
-    assert turned(observe, MXNET_OPTIMIZER_AGGREGATION_SIZE=1) == (3, 12)
-    assert turned(observe, MXNET_OPTIMIZER_AGGREGATION_SIZE=6) == (3, 2)
 
 
 # Files and addresses

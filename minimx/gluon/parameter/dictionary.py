@@ -16,7 +16,8 @@ from minimx.device import Context
 from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, DataError, ParameterError, did_you_mean
 from minimx.gluon.parameter.constant import Constant
-from minimx.gluon.parameter.parameter import Contexts, Parameter
+from minimx.gluon.parameter.parameter import Parameter
+from minimx.gluon.parameter.places import Contexts
 from minimx.nd.array import NDArray
 
 PathLike = str | os.PathLike[str]

@@ -30,39 +30,18 @@ from minimx.errors import (
 from minimx.flavour import is_np_array, is_np_shape
 from minimx.gluon.flavours import flavoured
 from minimx.gluon.parameter import rows
+from minimx.gluon.parameter.places import Contexts, Deferred, as_contexts
 from minimx.nd.array import NDArray
 from minimx.nd.launch import tracers
 from minimx.ops.stypes import STYPES
 from minimx.shapes import Shape
 
 GRAD_REQS = ("write", "add", "null")
-Contexts = Context | Sequence[Context] | None
 
 
 def shape_is_known(shape: Shape | None) -> bool:
     """Whether every axis has a length; 0 and -1 stand for "not known yet"."""
     return shape is not None and all(length > 0 for length in shape)
-
-
-def as_contexts(ctx: Contexts) -> list[Context]:
-    """A list of devices, from one, several, or None (the current one)."""
-    if ctx is None:
-        return [current_context()]
-    contexts = [ctx] if isinstance(ctx, Context) else list(ctx)
-    if len(set(contexts)) != len(contexts):
-        raise ParameterError(f"the list of devices names one twice: {contexts}.")
-    return contexts
-
-
-class _Deferred:
-    """What to do as soon as the shape is known."""
-
-    __slots__ = ("contexts", "default_init", "init")
-
-    def __init__(self, init: Any, contexts: list[Context], default_init: Any) -> None:
-        self.init = init
-        self.contexts = contexts
-        self.default_init = default_init
 
 
 class Parameter:
@@ -103,7 +82,7 @@ class Parameter:
         self.layer = ""  # the path of the layer it belongs to, for memory views
         self._data: dict[Context, NDArray] | None = None
         self._grad: dict[Context, NDArray] | None = None
-        self._deferred: _Deferred | None = None
+        self._deferred: Deferred | None = None
         self._var: Any = None
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
@@ -204,6 +183,8 @@ class Parameter:
                 stacklevel=2,
             )
             return
+        if self._data is not None:
+            self._tell_trainer()
         self._data = self._grad = None
         default = initializer.Uniform() if default_init is None else default_init
         if init is None:
@@ -215,7 +196,7 @@ class Parameter:
                 "Give the missing lengths (in_units, in_channels, …), or make it "
                 "with allow_deferred_init=True."
             )
-        self._deferred = _Deferred(init, contexts, default)
+        self._deferred = Deferred(init, contexts, default)
         if shape_is_known(self._shape):
             self._finish_deferred()
 
@@ -415,6 +396,7 @@ class Parameter:
             contexts, self._deferred = self._deferred.contexts, None
             self._place(data.astype(self.dtype, copy=False), contexts)
             return
+        self._tell_trainer()
         with autograd.pause():
             for array in self._data.values():
                 array[:] = data.as_in_context(array.context)
@@ -431,6 +413,7 @@ class Parameter:
         self._var = None  # it says of which type it is
         if self._data is None:
             return
+        self._tell_trainer()
         with autograd.pause():
             with self._on_behalf("parameter"):
                 self._data = {c: x.astype(dtype) for c, x in self._data.items()}
@@ -454,11 +437,23 @@ class Parameter:
 
     def _reduce(self) -> NDArray:
         """The values on the CPU, averaged over devices."""
+        if self._stype != "default" and self._trainer is not None:
+            self._trainer._fetch(self)
         copies = [array.as_in_context(cpu()) for array in self._arrays()]
         with autograd.pause():
             if len(copies) == 1:
                 return copies[0]
             return nd.add_n(*copies) / len(copies)  # type: ignore[no-any-return]
+
+    def _set_trainer(self, trainer: Any) -> None:
+        """Note who updates it; rows come from one Trainer only."""
+        rows.check_trainer(self, trainer)
+        self._trainer = trainer
+
+    def _tell_trainer(self) -> None:
+        """The values change by other means than an update."""
+        if self._trainer is not None:
+            self._trainer._forget(self)
 
     # -- what can go wrong ------------------------------------------------------------
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-import minimx.nd as nd
+from minimx import autograd
 from minimx.errors import ParameterError
+from minimx.kvstore.local import picked
 from minimx.nd.array import NDArray
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ def of_one(parameter: Parameter, row_id: NDArray) -> NDArray:
     _check(parameter)
     for array in parameter._arrays():
         if array.context is row_id.context:
-            return _picked(array, row_id)
+            return _picked(parameter, array, row_id)
     raise ParameterError(
         f"{parameter.name} has no values on {row_id.context}, only on "
         f"{parameter.list_ctx()}. Move row_id there, or call reset_ctx."
@@ -30,16 +29,30 @@ def of_all(parameter: Parameter, row_id: NDArray) -> list[NDArray]:
     """The rows named by row_id, on every device of the parameter."""
     _check(parameter)
     return [
-        _picked(array, row_id.as_in_context(array.context))
+        _picked(parameter, array, row_id.as_in_context(array.context))
         for array in parameter._arrays()
     ]
 
 
-def _picked(array: NDArray, row_id: NDArray) -> NDArray:
-    """The named rows, each once and in order; gradients reach the array."""
-    numbers = np.unique(row_id.asnumpy().astype(np.int64))
-    wanted = nd.array(numbers, ctx=array.context, dtype=np.int64)
-    return nd.sparse.retain(array, wanted)
+def check_trainer(parameter: Parameter, trainer: Any) -> None:
+    """Refuse a second Trainer: the rows live in the store of the first one."""
+    known = parameter._trainer
+    if None in (known, trainer) or known is trainer or parameter._stype == "default":
+        return
+    raise ParameterError(
+        f"{parameter.name} is stored as {parameter._stype}, and such a parameter "
+        "belongs to one Trainer. Go on with the Trainer that it has."
+    )
+
+
+def _picked(parameter: Parameter, array: NDArray, row_id: NDArray) -> NDArray:
+    """The named rows, fetched from the store; gradients reach the array.
+
+    While the tape runs they are taken from the array once more, so that a second
+    request, for other rows, leaves the first answer as it is.
+    """
+    parameter._trainer._row_sparse_pull(parameter, array, row_id)
+    return picked(array, row_id) if autograd.is_recording() else array
 
 
 def _check(parameter: Parameter) -> None:

@@ -142,6 +142,8 @@ KNOBS = (
     ),
     declare(
         name="MXNET_UPDATE_ON_KVSTORE",
+        status="live",
+        planned_in="",
         sources=(
             "env-vars-1.x.md:148",
             "env-vars-2.0.md:235",

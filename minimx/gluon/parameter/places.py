@@ -1,0 +1,32 @@
+"""Where a parameter lives, or will live once its shape is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minimx.device import Context, current_context
+from minimx.errors import ParameterError
+
+Contexts = Context | Sequence[Context] | None
+
+
+def as_contexts(ctx: Contexts) -> list[Context]:
+    """A list of devices, from one, several, or None (the current one)."""
+    if ctx is None:
+        return [current_context()]
+    contexts = [ctx] if isinstance(ctx, Context) else list(ctx)
+    if len(set(contexts)) != len(contexts):
+        raise ParameterError(f"the list of devices names one twice: {contexts}.")
+    return contexts
+
+
+class Deferred:
+    """What to do as soon as the shape is known."""
+
+    __slots__ = ("contexts", "default_init", "init")
+
+    def __init__(self, init: Any, contexts: list[Context], default_init: Any) -> None:
+        self.init = init
+        self.contexts = contexts
+        self.default_init = default_init

@@ -1,0 +1,59 @@
+"""`mx.kv`: stores in which devices share their values and sum their gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minimx.errors import ArgumentError, did_you_mean
+from minimx.kvstore.base import KVStoreBase, TestStore
+from minimx.kvstore.local import KVStore
+from minimx.kvstore.policy import ON_DEVICES
+
+__all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
+
+LATER = (
+    "dist",
+    "dist_sync",
+    "dist_async",
+    "dist_sync_device",
+    "dist_device_sync",
+    "dist_async_device",
+    "dist_p3",
+    "horovod",
+    "nccl",
+)
+
+
+def create(name: str = "local") -> Any:
+    """A store by its name.
+
+    `local` sums on the host, `device` on the devices themselves; others are those that
+    were registered with `KVStoreBase.register`.
+
+    >>> from minimx import nd
+    >>> kv = create("device")
+    >>> kv.init(3, nd.zeros(2))
+    >>> kv.push(3, [nd.ones(2), nd.ones(2)])
+    >>> kv.pull(3, out=(found := nd.zeros(2)))
+    >>> found.asnumpy().tolist()
+    [2.0, 2.0]
+    """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"a store is created by its name, such as 'device', not by {name!r}."
+        )
+    lower = name.lower()
+    if lower in KVStoreBase.kv_registry:
+        return KVStoreBase.kv_registry[lower]()
+    if lower in ON_DEVICES:
+        return KVStore(lower)
+    if lower in LATER:
+        raise ArgumentError(
+            f"the store {name!r} is not in minimx yet. Within one process take 'local' "
+            "or 'device'."
+        )
+    known = [*ON_DEVICES, *KVStoreBase.kv_registry]
+    raise ArgumentError(
+        f"there is no store called {name!r}; there are {', '.join(known)}."
+        + did_you_mean(name, known)
+    )

@@ -1,0 +1,292 @@
+"""The store within one process: values by key, summed over devices.
+
+    kv = mx.kv.create("device")
+    kv.init("w", weight)
+    kv.push("w", [gradient_on_gpu0, gradient_on_gpu1])     # summed, then stored
+    kv.pull("w", out=[weight_on_gpu0, weight_on_gpu1])
+
+With an updater, `push` hands it the sum and the stored value, which it changes: then
+weights are stored, and gradients pushed. Keys are whole numbers or strings, not both.
+Where sums are made is decided in `minimx.kvstore.policy`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import minimx.nd as nd
+from minimx import autograd
+from minimx.device import Context, cpu
+from minimx.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minimx.files import write_whole
+from minimx.kvstore.base import KVStoreBase, known_capability
+from minimx.kvstore.policy import ON_DEVICES, plan_homes
+from minimx.nd.array import NDArray
+from minimx.optimizer import Optimizer, Updater, get_updater
+
+Key = int | str
+ROWS = "row_sparse"
+
+
+class KVStore(KVStoreBase):
+    """Values by key, in one process.
+
+    kind: `local` sums on the host, `device` on the devices themselves.
+    """
+
+    def __init__(self, kind: str = "local") -> None:
+        self._kind = kind
+        self._stored: dict[Key, NDArray] = {}
+        self._homes: dict[Key, Context] = {}
+        self._updater: Any = None
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """It runs an optimizer."""
+        return known_capability(capability)
+
+    @property
+    def type(self) -> str:
+        """The name it was created by."""
+        return self._kind
+
+    @property
+    def rank(self) -> int:
+        """The only worker."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """The only worker."""
+        return 1
+
+    # -- values -----------------------------------------------------------------------
+
+    def init(self, key: Any, value: Any) -> None:
+        """Store the first value of a key, or of several; a key is begun once."""
+        fresh = _by_key(key, value)
+        self._check_keys(fresh)
+        for one, values in fresh.items():
+            if one in self._stored or len(values) > 1:
+                raise ArgumentError(
+                    f"the key {one!r} of the store is begun twice. Push to a key that "
+                    "has a value, or make another store."
+                )
+        with autograd.pause():
+            for one, (first,) in fresh.items():
+                self._stored[one] = first.copyto(cpu())
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """`init`, then `pull`."""
+        self.init(key, value)
+        self.pull(key, out, priority)
+
+    def push(self, key: Any, value: Any, priority: int = 0) -> None:
+        """Sum the values of each key; keep the sum, or let the updater have it.
+
+        value: an array or a list of them, one for each device; for a list of keys a
+            list of these. priority: as in MXNet; operations are pushed in order here.
+        """
+        work = _by_key(key, value)
+        for one, values in work.items():
+            self._check_fits(one, values)
+        with autograd.pause():
+            for one, values in work.items():
+                self._receive(one, values)
+
+    def _receive(self, key: Key, values: list[NDArray]) -> None:
+        total = self._sum(key, values)
+        if self._updater is None:
+            kept = any(total is value for value in values)
+            self._stored[key] = total.copyto(total.context) if kept else total
+            return
+        stored = self._stored[key].as_in_context(total.context)
+        self._updater(key, total, stored)
+        self._stored[key] = stored
+
+    def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
+        """The sum of values, at the key's home, in the order of the values."""
+        home = self._home(key, [value.context for value in values])
+        total, *others = (value.as_in_context(home) for value in values)
+        for other in others:
+            total = total + other
+        return total
+
+    def _home(self, key: Key, devices: list[Context]) -> Context:
+        if not ON_DEVICES[self._kind]:
+            return cpu()
+        if self._homes.get(key) not in devices:
+            sizes = {one: int(np.prod(x.shape)) for one, x in self._stored.items()}
+            plan = plan_homes(sizes, list(dict.fromkeys(devices)), self._homes)
+            self._homes = {**plan, **self._homes, key: plan[key]}
+        return self._homes[key]
+
+    def pull(
+        self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
+        """Copy the value of each key into all of its `out`.
+
+        ignore_sparse: leave sparse arrays among them as they are; they want
+            `row_sparse_pull`.
+        """
+        work = _by_key(key, out)
+        for one, outs in work.items():
+            self._check_fits(one, outs)
+        with autograd.pause():
+            for one, outs in work.items():
+                for target in outs:
+                    if target.stype == "default" or not ignore_sparse:
+                        _overwrite(target, self._stored[one])
+
+    def pushpull(
+        self, key: Any, value: Any, out: Any = None, priority: int = 0
+    ) -> None:
+        """`push`, then `pull` into `out`, or back into `value`."""
+        self.push(key, value, priority)
+        self.pull(key, value if out is None else out, priority, ignore_sparse=False)
+
+    def row_sparse_pull(
+        self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None
+    ) -> None:
+        """Copy the rows named by `row_ids` into row_sparse arrays.
+
+        row_ids: one array of row numbers, in any order and repeated or not, for all of
+            `out`, or a list with one for each.
+        """
+        outs = _by_key(key, out)
+        wanted = _by_key(key, row_ids)
+        for one, targets in outs.items():
+            self._check_fits(one, targets)
+            kinds = {self._stored[one].stype, *(t.stype for t in targets)}
+            if kinds != {ROWS}:
+                raise ArgumentError(
+                    f"row_sparse_pull of {one!r}: the stored array and `out` must be "
+                    f"stored as row_sparse; here are {sorted(kinds)}. Use pull."
+                )
+        with autograd.pause():
+            for one, targets in outs.items():
+                named = wanted[one] * (len(targets) if len(wanted[one]) == 1 else 1)
+                for target, rows in zip(targets, named, strict=True):
+                    _overwrite(target, picked(self._stored[one], rows))
+
+    # -- optimizer --------------------------------------------------------------------
+
+    def set_optimizer(self, optimizer: Optimizer) -> None:
+        """Update stored weights by an optimizer with each sum of gradients."""
+        if not isinstance(optimizer, Optimizer):
+            raise ArgumentError(
+                "set_optimizer takes an Optimizer, such as "
+                f"mx.optimizer.create('sgd'), not a {type(optimizer).__name__}."
+            )
+        self._set_updater(get_updater(optimizer))
+
+    def _set_updater(
+        self, updater: Callable[[Any, NDArray, NDArray], None] | None
+    ) -> None:
+        """Call `updater(key, sum, stored)` with each push; None: store the sums."""
+        self._updater = updater
+
+    set_updater = _set_updater
+
+    def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
+        """Gradients within one process are not compressed."""
+        raise ArgumentError(
+            f"the store {self._kind!r}: gradients are not compressed within one "
+            "process; leave compression_params away."
+        )
+
+    def _remembering(self) -> Updater:
+        if not isinstance(self._updater, Updater):
+            raise ArgumentError(
+                "the store runs no optimizer, so there are no states. Call "
+                "set_optimizer first."
+            )
+        return self._updater
+
+    def save_optimizer_states(
+        self, fname: str | os.PathLike[str], dump_optimizer: bool = False
+    ) -> None:
+        """Write what the optimizer remembers; `dump_optimizer`: its counts as well."""
+        content = self._remembering().get_states(dump_optimizer)
+        write_whole(fname, content, "save_optimizer_states")
+
+    def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
+        """Go on where `save_optimizer_states` was called."""
+        try:
+            with open(fname, "rb") as file:
+                content = file.read()
+        except OSError as reason:
+            raise DataError(
+                f"load_optimizer_states: cannot read {str(fname)!r}: {reason.strerror}."
+            ) from reason
+        self._remembering().set_states(content)
+
+    # -- checks -----------------------------------------------------------------------
+
+    def _check_keys(self, keys: Any) -> None:
+        kinds = {type(one).__name__ for one in [*self._stored, *keys]}
+        if len(kinds) > 1:
+            raise ArgumentError(
+                f"keys of a store are all int or all str; here are {sorted(kinds)}."
+            )
+
+    def _check_fits(self, key: Key, arrays: list[NDArray]) -> None:
+        self._check_keys([key])
+        if key not in self._stored:
+            raise ArgumentError(
+                f"the store has no value for {key!r}. Begin with init({key!r}, value)."
+            )
+        have = self._stored[key]
+        for one in arrays:
+            if one.shape != have.shape:
+                raise ShapeError(
+                    f"the store keeps {key!r} as {have.shape}; {one.shape} was given."
+                )
+            if one.dtype != have.dtype:
+                raise DTypeError(
+                    f"the store keeps {key!r} as {np.dtype(have.dtype)}; an array of "
+                    f"{np.dtype(one.dtype)} was given."
+                )
+
+
+def _by_key(keys: Any, values: Any) -> dict[Key, list[NDArray]]:
+    """The arrays of each key, from one key or several, and one array or several."""
+    if isinstance(keys, (list, tuple)):
+        given = values if isinstance(values, (list, tuple)) else [values]
+        if len(given) != len(keys):
+            raise ArgumentError(
+                f"{len(keys)} keys were given with {len(given)} values; give one for "
+                "each, or a list."
+            )
+        found: dict[Key, list[NDArray]] = {}
+        for key, value in zip(keys, given, strict=True):
+            for name, of_one in _by_key(key, value).items():
+                found.setdefault(name, []).extend(of_one)
+        return found
+    if isinstance(keys, bool) or not isinstance(keys, (int, str, np.integer)):
+        raise ArgumentError(f"a key of a store is an int or a str, not {keys!r}.")
+    arrays = list(values) if isinstance(values, (list, tuple)) else [values]
+    for one in arrays:
+        if not isinstance(one, NDArray):
+            raise ArgumentError(
+                f"the value of {keys!r} must be an NDArray or a list of them, not a "
+                f"{type(one).__name__}."
+            )
+    return {keys if isinstance(keys, str) else int(keys): arrays}
+
+
+def _overwrite(target: NDArray, value: NDArray) -> None:
+    """Copy a value into an array on whatever device, however it is stored."""
+    if target is not value:
+        target[:] = value.as_in_context(target.context)
+
+
+def picked(array: NDArray, row_ids: NDArray) -> NDArray:
+    """The named rows of a row_sparse array, each once and in order; recorded."""
+    numbers = np.unique(row_ids.asnumpy().astype(np.int64))
+    wanted = nd.array(numbers, ctx=array.context, dtype=np.int64)
+    return nd.sparse.retain(array, wanted)

@@ -1,0 +1,62 @@
+"""Where values meet, and where the optimizer runs: decisions, without any array.
+
+Gradients of one parameter arrive from several devices and are added up in one place,
+its *home*. With `local` that is the host. With `device` it is one of the devices, and
+the parameters are dealt out so that no device adds more than its share.
+
+>>> plan_homes({"big": 70, "small": 20, "other": 30}, ["gpu0", "gpu1"])
+{'big': 'gpu0', 'other': 'gpu1', 'small': 'gpu1'}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+KeyT = TypeVar("KeyT")
+DeviceT = TypeVar("DeviceT")
+
+#: The stores within one process, and whether they add on the devices themselves.
+ON_DEVICES = {
+    "local": False,
+    "local_update_cpu": False,
+    "local_allreduce_cpu": False,
+    "device": True,
+    "local_allreduce_device": True,
+}
+#: From so many elements in one array on, the host updates too slowly (MXNet's bound).
+LARGE = 16 * 1024 * 1024
+
+
+def plan_homes(
+    sizes: Mapping[KeyT, int],
+    devices: Sequence[DeviceT],
+    settled: Mapping[KeyT, DeviceT] | None = None,
+) -> dict[KeyT, DeviceT]:
+    """A home for every key: largest first, each to the device with the least so far.
+
+    settled: keys that have a home; they keep it where it is still among the devices,
+        because an optimizer's state may live there.
+    """
+    load = dict.fromkeys(devices, 0)
+    homes = {key: at for key, at in (settled or {}).items() if at in load}
+    for key, home in homes.items():
+        load[home] += sizes[key]
+    waiting = [key for key in sizes if key not in homes]
+    for key in sorted(waiting, key=lambda key: -sizes[key]):
+        homes[key] = home = min(devices, key=load.__getitem__)
+        load[home] += sizes[key]
+    return homes
+
+
+def needs_store(kind: str, devices: int) -> bool:
+    """Whether gradients have to meet: on one device they are together already."""
+    return devices > 1 or "dist" in kind
+
+
+def updates_on_store(kind: str, largest: int, knob: bool) -> bool:
+    """Whether the optimizer runs where the gradients meet, if nobody has said.
+
+    largest: elements of the largest parameter. knob: MXNET_UPDATE_ON_KVSTORE.
+    """
+    return knob and not (kind == "local" and largest > LARGE)
