@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from minimx_widgets import GraphPassDiff, MemoryPlan, MirrorExplorer
-from minimx_widgets.base import STYLE
-from minimx_widgets.graph_view import GraphView
 from minimx_widgets.networks import lenet, resnet
+from tests.browser.pages import data, empty_page, shoot, stand
 from tests.widgets import graphs
 
 if TYPE_CHECKING:
@@ -21,50 +18,11 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-STAND_IN = Path(__file__).parent / "stand_in.js"
-SHOTS = Path(__file__).parent / "screenshots"
-
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """An empty page on which any error is a failure."""
-    context = browser.new_context(viewport={"width": 1080, "height": 620})
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto("about:blank")
-    page.add_script_tag(path=STAND_IN)
-    yield page
-    context.close()
-    assert errors == []
-
-
-def stand(page: Page, view: GraphView[Any], light: bool = True) -> None:
-    """Put a view on the page as a saved notebook would."""
-    page.evaluate(
-        "light => { document.body.dataset.jpThemeLight = light;"
-        " document.body.style.background = light === 'true' ? '#fff' : '#111'; }",
-        str(light).lower(),
-    )
-    traits = {
-        name: getattr(view, name)
-        for name in view.trait_names(sync=True)
-        if not name.startswith("_")
-        and name not in ("comm", "layout", "keys", "tabbable", "tooltip")
-    }
-    setting = {"esm": view._esm, "css": STYLE, "traits": traits, "buffers": None}
-    page.evaluate("setting => stand(setting)", json.loads(json.dumps(setting)))
-    page.wait_for_function("() => document.querySelector('.mx-view')?.dataset.revision")
-
-
-def shoot(page: Page, name: str) -> None:
-    SHOTS.mkdir(exist_ok=True)
-    page.wait_for_timeout(300)
-    page.screenshot(path=str(SHOTS / f"{name}.png"))
-
-
-def data(page: Page, key: str) -> str:
-    return page.locator(".mx-view").get_attribute(f"data-{key}") or ""
+    with empty_page(browser, 1080, 620) as page:
+        yield page
 
 
 @pytest.fixture

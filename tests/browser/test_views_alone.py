@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,25 +19,17 @@ from minimx.events import CATEGORIES, Owner
 from minimx.record import Record
 from minimx_widgets import EngineTimeline, KnobPanel, MemoryTimeline, TrainingMonitor
 from minimx_widgets.base import STYLE, View
+from tests.browser.pages import empty_page
 
 pytestmark = pytest.mark.browser
 
-STAND_IN = Path(__file__).parent / "stand_in.js"
 PAINTED = "() => document.querySelector('.mx-view').dataset.{} !== undefined"
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """An empty page on which any error is a failure."""
-    context = browser.new_context(viewport={"width": 900, "height": 500})
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto("about:blank")
-    page.add_script_tag(path=STAND_IN)
-    yield page
-    context.close()
-    assert errors == []
+    with empty_page(browser, 900, 500) as page:
+        yield page
 
 
 def stand(page: Page, view: View | KnobPanel) -> None:
