@@ -171,6 +171,7 @@ class Notebook:
         self.page.evaluate(command, theme)
         self.until(
             f"() => document.body.dataset.jpThemeLight === '{str(not on).lower()}'"
+            " && !document.querySelector('#jupyterlab-splash')"
         )
 
     def scroll_to(self, view: str) -> None:
