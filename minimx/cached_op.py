@@ -111,7 +111,7 @@ class CachedOp:
                 f"with {len(inputs)} arrays. Give one for each."
             )
         if ctx is None:
-            ctx = inputs[0].context if inputs else current_context()
+            ctx = inputs[0].context.home if inputs else current_context()
         mode = autograd.state
         wanted: tuple[bool, ...] = ()
         if mode.recording:
@@ -119,7 +119,7 @@ class CachedOp:
             if self._inline:
                 return self._one_by_one(inputs, ctx)
         variant = self._variant(inputs, ctx, mode.training, wanted)
-        if variant is None or any(x.chunk.device is not ctx for x in inputs):
+        if variant is None or any(x.chunk.device.home is not ctx for x in inputs):
             return self._one_by_one(inputs, ctx)
         call, outputs = variant.call(inputs)
         if True in wanted:

@@ -35,7 +35,7 @@ class Device:
     gpu(1)
     """
 
-    __slots__ = ("_name", "device_id", "device_type", "device_typeid")
+    __slots__ = ("_name", "device_id", "device_type", "device_typeid", "home")
 
     # MXNet's codes, as they stand in `.params` files.
     devtype2str: ClassVar[dict[int, str]] = {
@@ -58,6 +58,8 @@ class Device:
     device_type: str
     device_id: int
     device_typeid: int
+    #: Where operators put what they make: `cpu` for all memory of the host.
+    home: Device
     _name: str
 
     def __new__(cls, device_type: str | Device, device_id: int = 0) -> Device:
@@ -91,6 +93,8 @@ class Device:
         device.device_id = number
         device.device_typeid = cls.devstr2type[device_type]
         device._name = f"{device_type}({number})"
+        staging = device_type in ("cpu_pinned", "cpu_shared")
+        device.home = Device("cpu", number) if staging else device
         # Two threads may get here together; the first one in wins for both.
         return cls._known.setdefault((device_type, number), device)
 

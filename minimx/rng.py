@@ -83,6 +83,7 @@ _streams: dict[tuple[Device, Copy], Stream] = {}
 _turns: dict[tuple[Device, str], Iterator[Stream]] = {}
 _seeds: dict[Device, int] = {}
 _everywhere = DEFAULT_SEED
+_children = 0  # the seeds for other processes since the program seeded
 _lock = threading.RLock()
 
 
@@ -175,18 +176,39 @@ def set_seed(value: Any, device: Device | str = "all") -> list[Stream]:
     next one in turn. Raises `ArgumentError` for a seed that is not a whole number
     from 0.
     """
-    global _everywhere
+    global _everywhere, _children
     value = _checked(value)
     if isinstance(device, str) and device != "all":
         raise ArgumentError(f"seed: device={device!r} is neither a device nor 'all'.")
     with _lock:
         _turns.clear()
+        _children = 0
         if not isinstance(device, str):
             _seeds[device] = value
             return [found for key, found in _streams.items() if key[0] == device]
         _everywhere = value
         _seeds.clear()
         return list(_streams.values())
+
+
+def child_seed() -> int:
+    """A seed for another process: it follows from the seed in force on the CPU.
+
+    Every call gives another one, until the program seeds anew. Nothing is drawn from
+    any stream.
+
+    >>> seed(7)
+    >>> first, second = child_seed(), child_seed()
+    >>> seed(7)
+    >>> first == child_seed() != second
+    True
+    """
+    global _children
+    with _lock:
+        _children += 1
+        value = _seeds.get(Device("cpu", 0), _everywhere)
+        sequence = np.random.SeedSequence((value, _children), spawn_key=(1,))
+    return int(sequence.generate_state(1)[0])
 
 
 def seed(value: Any, device: Device | str = "all") -> None:

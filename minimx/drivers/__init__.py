@@ -6,7 +6,8 @@ import threading
 
 from minimx.device import Device
 from minimx.drivers.base import Bytes, Costs, DeviceFull, Driver, Region
-from minimx.drivers.host import HostDriver, SharedDriver
+from minimx.drivers.host import HostDriver
+from minimx.drivers.shared import SharedDriver
 from minimx.drivers.simulated import SimulatedGPU
 from minimx.errors import DeviceError
 from minimx.knobs import knobs

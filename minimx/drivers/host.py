@@ -1,4 +1,4 @@
-"""The memory of the host: plain, pinned, and shared between processes.
+"""The memory of the host, plain and pinned.
 
 Pinned memory is memory that the operating system promises not to move, which is what a
 real GPU's copy engine needs. Without such a GPU the promise is worth nothing, so here
@@ -7,12 +7,9 @@ it is plain memory behind a pool of its own, as in MXNet's builds without CUDA.
 
 from __future__ import annotations
 
-import mmap
 import os
 import time
 from collections.abc import Iterable
-
-import numpy as np
 
 from minimx.device import Device
 from minimx.drivers.base import (
@@ -75,10 +72,10 @@ class HostDriver(Driver):
         """
         if nbytes > self._total:
             raise DeviceFull(f"{nbytes:,} bytes are more than the machine has.")
-        data = self._fresh(nbytes)
+        region = self._fresh(nbytes)
         self.calls += 1
         self.used += nbytes
-        return Region(data, address_of(data), nbytes)
+        return region
 
     def free(self, region: Region) -> None:
         """Take a region back; the memory goes when its last view does."""
@@ -89,22 +86,12 @@ class HostDriver(Driver):
         """Count these regions only; memory that nobody refers to is gone already."""
         self.used = sum(region.nbytes for region in regions)
 
-    def _fresh(self, nbytes: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-        return aligned_bytes(nbytes)
+    def _fresh(self, nbytes: int) -> Region:
+        data = aligned_bytes(nbytes)
+        return Region(data, address_of(data), nbytes)
 
     def __repr__(self) -> str:
         return f"<{self.device}: host memory of {self._total:,} bytes>"
-
-
-class SharedDriver(HostDriver):
-    """Host memory that child processes see after a fork, and may write to."""
-
-    def _fresh(self, nbytes: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-        try:
-            pages = mmap.mmap(-1, nbytes)
-        except (OSError, MemoryError):
-            raise DeviceFull(f"no {nbytes:,} bytes of shared memory.") from None
-        return np.frombuffer(pages, np.uint8)
 
 
 def physical_memory() -> int:

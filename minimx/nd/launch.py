@@ -83,8 +83,8 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
     specs = (a.spec,) if b is None else (a.spec, b.spec)
     plan = op.plans.get(specs) or op.plan(specs)
     chunk = a.chunk
-    device = chunk.device
-    if not plan.plain or (b is not None and b.chunk.device is not device):
+    device = chunk.device.home
+    if not plan.plain or (b is not None and b.chunk.device.home is not device):
         return _invoke(op, plan, inputs, None, None, None)
     spec = plan.outs[0]
     made = Chunk(device, spec.nbytes, owner(plan.name))
@@ -134,9 +134,9 @@ def _invoke(
             return plan.takes_over(op, inputs, out)
     if inputs:
         first = inputs[0]
-        device = first.chunk.device
+        device = first.chunk.device.home
         for x in inputs:
-            if x.chunk.device is not device:
+            if x.chunk.device.home is not device:
                 raise _mixed_devices(op, inputs)
         array_class = type(first)
         if op.is_view and out is None:
@@ -260,7 +260,7 @@ def _given_outputs(
                 f"{op.name}: out= is {array.spec}, the result is {spec}. "
                 "Give an array of that shape and dtype, or none."
             )
-        if array.chunk.device is not device:
+        if array.chunk.device.home is not device.home:
             raise DeviceError(
                 f"{op.name}: out= is on {array.chunk.device}, the inputs on {device}."
             )

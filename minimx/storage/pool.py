@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Protocol
@@ -180,6 +180,28 @@ class Pool:
             recorder.memory(
                 event, self.name, block.id, nbytes, size, block.address, owner
             )
+        return block
+
+    def lend(self, fetch: Callable[[], Region], owner: Owner) -> Block:
+        """Lend what the driver fetches in another way, as from another process.
+
+        The block is never kept: it goes back to the device when it returns.
+        """
+        with self._books():
+            region = fetch()
+            size = region.nbytes
+            block = Block(self, region, size, None)
+            block.id, block.requested, block.owner = next(_ids), size, owner
+            self._known.add(block)
+            self._lent.add(block)
+            self.n_malloc += 1
+            self.held += size
+            self.live_requested += size
+            self.live_rounded += size
+            self.peak_held = max(self.peak_held, self.held)
+            self.peak_requested = max(self.peak_requested, self.live_requested)
+            self.peak_rounded = max(self.peak_rounded, self.live_rounded)
+        self._tell("alloc", size, size, owner, block)
         return block
 
     def adopt(self, policy: Policy) -> None:

@@ -13,9 +13,10 @@ from minimx.device import Device, cpu, cpu_pinned, cpu_shared, gpu
 from minimx.drivers import Driver
 from minimx.drivers.base import ALIGNMENT, Costs, DeviceFull, address_of
 from minimx.drivers.counting import CountingDriver
-from minimx.drivers.host import HostDriver, SharedDriver
+from minimx.drivers.host import HostDriver
+from minimx.drivers.shared import MOST_DESCRIPTORS, Segment, SharedDriver
 from minimx.drivers.simulated import SimulatedGPU
-from minimx.errors import DeviceError
+from minimx.errors import DataError, DeviceError
 from minimx.knobs import knobs
 
 MIB = 1 << 20
@@ -122,6 +123,38 @@ def test_shared_memory_is_seen_by_a_forked_child() -> None:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     assert region.data[3] == 42
+
+
+def test_shared_memory_is_mapped_by_its_descriptor() -> None:
+    driver = SharedDriver(cpu_shared())
+    ours = driver.alloc(1 << 16)
+    assert isinstance(ours, Segment)
+    theirs = driver.attach(os.dup(ours.fd), 1 << 16)
+    theirs.data[7] = 42
+    assert ours.data[7] == 42
+    assert driver.used == 2 << 16
+    with pytest.raises(DataError, match="65,536 bytes, not the 65,537"):
+        driver.attach(os.dup(ours.fd), (1 << 16) + 1)
+    driver.free(theirs)
+    assert ours.data[7] == 42
+    assert driver.used == 1 << 16
+
+
+def test_shared_memory_keeps_few_descriptors_open() -> None:
+    driver = SharedDriver(cpu_shared())
+    before = len(os.listdir("/proc/self/fd"))
+    lent = [driver.alloc(1 << 14) for _ in range(3 * MOST_DESCRIPTORS)]
+    assert len(os.listdir("/proc/self/fd")) <= before + 2 * MOST_DESCRIPTORS
+    ours = next(region for region in lent if isinstance(region, Segment))
+    ours.data[7] = 42
+    copied = driver.attach(os.dup(ours.fd), 1 << 14)
+    assert not isinstance(copied, Segment)
+    assert copied.data[7] == 42
+    for region in [*lent, copied]:
+        driver.free(region)
+    assert driver.used == 0
+    del lent, ours, copied, region
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_costs_follow_the_roofline() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
 import pytest
 
+from minimx import engine
+from minimx.device import cpu
+from minimx.gluon.data import DataLoader, SimpleDataset
 from minimx.image import codec
 from tests.knobs.proofs import defaults, proves, turned
 
@@ -40,3 +44,29 @@ def test_opencvs_threads_in_a_worker_process() -> None:
     for start in ("fork", "spawn"):
         observe = partial(threads_of_a_worker, start)
         assert turned(observe, MXNET_MP_OPENCV_NUM_THREADS=3) == (1, 3)
+
+
+@proves("MXNET_MP_WORKER_NTHREADS")
+def test_operators_at_once_in_a_worker_of_a_loader() -> None:
+    def most_at_once(_: int) -> int:
+        meeting, met = threading.Barrier(4), []
+
+        def operator() -> None:
+            try:
+                meeting.wait(0.5)
+            except threading.BrokenBarrierError:
+                met.append(meeting)
+
+        for _ in range(4):
+            engine.push(operator, cpu(0), (), (engine.Var(),), "meet")
+        engine.wait_all()
+        return 4 - len(met)
+
+    def observe() -> int:
+        (batch,) = DataLoader(
+            SimpleDataset([0]).transform(most_at_once), 1, num_workers=1
+        )
+        return int(batch.asscalar())
+
+    # Four operators meet only where four run at once.
+    assert turned(observe, MXNET_MP_WORKER_NTHREADS=4) == (0, 4)

@@ -328,3 +328,17 @@ def test_no_element_type_means_float32() -> None:
         nd.empty((1,), dtype=None),
     ]
     assert {x.dtype for x in made} == {np.float32}
+
+
+@pytest.mark.parametrize("kind", ["cpu_pinned", "cpu_shared"])
+def test_operators_reach_all_memory_of_the_host(kind: str) -> None:
+    staged = nd.ones((2, 3), ctx=mx.Context(kind, 0))
+    assert (staged * 2).context is mx.cpu(0)  # as in MXNet
+    for total in (staged + nd.ones((2, 3)), nd.ones((2, 3)) + staged):
+        assert total.context is mx.cpu(0)
+        assert (total.asnumpy() == 2).all()
+    staged += nd.ones((2, 3))
+    assert staged.context is mx.Context(kind, 0)
+    assert (staged.asnumpy() == 2).all()
+    with pytest.raises(DeviceError, match="different devices"):
+        staged + nd.ones((2, 3), ctx=mx.gpu(0))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from minimx import events
 from minimx.device import gpu
 from minimx.drivers.address_space import AddressSpace
+from minimx.drivers.base import DeviceFull
 from minimx.drivers.counting import CountingDriver
 from minimx.drivers.simulated import SimulatedGPU
 from minimx.errors import ArgumentError, OutOfMemory
@@ -388,3 +389,17 @@ def test_the_pool_does_what_the_model_does(policy: Policy, program: list[int]) -
     driver = pool.driver
     assert (driver.used, driver.free_bytes, driver.largest_free) == (0, MIB, MIB)
     assert (pool.held, pool.live_requested, pool.live_rounded) == (0, 0, 0)
+
+
+def test_memory_fetched_in_another_way_is_in_the_books() -> None:
+    driver = CountingDriver(gpu(), 1 << 20)
+    pool = Pool(driver, round_power2())
+    block = pool.lend(lambda: driver.alloc(5000), events.owner("elsewhere"))
+    assert (block.size, block.owner.op) == (5000, "elsewhere")
+    found = pool.stats()
+    assert (found.n_live, found.live_requested, found.peak_reserved) == (1, 5000, 5000)
+    block.free()
+    assert pool.stats().reserved == 0  # never kept
+    with pytest.raises(DeviceFull):
+        pool.lend(lambda: driver.alloc(2 << 20), events.owner(""))
+    assert pool.stats().live_requested == 0

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
+from minimx.device import cpu_shared
 from minimx.errors import ArgumentError, ShapeError
 from minimx.gluon.flavours import flavoured
-from minimx.nd.array import NDArray
+from minimx.nd.array import NDArray, new
+from minimx.ops.spec import Spec
 
 
 def default_batchify_fn(data: Sequence[Any]) -> Any:
@@ -34,8 +36,23 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
     return flavoured(nd.array(stacked, dtype=stacked.dtype))
 
 
-#: MXNet's name for what worker processes use; here workers share our memory.
-default_mp_batchify_fn = default_batchify_fn
+def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
+    """As `default_batchify_fn`, into memory that processes share: `cpu_shared(0)`."""
+    first = data[0]
+    if isinstance(first, tuple):
+        return [default_mp_batchify_fn(part) for part in zip(*data, strict=True)]
+    if isinstance(first, NDArray) and first.stype == "default":
+        alike = all(isinstance(one, NDArray) and one.spec is first.spec for one in data)
+        if alike:
+            out = new(
+                Spec.of((len(data), *first.shape), first.spec.dtype),
+                cpu_shared(0),
+                "DataLoader",
+                type(first),
+            )
+            return nd.stack(*data, out=out)
+    with cpu_shared(0):
+        return default_batchify_fn(data).as_in_context(cpu_shared(0))
 
 
 class Stack:

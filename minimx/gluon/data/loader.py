@@ -1,23 +1,31 @@
-"""DataLoader: batches of a dataset, made in this thread or ahead of it in workers.
+"""DataLoader: batches of a dataset, made in this thread or ahead of it by workers.
 
-With `num_workers`, threads make batches while the network trains; NumPy and our kernels
-release the interpreter while they work. At most `prefetch` batches wait at any time,
-they come in the sampler's order, and an error in a worker is raised where its batch
-would have come. Leaving the loop early stops the workers.
+With `num_workers`, worker processes (or threads, `thread_pool`) make batches while the
+network trains. At most `prefetch` batches wait at any time, they come in the sampler's
+order, and an error in a worker is raised where its batch would have come. Leaving the
+loop early ends the workers.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from minimx import flavour
-from minimx.device import Context, cpu_pinned, current_context
-from minimx.errors import ArgumentError, DataError
+from minimx.device import Context, cpu_pinned, cpu_shared, current_context
+from minimx.errors import ArgumentError
 from minimx.events import attributed
-from minimx.flavour import Flavour
-from minimx.gluon.data.batchify import Stack, default_batchify_fn
+from minimx.gluon.data import seeding
+from minimx.gluon.data.batchify import (
+    Stack,
+    default_batchify_fn,
+    default_mp_batchify_fn,
+)
 from minimx.gluon.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -26,10 +34,40 @@ from minimx.gluon.data.sampler import (
 )
 from minimx.nd.array import NDArray
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+if TYPE_CHECKING:  # needed by few programs: not paid for at import
+    from minimx.gluon.data.worker import Order
+    from minimx.gluon.data.workers import Workers
+
+__all__ = [
+    "DataLoader",
+    "default_batchify_fn",
+    "default_mp_batchify_fn",
+]
 
 Batchify = Callable[[Sequence[Any]], Any]
+
+
+@dataclass
+class _Maker:
+    """Makes a batch of the samples of these indices, in whatever process it is.
+
+    whole_batches: the dataset may be asked for a whole batch; where says in which
+    memory. None: that of the current device.
+    """
+
+    dataset: Any
+    batchify_fn: Batchify
+    whole_batches: bool
+    where: Context | None = None
+
+    def __call__(self, indices: Sequence[int]) -> Any:
+        with attributed(layer="", phase="data", category="data"):
+            if self.whole_batches:
+                with self.where or nullcontext():
+                    batch = self.dataset.batch(indices)
+                if batch is not None:
+                    return batch
+            return self.batchify_fn([self.dataset[i] for i in indices])
 
 
 class DataLoader:
@@ -38,12 +76,19 @@ class DataLoader:
     batch_size, shuffle, sampler, last_batch: which samples form a batch; see
         `BatchSampler`. batch_sampler: decides all four.
     batchify_fn: makes a batch of a list of samples; stacks them by default.
-    num_workers: threads that make batches ahead; 0 makes them when asked for.
+    num_workers: processes that make batches ahead; 0 makes them when asked for. Each
+        has the dataset as it was at the first pass. Their batches are in memory that
+        processes share, `cpu_shared(0)`, and are not copied on the way.
+    thread_pool: workers are threads. They see the dataset as it is, start at once, and
+        are as fast where samples are made outside of Python.
     pin_memory: put batches into pinned memory for GPU `pin_device_id`.
     prefetch: how many batches to make ahead; 2 * num_workers by default.
     timeout: seconds to wait for a batch from a worker.
-    thread_pool, auto_reload, try_nopython: accepted for MXNet's sake. Workers are
-        threads, and each pass starts its own.
+    auto_reload, try_nopython: accepted for MXNet's sake.
+
+    Before each batch a worker process seeds the generators of NumPy, of Python and of
+    `mx.random`, by what they are in the main process when a pass begins. So the same
+    seeds give the same batches, with any number of processes.
     """
 
     def __init__(
@@ -73,69 +118,88 @@ class DataLoader:
         self._batch_sampler = _batch_sampler(
             dataset, batch_size, shuffle, sampler, last_batch, batch_sampler
         )
-        self._batchify_fn = default_batchify_fn if batchify_fn is None else batchify_fn
         self._num_workers = num_workers
-        self._pin_memory = pin_memory
-        self._pin_device_id = pin_device_id
+        self._thread_pool = thread_pool
+        self._device: Context | None = cpu_shared(0) if num_workers else None
+        if pin_memory:
+            self._device = cpu_pinned(pin_device_id)
         self._prefetch = 2 * num_workers if prefetch is None else prefetch
         self._timeout = timeout
-        plain = batchify_fn in (None, default_batchify_fn) or type(batchify_fn) is Stack
-        self._whole_batches = plain and hasattr(dataset, "batch")
+        defaults = (None, default_batchify_fn, default_mp_batchify_fn)
+        plain = batchify_fn in defaults or type(batchify_fn) is Stack
+        if batchify_fn is None:
+            batchify_fn = default_mp_batchify_fn if num_workers else default_batchify_fn
+        whole = plain and hasattr(dataset, "batch")
+        # Processes share memory; what they make elsewhere would be copied into it.
+        where = cpu_shared(0) if num_workers and not thread_pool else self._device
+        self._make = _Maker(dataset, batchify_fn, whole, where)
+        self._idle: Workers | None = None
 
     def __len__(self) -> int:
         """How many batches a pass gives."""
         return len(self._batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
-        device, spoken = current_context(), flavour.current()
-        if self._pin_memory:
-            device = cpu_pinned(self._pin_device_id)
         if self._num_workers:
-            return self._from_workers(device, spoken)
-        orders = self._batch_sampler
-        return (self._make(indices, device, spoken) for indices in orders)
+            return self._ahead(flavour.current())
+        return (self._made(indices) for indices in self._batch_sampler)
 
-    def _make(self, indices: Sequence[int], device: Context, spoken: Flavour) -> Any:
-        """One batch, on behalf of the data, on its device and in its flavour."""
-        manner = flavour.Scope(spoken.np_shape, spoken.np_array)
-        with attributed(layer="", phase="data", category="data"), device, manner:
-            if self._whole_batches:
-                batch = self._dataset.batch(indices)
-                if batch is not None:
-                    return batch
-            batch = self._batchify_fn([self._dataset[i] for i in indices])
-            return _on(batch, device) if self._pin_memory else batch
+    def _made(self, indices: Sequence[int]) -> Any:
+        """A batch, made now."""
+        return self._placed(self._make(indices))
 
-    def _from_workers(self, device: Context, spoken: Flavour) -> Iterator[Any]:
-        from concurrent.futures import ThreadPoolExecutor, wait
+    def _ahead(self, spoken: flavour.Flavour) -> Iterator[Any]:
+        """The batches of a pass, made by workers."""
+        from minimx.gluon.data.worker import Order
 
-        ahead: deque[Future[Any]] = deque()
-        orders = iter(self._batch_sampler)
-        workers = ThreadPoolExecutor(self._num_workers, "DataLoader")
-        stuck = False
+        waiting: deque[int] = deque()
+        orders, entropy = iter(self._batch_sampler), None
+        if not self._thread_pool:  # threads share their generators with us
+            entropy, orders = seeding.begin(orders)
+        numbers = count()
+        workers = self._workers()
         try:
             while True:
-                while len(ahead) <= self._prefetch:
-                    indices = next(orders, None)
-                    if indices is None:
+                for indices in orders:
+                    number = next(numbers)
+                    how = (spoken.np_shape, spoken.np_array)
+                    workers.order(Order(number, indices, entropy, *how))
+                    waiting.append(number)
+                    if len(waiting) > self._prefetch:
                         break
-                    ahead.append(workers.submit(self._make, indices, device, spoken))
-                if not ahead:
+                if not waiting:
                     break
-                stuck = not wait([ahead[0]], self._timeout).done
-                if stuck:
-                    raise self._too_slow()
-                yield ahead.popleft().result()
+                yield self._placed(workers.batch(waiting.popleft(), self._timeout))
+            if workers.lasting and self._idle is None:
+                self._idle = workers
         finally:
-            # Also after an early end no thread stays behind, unless it is stuck.
-            workers.shutdown(wait=not stuck, cancel_futures=True)
+            # Also after an early end no worker stays behind.
+            if workers is not self._idle:
+                workers.close()
 
-    def _too_slow(self) -> DataError:
-        return DataError(
-            f"DataLoader: a worker has not finished its batch in {self._timeout} "
-            "seconds. Is a sample stuck, on a lock or the network? If it is only slow, "
-            "give a larger timeout."
-        )
+    def _workers(self) -> Workers:
+        """Workers that have nothing to do: those of the last pass, or new ones."""
+        from minimx.gluon.data.workers import Processes, Threads
+
+        if self._thread_pool:
+            device = current_context()
+            return Threads(self._num_workers, partial(self._made_on, device))
+        idle, self._idle = self._idle, None
+        if idle is not None:
+            if idle.alive():
+                return idle
+            idle.close()
+        return Processes(self._num_workers, self._make)
+
+    def _made_on(self, device: Context, order: Order) -> Any:
+        """A batch that a thread makes, in the manner of the one that ordered it."""
+        manner = flavour.Scope(order.np_shape, order.np_array)
+        with device, manner:
+            return self._made(order.indices)
+
+    def _placed(self, batch: Any) -> Any:
+        """A batch in the memory where batches are wanted."""
+        return batch if self._device is None else _on(batch, self._device)
 
 
 def _batch_sampler(

@@ -326,7 +326,10 @@ class Parameter:
         elif data is not None and self._stype == "default":
             if ctx is None and len(data) == 1:
                 return next(iter(data.values()))
-            found = data.get(current_context() if ctx is None else ctx)
+            where = current_context() if ctx is None else ctx
+            found = data.get(where)
+            if found is None:  # memory of the host is within the CPU's reach
+                found = data.get(where.home)
             if found is not None:
                 return found
         raise self._missing(ctx)

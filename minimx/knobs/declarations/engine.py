@@ -204,13 +204,14 @@ KNOBS = (
         low=1,
         high=MOST_THREADS,
         scope="restart",
-        planned_in="data loading workers",
+        status="live",
         meaning=(
             "CPU engine threads inside each worker process of a DataLoader. Raising it "
             "runs more operators at once per worker; lower `num_workers` in exchange, "
-            "or the processes fight for cores. It is read when a worker starts."
+            "or the processes fight for cores. It is read when a worker starts. "
+            "Each of its kernels has one thread."
         ),
-        observable="Samples per second of a DataLoader with several workers.",
+        observable="How many operators run at once in a worker of a DataLoader.",
     ),
     declare(
         name="MXNET_MP_OPENCV_NUM_THREADS",

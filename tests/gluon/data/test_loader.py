@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from minimx import events, nd
-from minimx.device import cpu, cpu_pinned, gpu
+from minimx.device import cpu, cpu_pinned, cpu_shared, gpu
 from minimx.errors import ArgumentError, DataError
 from minimx.gluon.data import (
     ArrayDataset,
@@ -29,7 +29,7 @@ IMAGES = np.random.default_rng(0).integers(0, 255, (11, 4, 4, 1)).astype(np.uint
 LABELS = np.arange(11, dtype=np.int32)
 
 
-def workers() -> list[threading.Thread]:
+def threads() -> list[threading.Thread]:
     return [t for t in threading.enumerate() if t.name.startswith("DataLoader")]
 
 
@@ -47,7 +47,7 @@ def test_batches_come_in_order(num_workers: int) -> None:
         np.testing.assert_array_equal(images, IMAGES)
         assert isinstance(batches[0], list)
         assert batches[0][0].dtype is np.uint8
-    assert not workers()
+    assert not threads()
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])
@@ -102,8 +102,15 @@ def _stack(samples: Any) -> Any:
     return default_batchify_fn(samples)
 
 
-@pytest.mark.parametrize("num_workers", [0, 2])
-def test_an_error_in_a_sample_keeps_its_traceback(num_workers: int) -> None:
+WORKERS: list[dict[str, Any]] = [
+    {},
+    {"num_workers": 2},
+    {"num_workers": 2, "thread_pool": True},
+]
+
+
+@pytest.mark.parametrize("kwargs", WORKERS)
+def test_an_error_in_a_sample_keeps_its_traceback(kwargs: Any) -> None:
     def unlucky_sample(x: Any) -> Any:
         if x == 6:
             raise ZeroDivisionError("sample 6")
@@ -112,18 +119,19 @@ def test_an_error_in_a_sample_keeps_its_traceback(num_workers: int) -> None:
     data = SimpleDataset(list(range(11))).transform(unlucky_sample)
     seen = []
     with pytest.raises(ZeroDivisionError, match="sample 6") as caught:
-        for batch in DataLoader(data, 2, num_workers=num_workers):
+        for batch in DataLoader(data, 2, **kwargs):
             seen.append(batch.asnumpy().tolist())
     assert seen == [[0, 1], [2, 3], [4, 5]]
-    assert "unlucky_sample" in "".join(traceback.format_tb(caught.value.__traceback__))
-    assert not workers()
+    assert "unlucky_sample" in "".join(traceback.format_exception(caught.value))
+    assert not threads()
 
 
 def test_leaving_early_stops_the_workers() -> None:
-    passing = iter(DataLoader(ArrayDataset(LABELS), 2, num_workers=2))
+    data = ArrayDataset(LABELS)
+    passing = iter(DataLoader(data, 2, num_workers=2, thread_pool=True))
     next(passing)
     passing.close()  # type: ignore[attr-defined]
-    assert not workers()
+    assert not threads()
 
 
 def test_at_most_prefetch_batches_are_made_ahead() -> None:
@@ -134,22 +142,24 @@ def test_at_most_prefetch_batches_are_made_ahead() -> None:
         return x
 
     data = SimpleDataset(list(range(20))).transform(note)
-    passing = iter(DataLoader(data, 1, num_workers=1, prefetch=3))
+    loader = DataLoader(data, 1, num_workers=1, prefetch=3, thread_pool=True)
+    passing = iter(loader)
     next(passing)
     passing.close()  # type: ignore[attr-defined]
     assert len(made) <= 4
 
 
-def test_a_stuck_worker_is_reported() -> None:
+def test_a_stuck_thread_is_reported() -> None:
     release = threading.Event()
     data = SimpleDataset([1, 2]).transform(lambda x: release.wait(60))
+    loader = DataLoader(data, 1, num_workers=1, timeout=0.05, thread_pool=True)
     with pytest.raises(DataError, match=r"in 0\.05 seconds"):
-        list(DataLoader(data, 1, num_workers=1, timeout=0.05))
+        list(loader)
     release.set()
     deadline = time.monotonic() + 30
-    while workers() and time.monotonic() < deadline:
-        workers()[0].join(1)
-    assert not workers()
+    while threads() and time.monotonic() < deadline:
+        threads()[0].join(1)
+    assert not threads()
 
 
 class Where(Dataset):
@@ -167,30 +177,30 @@ class Where(Dataset):
         return nd.ones((2,))
 
 
-@pytest.mark.parametrize("num_workers", [0, 1])
-def test_batches_are_made_on_behalf_of_the_data(num_workers: int) -> None:
+@pytest.mark.parametrize("kwargs", [{}, {"num_workers": 1, "thread_pool": True}])
+def test_batches_are_made_on_behalf_of_the_data(kwargs: Any) -> None:
     data = Where()
-    (batch,) = DataLoader(data, 2, num_workers=num_workers)
+    (batch,) = DataLoader(data, 2, **kwargs)
     assert data.seen == [("data", "data")] * 2
     assert batch.chunk.owner.category == "data"
-    (rows,) = DataLoader(ArrayDataset(IMAGES), 11, num_workers=num_workers)
+    (rows,) = DataLoader(ArrayDataset(IMAGES), 11, **kwargs)
     assert rows.chunk.owner.category == "data"
     assert events.attribution.category == "temporary"
 
 
-@pytest.mark.parametrize("num_workers", [0, 1])
-def test_batches_go_where_they_are_wanted(num_workers: int) -> None:
+@pytest.mark.parametrize("kwargs", WORKERS)
+def test_batches_go_where_they_are_wanted(kwargs: Any) -> None:
     data = ArrayDataset(LABELS)
-    (pinned,) = DataLoader(data, 11, num_workers=num_workers, pin_memory=True)
+    (pinned,) = DataLoader(data, 11, pin_memory=True, **kwargs)
     assert pinned.context is cpu_pinned(0)
-    (plain,) = DataLoader(data, 11, num_workers=num_workers)
-    assert plain.context is cpu(0)
+    (plain,) = DataLoader(data, 11, **kwargs)
+    assert plain.context is (cpu_shared(0) if kwargs else cpu(0))
     with gpu(0):
-        (moved,) = DataLoader(data, 11, num_workers=num_workers)
-    assert moved.context is gpu(0)
+        (moved,) = DataLoader(data, 11, **kwargs)
+    assert moved.context is (cpu_shared(0) if kwargs else gpu(0))
     assert moved.asnumpy().tolist() == LABELS.tolist()
     function = DataLoader(
-        data, 11, pin_memory=True, batchify_fn=lambda s: (nd.ones((2,)), 3)
+        data, 11, pin_memory=True, batchify_fn=lambda s: (nd.ones((2,)), 3), **kwargs
     )
     ((array, number),) = function
     assert (array.context, number) == (cpu_pinned(0), 3)
