@@ -45,6 +45,7 @@ from minimx import (
     runtime,
     storage,
     symbol,
+    symbol_op,
     test_utils,
     util,
 )
@@ -156,6 +157,7 @@ __all__ = [
     "storage",
     "sym",
     "symbol",
+    "symbol_op",
     "test_utils",
     "use_np",
     "use_np_array",

@@ -20,9 +20,6 @@ _ROOMS = {
     "amp": "automatic mixed precision",
     "profiler": "MXNet's profiler; mx.Record sees what runs",
 }
-_OPERATORS = """
-    CachedOp
-"""
 _TRANSFORMS = """
     RandomRotation Rotate
 """
@@ -31,16 +28,13 @@ _TRANSFORMS = """
 LATER: dict[str, dict[str, str]] = {
     "mx": _ROOMS,
     "mx.contrib": dict.fromkeys(
-        ["amp", "autograd", "io", "onnx", "quantization", "tensorboard", "text"],
+        ["amp", "io", "onnx", "quantization", "tensorboard", "text"],
         "what MXNet tried out",
     ),
     "mx.mod": dict.fromkeys(
         ["BucketingModule", "PythonLossModule", "PythonModule", "SequentialModule"],
         _MODULES,
     ),
-    "mx.nd": {
-        **dict.fromkeys(_OPERATORS.split(), "an operator"),
-    },
     "mx.gluon": {
         "probability": "distributions",
     },

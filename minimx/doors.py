@@ -30,6 +30,9 @@ DOORS = {
     "error": "errors",
 }
 
+#: The same for single names.
+NAMES = {"nd.CachedOp": "symbol_op.SymbolOp"}
+
 
 def open_doors() -> None:
     """Make `import minimx.<door>` give the room; a room of that name goes first.
@@ -47,3 +50,7 @@ def open_doors() -> None:
         place, _, name = whole.rpartition(".")
         if not hasattr(sys.modules[place], name):
             setattr(sys.modules[place], name, sys.modules[whole])
+    for door, home in NAMES.items():
+        (place, name), (room, own) = (path.split(".") for path in (door, home))
+        found = getattr(sys.modules[f"minimx.{room}"], own)
+        setattr(sys.modules[f"minimx.{place}"], name, found)

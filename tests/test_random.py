@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from minimx import nd, random
+from minimx import autograd, nd, random
 from minimx.device import cpu, gpu
 from minimx.errors import ArgumentError
 from minimx.knobs import knobs
@@ -52,3 +52,17 @@ def test_the_short_names_are_those_of_nd() -> None:
     assert random.uniform is nd.random.uniform
     assert random.randn(2, 3).shape == (2, 3)
     assert random.randint(0, 5, shape=(4,)).asnumpy().max() < 5
+
+
+def test_gradients_flow_to_the_probability_of_what_was_chosen() -> None:
+    p = nd.array([[0.2, 0.8], [0.5, 0.5]])
+    p.attach_grad()
+    with autograd.record():
+        chosen, likelihood = nd.random.multinomial(p, shape=6, get_prob=True)
+        (likelihood * 2).backward()
+    counts = [[row.count(0), row.count(1)] for row in chosen.asnumpy().tolist()]
+    expected = [
+        [2 * n / q for n, q in zip(*pair, strict=True)]
+        for pair in zip(counts, [[0.2, 0.8], [0.5, 0.5]], strict=True)
+    ]
+    assert abs(p.grad.asnumpy() - expected).max() < 1e-4

@@ -26,8 +26,13 @@ def refuse_mixed(name: str, out: Any) -> Any:
         if isinstance(part, (list, tuple)):
             refuse_mixed(name, part)
         elif isinstance(part, NDArray) and not isinstance(part, ndarray):
-            raise TypeError(
-                f"{name} returns an array of mx.nd, but npx.set_np() was called: "
-                "blocks give arrays of mx.np then. Convert it with .as_np_ndarray()."
-            )
+            raise refusal(name)
     return out
+
+
+def refusal(name: str) -> TypeError:
+    """The error of a block that returns an array of `mx.nd` in NumPy's flavour."""
+    return TypeError(
+        f"{name} returns an array of mx.nd, but npx.set_np() was called: blocks give "
+        "arrays of mx.np then. Convert it with .as_np_ndarray()."
+    )

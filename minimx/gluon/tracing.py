@@ -20,6 +20,7 @@ from minimx.dtypes import resolve
 from minimx.engine.origin import file_name
 from minimx.errors import NotImplementedForSymbol, TracingError
 from minimx.flavour import is_np_array
+from minimx.gluon.flavours import refusal
 from minimx.gluon.parameter import Constant, Parameter
 from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.plain import Block
@@ -128,7 +129,9 @@ class Written:
 def takes_arrays(block: HybridBlock) -> bool:
     """Whether `forward` is the user's own, in the manner of MXNet 2."""
     owner = next(c for c in type(block).__mro__ if "forward" in vars(c))
-    return not owner.__module__.startswith("minimx.")
+    # `use_np` gives a class its own copies of inherited methods; they tell their room.
+    where = getattr(vars(owner)["forward"], "__module__", owner.__module__)
+    return not str(where).startswith("minimx.")
 
 
 def write(
@@ -179,9 +182,11 @@ def _closed(
             "graph must return an array, or nested lists of them."
         )
     numpy = [
-        is_np_array() if isinstance(leaf, Symbol) else isinstance(leaf, ndarray)
+        not leaf.is_classic if isinstance(leaf, Symbol) else isinstance(leaf, ndarray)
         for leaf in outputs
     ]
+    if is_np_array() and not all(numpy):
+        raise refusal(type(block).__name__)
     entries = [
         leaf.outputs[0] if isinstance(leaf, Symbol) else tracer.entry_of(leaf)
         for leaf in outputs
@@ -317,6 +322,7 @@ def lowered(values: Any) -> Any:
 def lifted(tracer: Tracer, values: Any, numpy: bool) -> Any:
     """Traced arrays in the place of the symbols in nested lists."""
     if isinstance(values, Symbol):
+        numpy = numpy and not values.is_classic
         found = [tracer.array(entry, numpy) for entry in values.outputs]
         return found[0] if len(found) == 1 else found
     if isinstance(values, (list, tuple)):

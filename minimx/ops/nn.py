@@ -146,6 +146,7 @@ class LeakyReLU(Choice):
 
     inplace = {"out": "data"}
     all_inputs = ("data", "gamma")
+    starts = {"gamma": '["Constant", {"value": 0.25}]'}
 
     @property
     def inputs(self) -> tuple[str, ...]:

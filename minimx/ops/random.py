@@ -12,8 +12,9 @@ from typing import Any
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
-from minimx.ops.registry import Kernel, Op, register
+from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
+from minimx.ops.views import reshaped
 from minimx.shapes import Shape
 
 
@@ -282,7 +283,8 @@ class SampleMultinomial(Op):
     """Numbers of classes with given probabilities.
 
     data (n, k) or (k,), each row a distribution; out (n, *shape); with get_prob a
-    second output holds the logarithm of each chosen probability
+    second output holds the logarithm of each chosen probability, and gradients flow
+    from it to that probability (REINFORCE needs them)
     """
 
     shape: Shape = ()
@@ -291,7 +293,16 @@ class SampleMultinomial(Op):
 
     needs_rng = True
     deterministic = False
-    differentiable = False
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        """With `get_prob`."""
+        return self.get_prob
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """What was chosen, and how likely it was."""
+        return ("out", "out1") if self.get_prob else ()
 
     @property
     def visible(self) -> int:  # type: ignore[override]
@@ -309,6 +320,19 @@ class SampleMultinomial(Op):
         """A search in the running sums."""
         made: Kernel = find("random.multinomial")
         return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """1 / p to the probability of what was chosen, as often as it was."""
+        data, chosen = at.ins[0], at.outs[0].shape
+        classes, likelihood = saved
+        rows = prod(data.shape[:-1])
+        flat = rows, prod(chosen) // max(1, rows)
+        slope = dout[1] / bind(lookup("exp").of(), likelihood)
+        put = lookup("_put_along_axis").of(axis=1, length=data.shape[-1])
+        found = bind(
+            put, reshaped(slope, chosen, flat), reshaped(classes, chosen, flat)
+        )
+        return (reshaped(found, (rows, data.shape[-1]), data.shape),)
 
 
 @register("shuffle", "_shuffle", "random_shuffle", "_npi_shuffle")

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from minimx.errors import NotImplementedForSymbol
-from minimx.flavour import is_np_array
 from minimx.ops.registry import lookup
 
 #: NumPy's words for the operators, where they stretch shapes and convert types.
@@ -69,8 +68,9 @@ class SymbolOperator:
         from minimx.symbol.symbol import Symbol, applied
 
         if isinstance(right, Symbol):
-            name = numpys(self.pair) if is_np_array() else self.pair
-            return applied(lookup(name).of(), (left, right), name)
+            name = self.pair if left.is_classic else numpys(self.pair)
+            made = applied(lookup(name).of(), (left, right), name)
+            return made.in_flavour_of(left)
         return self._with_number(self.scalar, left, right)
 
     def swapped(self, left: Any, right: Any) -> Any:
@@ -82,12 +82,12 @@ class SymbolOperator:
 
         if not isinstance(number, Number):
             return NotImplemented
-        if is_np_array():
+        if not symbol.is_classic:
             return with_number(numpys(name), symbol, number)
         op = lookup(name).of(scalar=float(number))  # type: ignore[arg-type]
         keeps = self.barred and name.endswith(self.barred)
         hint = name if keeps else name.replace("_scalar", "scalar")
-        return applied(op, (symbol,), hint)
+        return applied(op, (symbol,), hint).in_flavour_of(symbol)
 
 
 add = SymbolOperator("_plus", "_plus_scalar", "_plus_scalar")

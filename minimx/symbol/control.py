@@ -123,16 +123,21 @@ def _unique(hint: str) -> str:
 
 
 class _Inputs:
-    """The inputs of a node: each entry once."""
+    """The inputs of a node: those of the loop variables, then other entries, once each.
 
-    def __init__(self, entries: Sequence[Entry] = ()) -> None:
-        self.entries = list(entries)
+    A body may read the first value of a loop variable as well: that is another input,
+    which stays while the variable goes from step to step.
+    """
+
+    def __init__(self, firsts: Sequence[Entry] = ()) -> None:
+        self.entries = list(firsts)
+        self._own = len(firsts)
 
     def place(self, entry: Entry) -> int:
-        """The number of an entry."""
-        if entry not in self.entries:
+        """The number of an entry that is no loop variable."""
+        if entry not in self.entries[self._own :]:
             self.entries.append(entry)
-        return self.entries.index(entry)
+        return self.entries.index(entry, self._own)
 
 
 def _placed(op: Control, entries: list[Entry], hint: str) -> list[Symbol]:
@@ -251,15 +256,13 @@ def _loop(
     test: _Body, step: _Body, variables: list[Symbol], outs: int, most: int
 ) -> list[Symbol]:
     """The node of a loop, and its outputs."""
-    inputs = _Inputs()
-    firsts = [symbol.outputs[0] for symbol in variables]
     if unused := step.unused():
         raise ArgumentError(
             f"while_loop: func does not use {unused[0].name} at all. Leave it out of "
             "loop_vars."
         )
     # Each loop variable has an input of its own, even if two begin alike.
-    inputs.entries = list(firsts)
+    inputs = _Inputs([symbol.outputs[0] for symbol in variables])
 
     def wires(body: _Body) -> tuple[int, ...]:
         known = {node: k for k, node in enumerate(body.variables)}

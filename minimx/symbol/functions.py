@@ -17,7 +17,6 @@ from minimx import attribute
 from minimx import name as naming
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError
-from minimx.flavour import is_np_array
 from minimx.graph import words
 from minimx.graph.ir import Entry, Node
 from minimx.nd.functions import METHODS, Call, _signature, bound, keepers
@@ -87,7 +86,7 @@ def written_down(
     for word in op.inputs:
         symbol = given.get(word)
         if symbol is None:
-            entries.append(_new_variable(op, f"{name}_{word}", remarks, said))
+            entries.append(_new_variable(op, name, word, remarks, said))
         elif isinstance(symbol, Symbol):
             entries.append(single(op, symbol))
         else:
@@ -114,14 +113,17 @@ def _spread(op: Op, given: list[Symbol]) -> Sequence[Symbol]:
 
 
 def _new_variable(
-    op: Op, name: str, remarks: dict[str, Any], settings: Collection[str]
+    op: Op, node: str, word: str, remarks: dict[str, Any], settings: Collection[str]
 ) -> Entry:
     """A variable for an input that was not given; it has the remarks of its node."""
-    said = {
+    start = op.starts.get(word)
+    said = {} if start is None else {"__init__": start}
+    said |= {
         attribute.stored_name(key): str(value)
         for key, value in attribute.current().get(remarks).items()
     }
-    return Entry(Node(None, (), name, words.settings(op, settings) | said))
+    settled = words.settings(op, settings) | said
+    return Entry(Node(None, (), f"{node}_{word}", settled))
 
 
 class Written(Mapping[str, Callable[..., Any]]):
@@ -152,9 +154,9 @@ FUNCTIONS = Written()
 keepers.append(FUNCTIONS._made)
 
 
-def _numpys(name: str) -> Callable[..., Any] | None:
-    """The function of `mx.sym.np` of that name, where arrays are those of `mx.np`."""
-    if not is_np_array():
+def _numpys(symbol: Symbol, name: str) -> Callable[..., Any] | None:
+    """The function of `mx.sym.np` of that name, for a symbol of NumPy's flavour."""
+    if symbol.is_classic:
         return None
     from minimx.symbol import np
 
@@ -165,9 +167,9 @@ def _method(name: str) -> Callable[..., Any]:
     function = FUNCTIONS[name]
 
     def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
-        if (numpys := _numpys(name)) is not None:
+        if (numpys := _numpys(self, name)) is not None:
             return numpys(self, *args, **kwargs)
-        return function(self, *args, **kwargs)
+        return function(self, *args, **kwargs).in_flavour_of(self)
 
     method.__name__ = name
     method.__doc__ = inspect.getdoc(function)
@@ -180,7 +182,7 @@ def _axes_method(name: str, setting: str) -> Callable[..., Any]:
     """A method whose one setting may be given as several numbers."""
 
     def method(self: Symbol, *values: Any, **kwargs: Any) -> Any:
-        numpys = _numpys(name)
+        numpys = _numpys(self, name)
         if len(values) == 1 and isinstance(values[0], (tuple, list)):
             values = tuple(values[0])
         if values:

@@ -75,8 +75,15 @@ def normal(
 
 
 def randn(*shape: int, **kwargs: Any) -> Symbol:
-    """Numbers of a normal distribution; the shape is given as arguments."""
+    """Numbers of a normal distribution; the shape is given as arguments.
+
+    data: a symbol of that shape, in their place
+    """
     loc, scale = kwargs.pop("loc", 0.0), kwargs.pop("scale", 1.0)
+    if (data := kwargs.pop("data", None)) is not None:
+        dtype = kwargs.pop("dtype", None)
+        made = normal_like(data, loc=loc, scale=scale, **kwargs)
+        return made if dtype is None else FUNCTIONS["cast"](made, dtype=dtype)
     return normal(loc, scale, shape or None, **kwargs)
 
 

@@ -41,10 +41,11 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
     Made by `mx.sym.Variable`, by operators on symbols, and by `load`.
     """
 
-    __slots__ = ("graph",)
+    __slots__ = ("_classic", "graph")
 
     def __init__(self, outputs: Sequence[Entry]) -> None:
         self.graph = Graph(outputs)
+        self._classic = False  # one of mx.nd where NumPy's flavour is set
 
     # -- what it is -------------------------------------------------------------------
 
@@ -250,11 +251,28 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
             return applied(op, values, op.name)
         return self.bind(*args, **kwargs)
 
-    def as_np_ndarray(self) -> Symbol:
-        """The symbol in the flavour of NumPy: itself, a graph has no flavour."""
-        return self
+    # -- flavours ---------------------------------------------------------------------
 
-    as_nd_ndarray = as_np_ndarray
+    @property
+    def is_classic(self) -> bool:
+        """Whether `+` means what it means in `mx.nd`."""
+        return self._classic or not is_np_array()
+
+    def as_np_ndarray(self) -> Symbol:
+        """The symbol in the flavour of NumPy."""
+        return type(self)(self.outputs) if self._classic else self
+
+    def as_nd_ndarray(self) -> Symbol:
+        """The symbol in the flavour of `mx.nd`, also where that of NumPy is set."""
+        return self.in_flavour_of(None) if is_np_array() else self
+
+    def in_flavour_of(self, other: Symbol | None) -> Symbol:
+        """The symbol, marked as one of `mx.nd` if `other` is; None: in any case."""
+        if other is None or other._classic:
+            made = type(self)(self.outputs)
+            made._classic = True
+            return made
+        return self
 
     def _alias(self) -> Symbol:
         """The symbol itself: nothing here has a history to forget."""

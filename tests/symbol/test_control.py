@@ -67,6 +67,18 @@ def test_foreach() -> None:
     np.testing.assert_array_equal(outs[1], ONES + ROWS.sum(0))
 
 
+def test_a_loop_variable_and_its_first_value_are_two_inputs() -> None:
+    x = mx.sym.var("x")
+    outs, _ = mx.sym.contrib.while_loop(
+        lambda s: s.sum() < 100,
+        lambda s: (s, s + x),
+        x,
+        max_iterations=4,
+    )
+    (found,) = outs[0].eval(x=mx.nd.array([1.0, 2.0]))
+    assert found.asnumpy().tolist() == [[1, 2], [2, 4], [3, 6], [4, 8]]
+
+
 def test_foreach_of_lists_in_lists() -> None:
     def make(F: Any, a: Any, b: Any, s: Any, t: Any) -> Made:  # noqa: N803
         def body(rows: Any, states: Any) -> Any:
