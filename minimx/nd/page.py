@@ -60,10 +60,14 @@ def markdown() -> str:
 
 
 def _rooms() -> dict[str, list[str]]:
-    """The operators of each module, in the order in which they stand there."""
+    """The operators of each module, in the order in which they stand there.
+
+    Those that are functions of `mx.np`, kept as one node in graphs, are left out.
+    """
     rooms: dict[str, list[str]] = {}
     for name, sheet in REGISTRY.items():
-        ours = sheet.__module__.startswith("minimx.")
+        where = sheet.__module__
+        ours = where.startswith("minimx.") and not where.startswith("minimx.symbol.")
         if ours and not name.startswith("_backward"):
             rooms.setdefault(_room_of(sheet), []).append(name)
     return dict(sorted(rooms.items()))

@@ -130,8 +130,8 @@ class Op:
     #: Names of the inputs that are states, whatever the settings say now: in graphs
     #: they are no arguments. Needed where `mutates` depends on settings.
     state_inputs: Any = ()
-    #: {input: an initializer in words}, for parameters that begin with other values than
-    #: their names tell.
+    #: {input: an initializer in words}, for parameters that begin with other values
+    #: than their names tell.
     starts: ClassVar[Mapping[str, str]] = {}
     #: What the outputs are called in graphs; "output" or "output0", … without it.
     output_names: ClassVar[tuple[str, ...]] = ()

@@ -82,8 +82,10 @@ def randn(*shape: int, **kwargs: Any) -> Symbol:
     loc, scale = kwargs.pop("loc", 0.0), kwargs.pop("scale", 1.0)
     if (data := kwargs.pop("data", None)) is not None:
         dtype = kwargs.pop("dtype", None)
-        made = normal_like(data, loc=loc, scale=scale, **kwargs)
-        return made if dtype is None else FUNCTIONS["cast"](made, dtype=dtype)
+        made: Symbol = normal_like(data, loc=loc, scale=scale, **kwargs)
+        if dtype is not None:
+            made = FUNCTIONS["cast"](made, dtype=dtype)
+        return made
     return normal(loc, scale, shape or None, **kwargs)
 
 
