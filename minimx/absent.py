@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from minimx.errors import did_you_mean
 
 _MODULES = "training of symbols, from before Gluon"
-_IMAGES = "reading, cutting and colouring of images"
 
 _ROOMS = {
     "onnx": "graphs in the form of ONNX",
@@ -20,9 +19,6 @@ _ROOMS = {
     "amp": "automatic mixed precision",
     "profiler": "MXNet's profiler; mx.Record sees what runs",
 }
-_TRANSFORMS = """
-    RandomRotation Rotate
-"""
 
 #: By place: the names that MXNet has there, each with a few words on what it is.
 LATER: dict[str, dict[str, str]] = {
@@ -38,7 +34,6 @@ LATER: dict[str, dict[str, str]] = {
     "mx.gluon": {
         "probability": "distributions",
     },
-    "mx.gluon.data.vision.transforms": dict.fromkeys(_TRANSFORMS.split(), _IMAGES),
 }
 
 

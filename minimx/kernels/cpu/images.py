@@ -109,7 +109,8 @@ def _resize_bytes(image: Any, way: int, out: Any) -> None:
     """As OpenCV does it, and so MXNet: weights in steps of 1 / 2048, sums in integers.
 
     It cuts the products of two linear weights off before it adds them up; the rounding
-    at the end does not quite make up for that.
+    at the end does not quite make up for that. Cubic sums are single precision in the
+    second direction, from the last row to the first.
     """
     (down, rows), (across, columns) = [
         (places, np.rint(weights * 2048).astype(np.int32))
@@ -126,6 +127,14 @@ def _resize_bytes(image: Any, way: int, out: Any) -> None:
     if way in (LINEAR, GROWN):
         found: Any = sum(((m >> 4) * row) >> 16 for m, row in terms)
         out[...] = np.clip((found + 2) >> 2, 0, 255)
+        return
+    if way == CUBIC:
+        unit = np.float32(2.0**-22)
+        found = sum(
+            m.astype(np.float32) * (row.astype(np.float32) * unit)
+            for m, row in reversed(terms)
+        )
+        out[...] = np.clip(np.rint(found), 0, 255)
         return
     found = sum(m * row.astype(np.int64) for m, row in terms)
     out[...] = np.clip((found + (1 << 21)) >> 22, 0, 255)

@@ -14,10 +14,15 @@ import numpy as np
 import minimx.nd as nd
 from minimx.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
+from minimx.gluon.flavours import flavoured
+from minimx.gluon.nn.basic import Sequential
+from minimx.image import functions
 from minimx.nd.array import NDArray
 
 Size = int | Sequence[int]
 _operators: Any = nd.image
+#: The luminance of red, green and blue, for each of the three new channels.
+_GREY = np.repeat([[0.21], [0.72], [0.07]], 3, axis=1).astype(np.float32)
 
 
 class _Colours(HybridBlock):
@@ -203,7 +208,49 @@ class RandomResizedCrop(Block):
         return CenterCrop(self._size, self._interpolation)(x)  # type: ignore[no-any-return]
 
 
-class RandomApply(Block):
+class RandomCrop(Block):
+    """A random part of an image, as large as `size`; a smaller image is enlarged.
+
+    size: a length or (width, height). pad: so many pixels of `pad_value` are put round
+    the image first, or ((above, below), (left, right), (0, 0)).
+    """
+
+    def __init__(
+        self,
+        size: Size,
+        pad: Any = None,
+        pad_value: float = 0,
+        interpolation: int = 1,
+    ) -> None:
+        super().__init__()
+        self._size, self._interpolation = _pair(size), interpolation
+        self._pad = ((pad, pad), (pad, pad), (0, 0)) if isinstance(pad, int) else pad
+        self._pad_value = pad_value
+
+    def forward(self, x: NDArray) -> NDArray:
+        """(height, width, C)."""
+        if self._pad is not None:
+            padded = np.pad(x.asnumpy(), self._pad, constant_values=self._pad_value)
+            x = flavoured(nd.array(padded, ctx=x.context, dtype=x.dtype))
+        return functions.random_crop(x, self._size, self._interpolation)[0]  # type: ignore[no-any-return]
+
+
+class RandomGray(Block):
+    """With probability p without colours; red, green and blue stay, and are equal."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: NDArray) -> NDArray:
+        """Same shape and dtype as x."""
+        if np.random.random() >= self.p:
+            return x
+        grey = nd.dot(x.astype("float32"), nd.array(_GREY, ctx=x.context))
+        return nd.cast(grey, dtype=x.dtype)
+
+
+class RandomApply(Sequential):
     """A transform, applied with probability p."""
 
     def __init__(self, transforms: Block, p: float = 0.5) -> None:
@@ -213,4 +260,23 @@ class RandomApply(Block):
 
     def forward(self, x: NDArray) -> NDArray:
         """The image, changed or not."""
-        return self.transforms(x) if np.random.random() < self.p else x
+        return x if self.p < np.random.random() else self.transforms(x)
+
+
+class HybridRandomApply(HybridBlock):
+    """A hybrid transform that keeps the shape, applied with probability p."""
+
+    def __init__(self, transforms: HybridBlock, p: float = 0.5) -> None:
+        if not isinstance(transforms, HybridBlock):
+            raise ArgumentError(
+                f"HybridRandomApply takes a HybridBlock, not {transforms!r}. "
+                "RandomApply takes any."
+            )
+        super().__init__()
+        self.transforms = transforms
+        self.p = p
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """The image, changed or not."""
+        applied = F.random.uniform(shape=(1,)) < self.p
+        return F.contrib.cond(applied, lambda: self.transforms(x), lambda: x)

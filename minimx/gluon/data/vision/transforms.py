@@ -8,29 +8,32 @@ the batch of the results, so that a loader may apply them to whole batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import minimx.nd as nd
 from minimx.absent import missing
 from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, ShapeError
+from minimx.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.data.vision.augment import (
     CenterCrop,
     CropResize,
+    HybridRandomApply,
     RandomApply,
     RandomBrightness,
     RandomColorJitter,
     RandomContrast,
+    RandomCrop,
+    RandomGray,
     RandomHue,
     RandomLighting,
     RandomResizedCrop,
     RandomSaturation,
 )
-from minimx.gluon.flavours import flavoured
 from minimx.gluon.nn.basic import HybridSequential, Sequential
+from minimx.image import functions
 from minimx.nd.array import NDArray
 
 __all__ = [
@@ -39,33 +42,48 @@ __all__ = [
     "Compose",
     "CropResize",
     "HybridCompose",
+    "HybridRandomApply",
     "Normalize",
     "RandomApply",
     "RandomBrightness",
     "RandomColorJitter",
     "RandomContrast",
+    "RandomCrop",
     "RandomFlipLeftRight",
     "RandomFlipTopBottom",
+    "RandomGray",
     "RandomHue",
     "RandomLighting",
     "RandomResizedCrop",
+    "RandomRotation",
     "RandomSaturation",
     "Resize",
+    "Rotate",
     "ToTensor",
 ]
 
 
 class Compose(Sequential):
-    """Transforms one after the other."""
+    """Transforms one after the other; hybrid ones in a row form a block of their own.
+
+    Plain functions are welcome, too.
+    """
 
     def __init__(self, transforms: Sequence[Any]) -> None:
         super().__init__()
-        self.add(*(t if isinstance(t, Block) else _Plain(t) for t in transforms))
+        blocks = [t if isinstance(t, Block) else _Plain(t) for t in transforms]
+        for hybrid, row in groupby(blocks, lambda b: isinstance(b, HybridBlock)):
+            several = list(row)
+            if hybrid and len(several) > 1:
+                joined = HybridSequential()
+                joined.add(*several)
+                several = [joined]
+            self.add(*several)
 
     @property
     def batchable(self) -> bool:
         """Whether all the transforms are."""
-        return all(getattr(block, "batchable", False) for block in self)
+        return _batchable(self)
 
 
 class HybridCompose(HybridSequential):
@@ -78,7 +96,16 @@ class HybridCompose(HybridSequential):
     @property
     def batchable(self) -> bool:
         """Whether all the transforms are."""
-        return all(getattr(block, "batchable", False) for block in self)
+        return _batchable(self)
+
+
+def _batchable(row: Any) -> bool:
+    return all(
+        _batchable(block)
+        if isinstance(block, (Sequential, HybridSequential))
+        else getattr(block, "batchable", False)
+        for block in row
+    )
 
 
 class _Plain(Block):
@@ -115,13 +142,7 @@ class ToTensor(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """(C, H, W), or (N, C, H, W)."""
-        if x.ndim not in (3, 4):
-            raise ShapeError(
-                f"ToTensor: an image has the shape (H, W, C), a batch (N, H, W, C); "
-                f"{x.shape} is neither. Reshape it first."
-            )
-        axes = (2, 0, 1) if x.ndim == 3 else (0, 3, 1, 2)
-        return F.cast(F.transpose(x, axes=axes), dtype="float32") / 255.0
+        return F.image.to_tensor(x)
 
 
 class Normalize(HybridBlock):
@@ -139,30 +160,19 @@ class Normalize(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Same shape as x."""
-        if x.ndim not in (3, 4) or resolve(x.dtype).kind != "f":
-            raise ShapeError(
-                f"Normalize: x must be (C, H, W) or (N, C, H, W) of floats, it is "
-                f"{x.shape} of {resolve(x.dtype)}. Apply ToTensor first."
-            )
-        for name, values in (("mean", self._mean), ("std", self._std)):
-            if len(values) not in (1, x.shape[-3]):
-                raise ShapeError(
-                    f"Normalize: {name} has {len(values)} numbers, x {x.shape} has "
-                    f"{x.shape[-3]} channels. Give one number, or one for each."
-                )
-        mean, std = self._mean, self._std
-        if len(mean) == len(std) == 1:
-            return (x - float(mean[0])) / float(std[0])
-        return (x - _column(mean, x)) / _column(std, x)
+        return F.image.normalize(x, mean=self._mean, std=self._std)
 
 
-class Resize(Block):
+class Resize(HybridBlock):
     """To another size: (H, W, C), or a batch of such.
 
     size: (width, height), or the length of both, as in MXNet. keep_ratio: with a single
         number, make the shorter side that long.
-    interpolation: 0 takes the nearest pixel, 1 mixes the four nearest.
+    interpolation: as in `nd.image.resize`: 0 takes the nearest pixel, 1 mixes the four
+        nearest, …
     """
+
+    batchable = True
 
     def __init__(
         self,
@@ -171,90 +181,94 @@ class Resize(Block):
         interpolation: int = 1,
     ) -> None:
         super().__init__()
-        if interpolation not in (0, 1):
-            raise ArgumentError(
-                f"Resize: interpolation={interpolation}: choose 0 (nearest pixel) or 1 "
-                "(bilinear)."
-            )
-        self._size = size
-        self._keep = keep_ratio
-        self._interpolation = interpolation
+        self._settings = {
+            "size": size if isinstance(size, int) else tuple(size),
+            "keep_ratio": keep_ratio,
+            "interp": interpolation,
+        }
 
-    def forward(self, x: NDArray) -> NDArray:
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
         """(H', W', C) of the same dtype."""
-        if x.ndim not in (3, 4):
-            raise ShapeError(
-                f"Resize: an image has the shape (H, W, C), not {x.shape}. Resize "
-                "before ToTensor."
-            )
-        height, width = x.shape[-3:-1]
-        new_width, new_height = self._target(width, height)
-        image = x.asnumpy()
-        found = _resize_axis(image, -3, height, new_height, self._interpolation)
-        found = _resize_axis(found, -2, width, new_width, self._interpolation)
-        if image.dtype.kind in "iu":
-            found = np.rint(found)
-        made = nd.array(found.astype(image.dtype), ctx=x.context, dtype=image.dtype)
-        return flavoured(made)  # type: ignore[no-any-return]
-
-    def _target(self, width: int, height: int) -> tuple[int, int]:
-        if not isinstance(self._size, int):
-            wanted_width, wanted_height = self._size
-            return wanted_width, wanted_height
-        if not self._keep:
-            return self._size, self._size
-        short = min(width, height)
-        return width * self._size // short, height * self._size // short
+        return F.image.resize(x, **self._settings)
 
 
-class RandomFlipLeftRight(Block):
-    """Mirror the image in half of the cases; the coin is NumPy's global generator."""
+class RandomFlipLeftRight(HybridBlock):
+    """Mirror the image in half of the cases."""
 
-    axis = -2
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Same shape as x."""
+        return F.image.random_flip_left_right(x)
+
+
+class RandomFlipTopBottom(HybridBlock):
+    """Turn the image upside down in half of the cases."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Same shape as x."""
+        return F.image.random_flip_top_bottom(x)
+
+
+class Rotate(Block):
+    """Turn images (C, H, W) or (N, C, H, W) of float32 about their middle.
+
+    rotation_degrees: clockwise. zoom_in: enlarge until no corner is empty; zoom_out:
+    shrink until all of the image is seen.
+    """
+
+    def __init__(
+        self, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False
+    ) -> None:
+        super().__init__()
+        self._how = rotation_degrees, zoom_in, zoom_out
 
     def forward(self, x: NDArray) -> NDArray:
         """Same shape as x."""
-        if np.random.random() < 0.5:
+        return functions.imrotate(x, *self._how)  # type: ignore[no-any-return]
+
+
+class RandomRotation(Block):
+    """Turn images by random angles, one for each; see `Rotate`.
+
+    angle_limits: (least, most) degrees. rotate_with_proba: how often to turn at all.
+    """
+
+    def __init__(
+        self,
+        angle_limits: Sequence[float],
+        zoom_in: bool = False,
+        zoom_out: bool = False,
+        rotate_with_proba: float = 1.0,
+    ) -> None:
+        super().__init__()
+        lower, upper = angle_limits
+        if lower >= upper:
+            raise ArgumentError(
+                f"RandomRotation: angle_limits={angle_limits!r} must be (least, most) "
+                "degrees."
+            )
+        if not 0 <= rotate_with_proba <= 1:
+            raise ArgumentError(
+                f"RandomRotation: rotate_with_proba={rotate_with_proba} is no "
+                "probability; give a number from 0 to 1."
+            )
+        self._how = (lower, upper), zoom_in, zoom_out
+        self._share = rotate_with_proba
+
+    def forward(self, x: NDArray) -> NDArray:
+        """Same shape as x."""
+        if np.random.random() > self._share:
             return x
-        return nd.flip(x, axis=x.ndim + self.axis)
+        return functions.random_rotate(x, *self._how)  # type: ignore[no-any-return]
 
 
-class RandomFlipTopBottom(RandomFlipLeftRight):
-    """Turn the image upside down in half of the cases."""
-
-    axis = -3
-
-
-def _per_channel(name: str, value: Any) -> Any:
-    found = np.atleast_1d(np.asarray(value, np.float32))
+def _per_channel(name: str, value: Any) -> tuple[float, ...]:
+    found = np.atleast_1d(np.asarray(value, np.float64))
     if found.ndim != 1 or (name == "std" and not found.all()):
         raise ArgumentError(
             f"Normalize: {name}={value!r} must be a number, or one for each channel"
             f"{'; none may be 0' if name == 'std' else ''}."
         )
-    return found
-
-
-def _column(values: Any, x: NDArray) -> NDArray:
-    """Numbers by channel, in a shape that broadcasts to x."""
-    shape = (1,) * (x.ndim - 3) + (len(values), 1, 1)
-    made = nd.array(values.reshape(shape), ctx=x.context, dtype=x.dtype)
-    return flavoured(made)  # type: ignore[no-any-return]
-
-
-def _resize_axis(image: Any, axis: int, old: int, new: int, interpolation: int) -> Any:
-    """Resample along one axis; pixel centres stand at half numbers."""
-    if old == new:
-        return image
-    places = (np.arange(new) + 0.5) * old / new - 0.5
-    if interpolation == 0:
-        nearest = np.minimum((np.arange(new) * (old / new)).astype(int), old - 1)
-        return np.take(image, nearest, axis)
-    low = np.clip(np.floor(places).astype(int), 0, old - 1)
-    high = np.clip(low + 1, 0, old - 1)
-    share = np.clip(places - low, 0, 1).astype(np.float32)
-    share = share.reshape((-1,) + (1,) * (-axis - 1))
-    return np.take(image, low, axis) * (1 - share) + np.take(image, high, axis) * share
+    return tuple(found.tolist())
 
 
 if not TYPE_CHECKING:  # a checker should still miss what is not there

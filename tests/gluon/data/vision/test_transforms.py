@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError, ShapeError
+from minimx.errors import ArgumentError, DTypeError, OperatorError, ShapeError
 from minimx.gluon.data.vision import transforms
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (6, 4, 3)).astype(np.uint8)
+PLAIN: Any = transforms.CenterCrop(2)  # not hybrid
 BATCH = np.stack([IMAGE, 255 - IMAGE])
 
 
@@ -27,7 +29,7 @@ def test_to_tensor_scales_and_puts_channels_first() -> None:
     np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
     assert found.dtype is np.float32
     assert transforms.ToTensor()(image(BATCH)).shape == (2, 3, 6, 4)
-    with pytest.raises(ShapeError, match="is neither"):
+    with pytest.raises(ShapeError, match="to_tensor"):
         transforms.ToTensor()(nd.ones((2, 2)))
 
 
@@ -47,14 +49,36 @@ def test_normalize_by_channel() -> None:
     [
         (lambda: transforms.Normalize(0, 0), ArgumentError, "none may be 0"),
         (lambda: transforms.Normalize([[1.0]]), ArgumentError, "mean="),
-        (lambda: transforms.Normalize()(image()), ShapeError, "ToTensor first"),
+        (lambda: transforms.Normalize()(image()), DTypeError, "float32"),
         (
             lambda: transforms.Normalize([1.0, 2.0])(nd.ones((3, 4, 4))),
             ShapeError,
             "2 numbers.*3 channels",
         ),
-        (lambda: transforms.Resize(3, interpolation=2), ArgumentError, "bilinear"),
-        (lambda: transforms.Resize(3)(nd.ones((3, 3))), ShapeError, "before ToTensor"),
+        (
+            lambda: transforms.Resize(3, interpolation=9)(image()),
+            OperatorError,
+            "cubic",
+        ),
+        (lambda: transforms.Resize(3)(nd.ones((3, 3))), ShapeError, r"\(H, W, C\)"),
+        (lambda: transforms.Resize(-3)(image()), OperatorError, "size=-3"),
+        (lambda: transforms.RandomRotation((3, 3)), ArgumentError, "least, most"),
+        (
+            lambda: transforms.RandomRotation((1, 3), rotate_with_proba=2),
+            ArgumentError,
+            "0 to 1",
+        ),
+        (lambda: transforms.Rotate(3)(image()), DTypeError, "float32"),
+        (
+            lambda: transforms.Rotate(3, True, True)(nd.ones((3, 4, 4))),
+            ArgumentError,
+            "exclude",
+        ),
+        (
+            lambda: transforms.HybridRandomApply(PLAIN),
+            ArgumentError,
+            "HybridBlock",
+        ),
         (lambda: transforms.Compose([3]), ArgumentError, "not 3"),
     ],
 )
@@ -97,7 +121,7 @@ def test_resizing_a_ramp_stays_a_ramp() -> None:
 
 
 def test_flips_happen_in_half_of_the_cases() -> None:
-    np.random.seed(0)
+    mx.random.seed(0)
     sideways = transforms.RandomFlipLeftRight()
     found = [sideways(image()).asnumpy() for _ in range(40)]
     same = sum((x == IMAGE).all() for x in found)
@@ -107,3 +131,59 @@ def test_flips_happen_in_half_of_the_cases() -> None:
     upright = transforms.RandomFlipTopBottom()
     seen = {upright(image()).asnumpy().tobytes() for _ in range(40)}
     assert seen == {IMAGE.tobytes(), IMAGE[::-1].tobytes()}
+
+
+def test_hybrid_transforms_in_a_row_are_one_block() -> None:
+    steps = [transforms.Resize(3), transforms.ToTensor(), transforms.Normalize(0.1)]
+    row = transforms.Compose([*steps, transforms.CenterCrop(2), transforms.Cast()])
+    assert [type(block).__name__ for block in row] == [
+        "HybridSequential",
+        "CenterCrop",
+        "Cast",
+    ]
+    assert not row.batchable
+    whole = transforms.Compose(steps)
+    assert whole.batchable
+    plain = whole(image()).asnumpy()
+    whole.hybridize()
+    np.testing.assert_array_equal(whole(image()).asnumpy(), plain)
+    np.testing.assert_array_equal(whole(image(BATCH)).asnumpy()[0], plain)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_hybrid_transform_at_random(hybrid: bool) -> None:
+    mx.random.seed(1)
+    dark = transforms.HybridRandomApply(transforms.Normalize(0, 2), 0.5)
+    if hybrid:
+        dark.hybridize()
+    x = nd.ones((1, 2, 2))
+    found = [float(dark(x).asnumpy()[0, 0, 0]) for _ in range(40)]
+    assert set(found) == {0.5, 1.0}
+    assert 8 < found.count(1.0) < 32
+
+
+def test_rotations() -> None:
+    x = nd.array([[[0.0, 0, 0], [0, 0, 1], [0, 0, 0]]])
+    turned = transforms.Rotate(90)(x).asnumpy()
+    np.testing.assert_allclose(turned, [[[0, 1, 0], [0, 0, 0], [0, 0, 0]]], atol=1e-6)
+    np.random.seed(0)
+    some = transforms.RandomRotation((10, 20), rotate_with_proba=0.5)
+    kept = [(some(x).asnumpy() == x.asnumpy()).all() for _ in range(40)]
+    assert 8 < sum(kept) < 32
+    assert some(nd.ones((2, 3, 4, 5))).shape == (2, 3, 4, 5)
+
+
+def test_random_parts_and_grey() -> None:
+    crop = transforms.RandomCrop((3, 2))
+    parts = {crop(image()).asnumpy().tobytes() for _ in range(60)}
+    inside = {IMAGE[y : y + 2, x : x + 3].tobytes() for y in range(5) for x in range(2)}
+    assert parts <= inside
+    assert len(parts) > 5
+    padded = transforms.RandomCrop((10, 12), pad=3, pad_value=9)(image()).asnumpy()
+    np.testing.assert_array_equal(padded[3:-3, 3:-3], IMAGE)
+    assert (padded[:3] == 9).all()
+    assert transforms.RandomCrop(20)(image()).shape == (20, 20, 3)
+    grey = transforms.RandomGray(1)(image()).asnumpy()
+    assert grey.dtype == np.uint8
+    assert (grey == grey[..., :1]).all()
+    assert (transforms.RandomGray(0)(image()).asnumpy() == IMAGE).all()
