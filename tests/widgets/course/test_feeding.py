@@ -20,7 +20,7 @@ def photos() -> Photos:
 def test_pictures_are_there_twice(photos: Photos) -> None:
     assert len(photos.files) == 10
     contents = [path.read_bytes() for path in photos.files]
-    assert list(feeding._in_order(photos)) == contents
+    assert [one for _, one in feeding._records(photos, range(10))] == contents
     assert photos.megabytes == pytest.approx(sum(map(len, contents)) / 1e6)
     assert repr(photos).startswith("Photos(10 pictures, 0.")
 
@@ -64,9 +64,29 @@ def test_slow_storage_takes_its_time(photos: Photos) -> None:
 
 
 def test_loose_files_cost_a_seek_each(photos: Photos) -> None:
-    files, records = feeding.records_or_files(photos, SlowStorage(1e6, seek_ms=5)).lines
+    slow = SlowStorage(1e6, seek_ms=5)
+    files, records, _ = feeding.records_or_files(photos, slow).lines
     assert files.seconds > 10 * 0.005
     assert records.seconds < files.seconds
+
+
+class Counting(SlowStorage):
+    """Storage that takes no time and counts the seeks of each request."""
+
+    def __init__(self) -> None:
+        super().__init__(1e9)
+        self.seeks: list[int] = []
+
+    def wait(self, size: int, seeks: int = 1) -> None:
+        self.seeks.append(seeks)
+
+
+def test_a_record_that_does_not_follow_costs_a_seek(photos: Photos) -> None:
+    storage = Counting()
+    feeding.records_or_files(photos, storage)
+    files, records, shuffled = (storage.seeks[k : k + 10] for k in (0, 10, 20))
+    assert (sum(files), sum(records)) == (10, 1)
+    assert sum(shuffled) > 5
 
 
 def test_the_table_compares_with_the_first_line() -> None:

@@ -221,10 +221,10 @@ def batch_sizes(
 
 
 def records_or_files(photos: Photos, storage: SlowStorage | None = None) -> Feed:
-    """How fast the bytes of all pictures are read: loose files, records in order.
+    """How fast the bytes of all pictures are read: loose files, records, shuffled ones.
 
-    storage: what they lie on; a loose file costs a seek, and the records one in all.
-    Nothing is decoded.
+    storage: what they lie on; a loose file costs a seek, and so does a record that does
+    not follow the one before; the records in order cost one in all. Nothing is decoded.
     """
 
     def read_files() -> int:
@@ -234,27 +234,35 @@ def records_or_files(photos: Photos, storage: SlowStorage | None = None) -> Feed
                 storage.wait(len(content))
         return len(photos.files)
 
-    def read_records() -> int:
-        images = 0
-        for content in _in_order(photos):
+    def read_records(order: Sequence[int]) -> int:
+        last = -1
+        for number, content in _records(photos, order):
             if storage is not None:
-                storage.wait(len(content), seeks=0 if images else 1)
-            images += 1
-        return images
+                storage.wait(len(content), seeks=int(number == 0 or number != last + 1))
+            last = number
+        return len(order)
 
     def case(name: str, work: Callable[[], int]) -> tuple[str, Callable[[], Measured]]:
         return name, lambda: _timed(name, photos, work)
 
-    cases = [case("loose files", read_files), case("records", read_records)]
+    kept = range(photos.count)
+    shuffled = np.random.default_rng(0).permutation(photos.count).tolist()
+    cases = [
+        case("loose files", read_files),
+        case("records", lambda: read_records(kept)),
+        case("records, shuffled", lambda: read_records(shuffled)),
+    ]
     return _all("format", cases)
 
 
-def _in_order(photos: Photos) -> Iterator[bytes]:
-    """The pictures of the records, one after the other."""
+def _records(photos: Photos, order: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """The pictures of the records with their numbers, in an order."""
     reader = MXIndexedRecordIO(photos.records.with_suffix(".idx"), photos.records, "r")
     try:
-        for record in iter(reader.read, None):
-            yield unpack(record)[1]
+        for number in order:
+            content = reader.read_idx(number)
+            assert content is not None  # all of them were written
+            yield number, unpack(content)[1]
     finally:
         reader.close()
 
@@ -273,7 +281,7 @@ def storage_speeds(
 
         def work() -> int:
             images = 0
-            for content in _in_order(photos):
+            for _, content in _records(photos, range(photos.count)):
                 storage.wait(len(content), seeks=0)
                 codec.decode(content)
                 images += 1
