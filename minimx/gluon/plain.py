@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import minimx.nd as nd
@@ -37,6 +37,19 @@ class _Edits:
     """How often any block got or lost a part: who made graphs of blocks looks again."""
 
     count = 0
+
+
+class OtherKind(ArgumentError, TypeError):
+    """A part of a block would become something else; MXNet raises TypeError."""
+
+
+def _blocks_in(value: Any) -> Iterator[Block]:
+    """The blocks in lists, tuples and dicts, however deep."""
+    if isinstance(value, Block):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _blocks_in(one)
 
 
 class Block:
@@ -85,7 +98,7 @@ class Block:
         if isinstance(existing, (Parameter, Block)) and not isinstance(
             value, type(existing)
         ):
-            raise ArgumentError(
+            raise OtherKind(
                 f"{name} of {type(self).__name__} is a {type(existing).__name__}; it "
                 f"cannot become a {type(value).__name__}. Use another attribute."
             )
@@ -191,8 +204,7 @@ class Block:
         for name, value in vars(self).items():
             if name.startswith("_") or not isinstance(value, (list, tuple, dict)):
                 continue
-            items = value.values() if isinstance(value, dict) else value
-            if any(isinstance(x, Block) and id(x) not in parts for x in items):
+            if any(id(block) not in parts for block in _blocks_in(value)):
                 warnings.warn(
                     f"{type(self).__name__}.{name} holds blocks in a plain "
                     f"{type(value).__name__}, so they are no parts of it. Use "

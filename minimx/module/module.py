@@ -265,6 +265,7 @@ class Module(BaseModule):
             optimizer.set_wd_mult(self._multipliers("__wd_mult__"))
         elif not optimizer.idx2name:
             optimizer.idx2name = names
+        self._optimizer = optimizer
         self._updater = opt.get_updater(optimizer)
         self.optimizer_initialized = True
         if self._stored_states is not None:
@@ -273,8 +274,12 @@ class Module(BaseModule):
 
     def _multipliers(self, word: str) -> dict[str, float]:
         """What the symbol says of its variables: Variable("w", lr_mult=0.1)."""
-        said = self.symbol.attr_dict().items()
-        return {name: float(attrs[word]) for name, attrs in said if word in attrs}
+        said = self.symbol.attr_dict()
+        return {
+            name: float(said[name][word])
+            for name in self.symbol.list_arguments()
+            if word in said.get(name, {})
+        }
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, of other shapes if need be.

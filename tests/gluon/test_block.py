@@ -447,3 +447,31 @@ def test_parameters_and_gradients_know_their_layer() -> None:
         gradient = layer.weight.grad().chunk.owner
         assert (data.layer, data.category) == (name, "parameter")
         assert (gradient.layer, gradient.category) == (name, "gradient")
+
+
+def test_a_part_stays_of_its_kind() -> None:
+    block = gluon.Block()
+    block.part = gluon.Block()
+    with pytest.raises(TypeError, match="cannot become a tuple"):
+        block.part = (2,)
+
+
+def test_blocks_in_nested_containers_are_told_of() -> None:
+    block = gluon.Block()
+    first, second = nn.Dense(2), nn.Dense(2)
+    block.layers = {"a": [first, {"b": second}], "c": 3}
+    with pytest.warns(UserWarning, match="layers holds blocks in a plain dict"):
+        block.collect_params()
+    for layer in (first, second):
+        block.register_child(layer)
+    assert len(block.collect_params()) == 4
+
+
+def test_a_sequential_of_hybrid_blocks_could_be_one_graph() -> None:
+    net = nn.Sequential()
+    net.hybridize()
+    net.add(nn.Dense(2))
+    with pytest.warns(UserWarning, match="HybridSequential"):
+        net.hybridize()
+    net.add(gluon.Block())
+    net.hybridize()

@@ -1,5 +1,5 @@
 """`gluon.contrib`: layers that MXNet tried out, under the names it gave them."""
 
-from minimx.gluon.contrib import cnn, nn, rnn
+from minimx.gluon.contrib import cnn, data, nn, rnn
 
-__all__ = ["cnn", "nn", "rnn"]
+__all__ = ["cnn", "data", "nn", "rnn"]

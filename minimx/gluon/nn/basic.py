@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -62,6 +63,17 @@ class _Stack(Block):
 
 class Sequential(_Stack):
     """Blocks in a row: what comes out of one goes into the next."""
+
+    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+        """Hybridize the blocks, one by one; a HybridSequential is one graph."""
+        children = self._children.values()
+        if children and all(isinstance(one, HybridBlock) for one in children):
+            warnings.warn(
+                f"all blocks of {self.name} are HybridBlocks; as a HybridSequential "
+                "they would become one graph.",
+                stacklevel=2,
+            )
+        super().hybridize(active, **kwargs)
 
 
 class HybridSequential(_Stack, HybridBlock):

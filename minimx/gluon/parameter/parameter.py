@@ -71,7 +71,7 @@ class Parameter:
     ) -> None:
         for word in (stype, grad_stype):
             if word not in STYPES:
-                raise ParameterError(
+                raise rows.UnknownStorage(
                     f"Parameter {name!r}: storage type {word!r}: choose one of "
                     f"{', '.join(STYPES)}."
                 )

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from minimx.gluon.parameter.parameter import Parameter
 
 
+class UnknownStorage(ParameterError, AssertionError):
+    """A way to store a parameter that there is not; an AssertionError in MXNet."""
+
+
 def of_one(parameter: Parameter, row_id: NDArray) -> NDArray:
     """The rows named by row_id, on its device."""
     _check(parameter)

@@ -156,11 +156,13 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
     """A cell that is a HybridBlock: write `hybrid_forward(F, inputs, states, …)`."""
 
 
-class _GatedCell(HybridRecurrentCell):
+class GatedCell(HybridRecurrentCell):
     """What the three common cells share: two products, of the input and the state."""
 
     gates = 1
     _label = ""
+    _layout = "NC"
+    _gate_axis = 1
 
     def __init__(
         self,
@@ -176,6 +178,7 @@ class _GatedCell(HybridRecurrentCell):
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = hidden_size
         self._input_size = input_size
+        self._state_shape: tuple[int, ...] = (hidden_size,)
         wide = self.gates * hidden_size
         get = self._parameter
         self.i2h_weight = get("i2h_weight", (wide, input_size), i2h_weight_initializer)
@@ -191,7 +194,8 @@ class _GatedCell(HybridRecurrentCell):
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """One state (batch, hidden_size)."""
-        return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"}]
+        shape = batch_size, *self._state_shape
+        return [{"shape": shape, "__layout__": self._layout}]
 
     def _products(self, F: Any, inputs: Any, state: Any, parameters: Any) -> Any:
         """What the input and the state contribute to the gates: (batch, wide) each."""
@@ -202,12 +206,17 @@ class _GatedCell(HybridRecurrentCell):
         h2h = linear(state, h2h_weight, h2h_bias, num_hidden=wide, name=step + "h2h")
         return i2h, h2h
 
+    def _sliced(self, F: Any, total: Any, name: str) -> Any:
+        """The gates, apart."""
+        axis = {} if self._gate_axis == 1 else {"axis": self._gate_axis}
+        return F.SliceChannel(total, num_outputs=self.gates, name=name, **axis)
+
     def __repr__(self) -> str:
         wide, features = self.i2h_weight.shape
         return f"{type(self).__name__}({features or None} -> {wide})"
 
 
-class RNNCell(_GatedCell):
+class RNNCell(GatedCell):
     """h' = activation(Wx·x + bx + Wh·h + bh).
 
     inputs (batch, features); states: [h (batch, hidden_size)]
@@ -261,7 +270,7 @@ class RNNCell(_GatedCell):
         return super().__repr__()[:-1] + f", {self._activation})"
 
 
-class LSTMCell(_GatedCell):
+class LSTMCell(GatedCell):
     """A cell that keeps what it is told to: c' = f·c + i·g, h' = o·tanh(c').
 
     The input gate i, forget gate f, candidate g and output gate o stand in this order
@@ -316,7 +325,7 @@ class LSTMCell(_GatedCell):
         i2h, h2h = self._products(F, inputs, states[0], parameters)
         step, act = f"t{self._counter}_", self._get_activation
         total = F.elemwise_add(i2h, h2h, name=step + "plus0")
-        i, f, g, o = F.SliceChannel(total, num_outputs=4, name=step + "slice")
+        i, f, g, o = self._sliced(F, total, step + "slice")
         gate, curve = self._recurrent_activation, self._activation
         i, f = act(F, i, gate, name=step + "i"), act(F, f, gate, name=step + "f")
         g, o = act(F, g, curve, name=step + "c"), act(F, o, gate, name=step + "o")
@@ -328,7 +337,7 @@ class LSTMCell(_GatedCell):
         return state, [state, cell]
 
 
-class GRUCell(_GatedCell):
+class GRUCell(GatedCell):
     """A cell that mixes old and new: h' = (1 - z)·n + z·h.
 
     n = tanh(Wx·x + bx + r·(Wh·h + bh)). The reset gate r, update gate z and candidate
@@ -337,6 +346,9 @@ class GRUCell(_GatedCell):
 
     gates = 3
     _label = "gru"
+
+    def _curve(self, F: Any, x: Any, name: str) -> Any:
+        return F.tanh(x, name=name)
 
     def hybrid_forward(
         self,
@@ -353,12 +365,12 @@ class GRUCell(_GatedCell):
         before = states[0]
         i2h, h2h = self._products(F, inputs, before, parameters)
         step, add, mul = f"t{self._counter}_", F.elemwise_add, F.elemwise_mul
-        ir, iz, own = F.SliceChannel(i2h, num_outputs=3, name=step + "i2h_slice")
-        hr, hz, old = F.SliceChannel(h2h, num_outputs=3, name=step + "h2h_slice")
+        ir, iz, own = self._sliced(F, i2h, step + "i2h_slice")
+        hr, hz, old = self._sliced(F, h2h, step + "h2h_slice")
         reset = F.sigmoid(add(ir, hr, name=step + "plus0"), name=step + "r_act")
         update = F.sigmoid(add(iz, hz, name=step + "plus1"), name=step + "z_act")
         allowed = mul(reset, old, name=step + "mul0")
-        new = F.tanh(add(own, allowed, name=step + "plus2"), name=step + "h_act")
+        new = self._curve(F, add(own, allowed, name=step + "plus2"), step + "h_act")
         change = mul(1 - update, new, name=step + "mul1")
         state = add(change, mul(update, before, name=step + "mul20"), name=step + "out")
         return state, [state]

@@ -1,15 +1,18 @@
-"""`gluon.contrib.rnn`: cells that MXNet tried out."""
+"""Cells with a projection or a lasting dropout, and loops over cells."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import minimx.nd as nd
+from minimx import symbol
 from minimx.errors import ArgumentError
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.modifiers import BidirectionalCell, ModifierCell
 from minimx.gluon.rnn.rnn_cell import LSTMCell
+from minimx.symbol import Symbol
 
-__all__ = ["LSTMPCell", "VariationalDropoutCell"]
+__all__ = ["LSTMPCell", "VariationalDropoutCell", "dynamic_unroll"]
 
 
 class LSTMPCell(LSTMCell):
@@ -126,3 +129,42 @@ class VariationalDropoutCell(ModifierCell):
     def __repr__(self) -> str:
         shares = f"p_out = {self.drop_outputs}, p_state = {self.drop_states}"
         return f"{type(self).__name__}({shares}, {self.base_cell})"
+
+
+def dynamic_unroll(
+    cell: Any,
+    inputs: Any,
+    begin_state: Any,
+    drop_inputs: float = 0,
+    drop_outputs: float = 0,
+    layout: str = "TNC",
+    valid_length: Any = None,
+) -> tuple[Any, list[Any]]:
+    """Run a cell over a sequence of any length, with one `foreach` in a graph.
+
+    inputs: an array or symbol with the axes of `layout`, TNC or NTC.
+    drop_inputs, drop_outputs: shares that are dropped, the same at every step.
+    valid_length (batch,): the steps that count; outputs after them are 0, and the
+        states returned are those of the last valid step.
+    Returns the outputs in the same layout and the last states.
+    """
+    F: Any = symbol if isinstance(inputs, Symbol) else nd
+    along = layout.find("T")
+    if along not in (0, 1):
+        raise ArgumentError(f"dynamic_unroll: layout={layout!r}; choose TNC or NTC.")
+    steps = inputs if along == 0 else F.swapaxes(inputs, 0, 1)
+    if drop_inputs:
+        steps = F.Dropout(steps, p=drop_inputs, axes=(0,))
+
+    def step(x: Any, states: Any) -> Any:
+        output, after = cell(x, states)
+        return [output, *(after if valid_length is not None else [])], after
+
+    (outputs, *history), states = F.contrib.foreach(step, steps, begin_state)
+    if valid_length is not None:
+        until = {"sequence_length": valid_length, "use_sequence_length": True}
+        outputs = F.SequenceMask(outputs, **until)
+        states = [F.SequenceLast(one, **until) for one in history]
+    if drop_outputs:
+        outputs = F.Dropout(outputs, p=drop_outputs, axes=(0,))
+    return outputs if along == 0 else F.swapaxes(outputs, 0, 1), list(states)
