@@ -50,6 +50,8 @@ CASES = (
     Case("curve", "5 pointwise operators, 1M elements"),
     Case("curve_graph", "the same, bound"),
     Case("loader", "DataLoader, 20,000 images in batches of 256"),
+    Case("decode_1", "JPEGs of 640 × 480, 128, 1 process", library="minimx"),
+    Case("decode_2", "the same, 2 processes", library="minimx"),
 )
 
 TARGETS = (
@@ -65,6 +67,8 @@ TARGETS = (
     Target("lenet_64_graph", "minimx", "minimx", 0.8, against="lenet_64"),
     Target("lenet_4_graph", "minimx", "minimx", 0.8, against="lenet_4"),
     Target("curve_graph", "minimx", "minimx", 0.6, against="curve"),
+    Target("loader", "minimx", "mxnet", 1.0),
+    Target("decode_2", "minimx", "minimx", 1 / 1.6, against="decode_1"),
     Target("mlp_recorded", "minimx naive", "minimx naive", 1.2, against="mlp"),
     Target("mlp_recorded", "minimx", "minimx", 1.2, against="mlp"),
 )

@@ -203,3 +203,30 @@ class Program:
             last.wait_to_read()
 
         return self.repeat(step)
+
+    def decode_1(self) -> Run:
+        """One pass over photographs, decoded by one worker process."""
+        return self._decode(1)
+
+    def decode_2(self) -> Run:
+        """The same with two processes."""
+        return self._decode(2)
+
+    def _decode(self, workers: int) -> Run:
+        import cv2
+
+        noise = self.random.randint(0, 256, (128, 12, 16, 3)).astype(np.uint8)
+        files = [
+            cv2.imencode(".jpg", cv2.resize(part, (640, 480)))[1].tobytes()
+            for part in noise
+        ]
+        data, decode = self.mx.gluon.data, self.mx.image.imdecode
+        pictures = data.SimpleDataset(files).transform(decode)
+        batches = data.DataLoader(pictures, batch_size=8, num_workers=workers)
+
+        def step() -> None:
+            for batch in batches:
+                last = batch
+            last.wait_to_read()
+
+        return self.repeat(step)
