@@ -1,4 +1,4 @@
-"""`gluon.contrib`: layers that MXNet tried out, under the names it gave them."""
+"""`gluon.contrib`: layers and data that MXNet tried out, under its names."""
 
 from minimx.gluon.contrib import cnn, data, nn, rnn
 

@@ -17,13 +17,9 @@ import numpy as np
 import minimx.nd as nd
 from minimx.errors import DataError
 from minimx.gluon.data.dataset import Dataset, gather
+from minimx.gluon.data.files import Known, fetched, folder
 from minimx.gluon.flavours import flavoured
-from minimx.gluon.utils import check_sha1, download, repository_url
 from minimx.io.idx import MAX_BYTES, read_idx
-from minimx.knobs import knobs
-
-#: A file's name, and its SHA-1 sum or None if it is not known.
-Known = tuple[str, str | None]
 
 
 class _ImageSet(Dataset):
@@ -42,9 +38,7 @@ class _ImageSet(Dataset):
         train: bool = True,
         transform: Any = None,
     ) -> None:
-        home = Path(str(knobs.MXNET_HOME)).expanduser()
-        place = home / "datasets" / self.namespace if root is None else Path(root)
-        self._root = place.expanduser()
+        self._root = folder(root, self.namespace)
         self._train = train
         self._transform = transform
         images, labels = self._read()
@@ -68,23 +62,8 @@ class _ImageSet(Dataset):
             return None
         return gather([self._data, self._label], indices)
 
-    def _fetch(self, name: str, sha1: str | None) -> Path:
-        """Where a file lies, fetched if it is missing."""
-        path = self._root / name
-        if path.exists() and (sha1 is None or check_sha1(path, sha1)):
-            return path
-        changed = path.exists()
-        url = repository_url(f"gluon/dataset/{self.namespace}/{name}")
-        try:
-            download(url, path=path, sha1_hash=sha1, retries=1)
-        except DataError as reason:
-            what = "is not the original file" if changed else "is missing"
-            raise DataError(
-                f"{type(self).__name__}: {path} {what}, and it could not be fetched "
-                f"({reason}) Put the original there, or point MXNET_HOME or "
-                "MXNET_GLUON_REPO to where it is."
-            ) from reason
-        return path
+    def _fetch(self, file: Known) -> Path:
+        return fetched(type(self).__name__, self.namespace, self._root, file)
 
 
 class MNIST(_ImageSet):
@@ -118,7 +97,7 @@ class MNIST(_ImageSet):
 
     def _find(self, name: str, sha1: str | None) -> Path:
         unpacked = self._root / name.removesuffix(".gz")
-        return unpacked if unpacked.exists() else self._fetch(name, sha1)
+        return unpacked if unpacked.exists() else self._fetch((name, sha1))
 
 
 class FashionMNIST(MNIST):
@@ -174,11 +153,11 @@ class CIFAR10(_ImageSet):
         return content.reshape(-1, length)
 
     def _find(self, names: list[str]) -> list[Path]:
-        for folder in (self._root, self._root / self._folder):
-            paths = [folder / name for name in names]
+        for place in (self._root, self._root / self._folder):
+            paths = [place / name for name in names]
             if all(path.exists() for path in paths):
                 return paths
-        unpack(self._fetch(*self._archive), names, self._root)
+        unpack(self._fetch(self._archive), names, self._root)
         return [self._root / name for name in names]
 
 
