@@ -145,7 +145,8 @@ def test_hybrid_transforms_in_a_row_are_one_block() -> None:
     whole = transforms.Compose(steps)
     assert whole.batchable
     plain = whole(image()).asnumpy()
-    whole.hybridize()
+    with pytest.warns(UserWarning, match="HybridBlocks"):
+        whole.hybridize()
     np.testing.assert_array_equal(whole(image()).asnumpy(), plain)
     np.testing.assert_array_equal(whole(image(BATCH)).asnumpy()[0], plain)
 
