@@ -31,12 +31,17 @@ def write_files(
             f"export: {type(block).__name__} was not made into a graph yet. Call "
             "hybridize(), and then the block with a batch, first."
         )
-    graph = portable(written.graph, written.lines)
+    symbol = as_symbol(written)
     values = named_values(written)
     graph_file, values_file = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
-    Symbol(graph.outputs).save(graph_file, remove_amp_cast)
+    symbol.save(graph_file, remove_amp_cast)
     nd.save(values_file, values)
     return graph_file, values_file
+
+
+def as_symbol(written: Written) -> Symbol:
+    """The graph of a block, in operators that MXNet has."""
+    return Symbol(portable(written.graph, written.lines).outputs)
 
 
 def named_values(written: Written) -> dict[str, NDArray]:
