@@ -15,9 +15,10 @@ from minimx import gluon, metric, nd
 from minimx.errors import DataError
 from minimx.gluon import nn
 from minimx.gluon.contrib import estimator as room
-from minimx.gluon.contrib.estimator import Estimator
 
 CPU = mx.cpu()
+Estimator: Any = room.Estimator  # it is also given what it refuses
+Early: Any = room.EarlyStoppingHandler
 
 
 def loader(samples: int = 8, batch: int = 2) -> gluon.data.DataLoader:
@@ -28,7 +29,7 @@ def loader(samples: int = 8, batch: int = 2) -> gluon.data.DataLoader:
     )
 
 
-def made(ctx: Any = CPU, rate: float = 0.5, **settings: Any) -> Estimator:
+def made(ctx: Any = CPU, rate: float = 0.5, **settings: Any) -> Any:
     net = nn.HybridSequential()
     net.add(nn.Dense(2, in_units=3))
     net.initialize(mx.init.Xavier(), ctx=ctx)
@@ -164,8 +165,8 @@ def test_more_or_less_is_better(mode: str) -> None:
 def test_checkpoints_are_kept_and_resumed(tmp_path: Path) -> None:
     est = made()
     est.net.hybridize()
-    keep = {"model_dir": str(tmp_path / "new"), "model_prefix": "m", "mode": "min"}
-    best = {"save_best": True, "monitor": est.train_metrics[1], "verbose": 1}
+    keep: Any = {"model_dir": str(tmp_path / "new"), "model_prefix": "m", "mode": "min"}
+    best: Any = {"save_best": True, "monitor": est.train_metrics[1], "verbose": 1}
     saving = room.CheckpointHandler(max_checkpoints=2, **best, **keep)
     est.fit(loader(), epochs=3, event_handlers=[saving])
     names = {"epoch1batch8", "epoch2batch12", "best"}
@@ -293,7 +294,7 @@ def test_what_is_missing_is_added() -> None:
         ),
         (lambda est: made(train_metrics=["acc"]), ValueError, "must be EvalMetrics"),
         (lambda est: made(batch_processor=3), ValueError, "no fit_batch"),
-        (lambda est: Estimator(est.net, "l2"), ValueError, r"gluon\.loss"),
+        (lambda est: Estimator(est.net, loss="l2"), ValueError, r"gluon\.loss"),
         (lambda est: room.estimator._check_context("cpu"), ValueError, "a device or a"),
         (
             lambda est: room.estimator._check_context(mx.gpu(100)),
@@ -301,7 +302,7 @@ def test_what_is_missing_is_added() -> None:
             "is not there",
         ),
         (lambda est: room.LoggingHandler("batch"), ValueError, "'epoch' or a"),
-        (lambda est: room.EarlyStoppingHandler("acc"), ValueError, "monitor must be"),
+        (lambda est: Early("acc"), ValueError, "monitor must be"),
         (
             lambda est: Estimator(est.net, est.loss, trainer="sgd", context=CPU),
             ValueError,
