@@ -14,7 +14,7 @@ _MODULES = "training of symbols, from before Gluon"
 
 _ROOMS = {
     "onnx": "graphs in the form of ONNX",
-    **dict.fromkeys(["rnn", "mon", "monitor"], _MODULES),
+    **dict.fromkeys(["mon", "monitor"], _MODULES),
     **dict.fromkeys(["viz", "visualization"], "drawings of networks"),
     "amp": "automatic mixed precision",
     "profiler": "MXNet's profiler; mx.Record sees what runs",

@@ -313,6 +313,51 @@ class LSTMBias(Initializer):
 
 
 @register
+class FusedRNN(Initializer):
+    """The parameters of the fused recurrent operator, gate by gate.
+
+    init: the initializer of the weights; without it the general one.
+    forget_bias: what the forget gates of an LSTM begin with.
+    """
+
+    def __init__(
+        self,
+        init: Any,
+        num_hidden: int,
+        num_layers: int,
+        mode: str,
+        bidirectional: bool = False,
+        forget_bias: float = 1.0,
+    ) -> None:
+        inner = create(init) if isinstance(init, str) else init
+        super().__init__(
+            init=None if inner is None else inner.dumps(),
+            num_hidden=num_hidden,
+            num_layers=num_layers,
+            mode=mode,
+            bidirectional=bidirectional,
+            forget_bias=forget_bias,
+        )
+        self._init = inner
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        from minimx.rnn.fused import FusedRNNCell
+
+        said = self._kwargs
+        settings = {k: v for k, v in said.items() if k != "init"}
+        cell = FusedRNNCell(**settings, prefix="")
+        general = getattr(name, "global_init", None)
+        inner = self._init or general or Uniform()
+        parts = cell.unpack_weights({"parameters": arr})
+        for part, value in parts.items():
+            if said["mode"] == "lstm" and part.endswith("_i2h_f_bias"):
+                value[:] = said["forget_bias"]
+            else:
+                inner(InitDesc(part, global_init=general), value)
+        arr[:] = cell.pack_weights(parts)["parameters"]
+
+
+@register
 class Mixed(Initializer):
     """For each parameter, the first initializer whose pattern matches its name.
 

@@ -83,11 +83,12 @@ class Module(BaseModule):
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: None = None,
-        grad_req: str = "write",
+        grad_req: Any = "write",
     ) -> None:
         """Make room for batches of these shapes; parameters that are there stay.
 
-        data_shapes, label_shapes: DataDesc, or (name, shape), for each.
+        data_shapes, label_shapes: DataDesc, or (name, shape), for each. grad_req: for
+        all that are trained, or by name, or in a list for each argument.
         """
         if shared_module is not None:
             raise Unavailable("Module.bind: modules do not share memory; bind alone.")
@@ -98,10 +99,12 @@ class Module(BaseModule):
         self._describe(data_shapes, label_shapes)
         trained = {*self._param_names} - {*self._fixed} if for_training else set()
         trained |= {*self.data_names} if inputs_need_grad else set()
-        reqs = {
-            name: grad_req if name in trained else "null"
-            for name in self.symbol.list_arguments()
-        }
+        names = self.symbol.list_arguments()
+        whole = grad_req if isinstance(grad_req, str) else "write"
+        reqs = {name: whole if name in trained else "null" for name in names}
+        if not isinstance(grad_req, str) and for_training:
+            each = not isinstance(grad_req, dict)
+            reqs |= dict(zip(names, grad_req, strict=True)) if each else grad_req
         inputs = self._inputs()
         self._executor = self.symbol.simple_bind(
             self._device,
