@@ -56,22 +56,40 @@ def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
 
 
 class Stack:
-    """Stack samples along a new first axis."""
+    """Stack samples along a new first axis.
+
+    use_shared_mem: into memory that processes share.
+    """
+
+    def __init__(self, use_shared_mem: bool = False) -> None:
+        self._stack = default_mp_batchify_fn if use_shared_mem else default_batchify_fn
 
     def __call__(self, data: Sequence[Any]) -> Any:
         """The samples, stacked."""
-        return default_batchify_fn(data)
+        return self._stack(data)
 
 
 class Pad:
     """Lengthen samples to the longest one along every axis, then stack them.
 
     val: what to fill up with. dtype: of the result; that of the samples by default.
+    round_to: the new lengths are multiples of it. use_shared_mem: the batch is in
+    memory that processes share.
     """
 
-    def __init__(self, val: float = 0, dtype: Any = None) -> None:
-        self._val = val
+    def __init__(
+        self,
+        val: float | None = 0,
+        dtype: Any = None,
+        round_to: int | None = None,
+        use_shared_mem: bool = False,
+    ) -> None:
+        if round_to is not None and round_to < 1:
+            raise ArgumentError(f"Pad: round_to={round_to} must be 1 or more.")
+        self._val = 0 if val is None else val
         self._dtype = dtype
+        self._round_to = round_to or 1
+        self._device = cpu_shared(0) if use_shared_mem else None
 
     def __call__(self, data: Sequence[Any]) -> NDArray:
         """The samples, padded and stacked."""
@@ -84,11 +102,50 @@ class Pad:
                 f"{sorted({sample.ndim for sample in samples})}. Reshape them first."
             )
         longest = np.max([sample.shape for sample in samples], axis=0)
+        longest = -(-longest // self._round_to) * self._round_to
         dtype = samples[0].dtype if self._dtype is None else self._dtype
         padded = np.full((len(samples), *longest), self._val, dtype)
         for row, sample in zip(padded, samples, strict=True):
             row[tuple(slice(length) for length in sample.shape)] = sample
-        return flavoured(nd.array(padded, dtype=dtype))  # type: ignore[no-any-return]
+        return flavoured(nd.array(padded, ctx=self._device, dtype=dtype))  # type: ignore[no-any-return]
+
+
+class AsList:
+    """Leave the samples as they are, in a list."""
+
+    def __call__(self, data: Sequence[Any]) -> list[Any]:
+        """The samples."""
+        return list(data)
+
+
+class Append:
+    """Each sample as an array of its own, with an axis for the batch.
+
+    expand: insert that axis, at `batch_axis`; else leave the samples' shape.
+    use_shared_mem: into memory that processes share.
+    """
+
+    def __init__(
+        self, expand: bool = True, batch_axis: int = 0, use_shared_mem: bool = False
+    ) -> None:
+        self._axis = batch_axis if expand else None
+        self._device = cpu_shared(0) if use_shared_mem else None
+
+    def __call__(self, data: Sequence[Any]) -> list[NDArray]:
+        """The samples, as a list of arrays."""
+        return [self._one(sample) for sample in data]
+
+    def _one(self, sample: Any) -> NDArray:
+        if not isinstance(sample, NDArray):
+            values = np.asarray(sample)
+            sample = flavoured(nd.array(values, ctx=self._device, dtype=values.dtype))
+        elif self._device is not None:
+            sample = sample.as_in_context(self._device)
+        if self._axis is None:
+            return sample  # type: ignore[no-any-return]
+        shape = list(sample.shape)
+        shape.insert(self._axis, 1)
+        return sample.reshape(tuple(shape))  # type: ignore[no-any-return]
 
 
 class Group:
@@ -109,3 +166,8 @@ class Group:
             )
         parts = zip(*data, strict=True)
         return tuple(fn(part) for fn, part in zip(self._fns, parts, strict=True))
+
+
+#: Names of GluonNLP's and GluonCV's for the same.
+List = AsList
+Tuple = Group

@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 
 from minimx import nd
+from minimx.device import cpu_shared
 from minimx.errors import ArgumentError, ShapeError
-from minimx.gluon.data.batchify import Group, Pad, Stack, default_batchify_fn
+from minimx.gluon.data.batchify import (
+    Append,
+    AsList,
+    Group,
+    List,
+    Pad,
+    Stack,
+    Tuple,
+    default_batchify_fn,
+    default_mp_batchify_fn,
+)
 
 
 def test_arrays_are_stacked() -> None:
@@ -52,3 +63,38 @@ def test_a_function_for_each_part() -> None:
         Group(Pad(), Stack())([([1],)])
     with pytest.raises(ArgumentError, match="takes functions"):
         Group(Pad(), 3)  # type: ignore[arg-type]
+
+
+def test_lengths_may_be_rounded_up() -> None:
+    assert Pad(round_to=4)([np.ones(3), np.ones(5)]).shape == (2, 8)
+    with pytest.raises(ArgumentError, match="round_to=0"):
+        Pad(round_to=0)
+
+
+def test_samples_may_stay_apart() -> None:
+    samples = [np.ones((2, 3), np.float32), nd.zeros((1, 3))]
+    assert AsList()(samples) == samples
+    assert [x.shape for x in Append()(samples)] == [(1, 2, 3), (1, 1, 3)]
+    last = Append(batch_axis=2)(samples)
+    assert [x.shape for x in last] == [(2, 3, 1), (1, 3, 1)]
+    assert [x.shape for x in Append(expand=False)(samples)] == [(2, 3), (1, 3)]
+    assert (List, Tuple) == (AsList, Group)
+
+
+def test_batches_in_memory_that_processes_share() -> None:
+    samples = [nd.ones((2,)), nd.ones((2,))]
+    for stack in (
+        Stack(use_shared_mem=True),
+        Pad(use_shared_mem=True),
+        default_mp_batchify_fn,
+    ):
+        batch = stack(samples)
+        assert (batch.context, batch.shape) == (cpu_shared(0), (2, 2))
+        assert (batch.asnumpy() == 1).all()
+    for one in Append(use_shared_mem=True)(samples):
+        assert one.context is cpu_shared(0)
+    rows, numbers = default_mp_batchify_fn([(nd.ones((2,)), 3), (nd.ones((2,)), 4)])
+    assert rows.context is numbers.context is cpu_shared(0)
+    assert numbers.asnumpy().tolist() == [3, 4]
+    with pytest.raises(ShapeError, match="different shapes|stack"):
+        default_mp_batchify_fn([nd.ones((2,)), nd.ones((3,))])
