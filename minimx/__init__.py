@@ -31,6 +31,7 @@ from minimx import (
     metric,
     model,
     module,
+    monitor,
     name,
     nd,
     np,
@@ -49,16 +50,19 @@ from minimx import (
     symbol_op,
     test_utils,
     util,
+    visualization,
 )
 from minimx import context as device
 from minimx import image as img
 from minimx import initializer as init
 from minimx import kvstore as kv
 from minimx import module as mod
+from minimx import monitor as mon
 from minimx import nd as ndarray
 from minimx import np as numpy
 from minimx import npx as numpy_extension
 from minimx import symbol as sym
+from minimx import visualization as viz
 from minimx.attribute import AttrScope
 from minimx.base import MXNetError
 from minimx.context import (
@@ -136,6 +140,8 @@ __all__ = [
     "mod",
     "model",
     "module",
+    "mon",
+    "monitor",
     "name",
     "nd",
     "ndarray",
@@ -165,6 +171,8 @@ __all__ = [
     "use_np_array",
     "use_np_shape",
     "util",
+    "visualization",
+    "viz",
 ]
 
 if not TYPE_CHECKING:  # a checker should still miss what is not there

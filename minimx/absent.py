@@ -14,8 +14,6 @@ _MODULES = "training of symbols, from before Gluon"
 
 _ROOMS = {
     "onnx": "graphs in the form of ONNX",
-    **dict.fromkeys(["mon", "monitor"], _MODULES),
-    **dict.fromkeys(["viz", "visualization"], "drawings of networks"),
     "amp": "automatic mixed precision",
     "profiler": "MXNet's profiler; mx.Record sees what runs",
 }
@@ -40,8 +38,8 @@ LATER: dict[str, dict[str, str]] = {
 def missing(place: str, name: str, known: Iterable[str]) -> AttributeError:
     """The error for a name that is asked of a place and is not there.
 
-    >>> print(missing("mx", "viz", ["nd"]))
-    mx.viz is not in minimx yet (drawings of networks).
+    >>> print(missing("mx", "onnx", ["nd"]))
+    mx.onnx is not in minimx yet (graphs in the form of ONNX).
     >>> print(missing("mx.nd", "sofmax", ["softmax"]))
     mx.nd has no 'sofmax'. Did you mean softmax?
     """

@@ -1,0 +1,103 @@
+"""Monitor: statistics of what passes through an executor, every few batches.
+
+    monitor = mx.mon.Monitor(10, pattern=".*weight|.*output")
+    monitor.install(executor)
+    monitor.tic()
+    executor.forward()
+    monitor.toc_print()
+
+Blocks are watched with `HybridBlock.register_op_hook`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import minimx.nd as nd
+from minimx.errors import ArgumentError
+from minimx.executor import Executor
+from minimx.nd.array import NDArray
+
+Stat = tuple[int, str, str]
+
+
+def _size(array: NDArray) -> NDArray:
+    """The root of the mean square; it is computed later."""
+    norm: NDArray = nd.norm(array) / math.sqrt(array.size)
+    return norm
+
+
+class Monitor:
+    """Collects a statistic of arrays by name.
+
+    interval: every how many batches. stat_func: from an array to one or several; by
+        default the root of the mean square. pattern: names must match from their start.
+    sort: by name. monitor_all: also what goes into each operator.
+    """
+
+    def __init__(
+        self,
+        interval: int,
+        stat_func: Callable[[NDArray], Any] | None = None,
+        pattern: str = ".*",
+        sort: bool = False,
+        monitor_all: bool = False,
+    ) -> None:
+        if interval < 1:
+            raise ArgumentError(f"Monitor: interval={interval}; give 1 or more.")
+        self.interval = interval
+        self.stat_func = stat_func or _size
+        self.re_prog = re.compile(pattern)
+        self.sort = sort
+        self.monitor_all = monitor_all
+        self.activated = False
+        self.step = 0
+        self.queue: list[tuple[int, str, Any]] = []
+        self.exes: list[Executor] = []
+
+    def stat_helper(self, name: str, array: NDArray) -> None:
+        """Note an array; what an executor calls."""
+        if self.activated and self.re_prog.match(name):
+            self.queue.append((self.step, name, self.stat_func(array)))
+
+    def install(self, exe: Executor) -> None:
+        """Watch an executor, besides those that are watched."""
+        exe.set_monitor_callback(self.stat_helper, self.monitor_all)
+        self.exes.append(exe)
+
+    def tic(self) -> None:
+        """Before a batch: collect, if it is its turn."""
+        if self.step % self.interval == 0:
+            self.queue = []
+            self.activated = True
+        self.step += 1
+
+    def toc(self) -> list[Stat]:
+        """After a batch: (batch, name, text) of all statistics; none between turns."""
+        if not self.activated:
+            return []
+        for exe in self.exes:
+            for named in (exe.arg_dict, exe.aux_dict):
+                for name, array in named.items():
+                    self.stat_helper(name, array)
+        self.activated = False
+        found, self.queue = self.queue, []
+        if self.sort:
+            found.sort(key=lambda one: one[1])
+        return [(step, name, _words(stats)) for step, name, stats in found]
+
+    def toc_print(self) -> None:
+        """`toc`, to the log."""
+        import logging  # slow to import, and most programs log nothing
+
+        for step, name, words in self.toc():
+            logging.info("Batch: %7d %30s %s", step, name, words)
+
+
+def _words(stats: Any) -> str:
+    arrays = stats if isinstance(stats, (list, tuple)) else [stats]
+    numbers = [one.asnumpy() for one in arrays]
+    return "".join(f"{one.item() if one.shape == (1,) else one}\t" for one in numbers)

@@ -1,0 +1,62 @@
+"""Statistics of what passes through an executor."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+import minimx as mx
+from minimx import nd, symbol
+
+
+def executor() -> Any:
+    dense = symbol.FullyConnected(symbol.var("x"), num_hidden=2, name="fc")
+    bound = symbol.relu(dense, name="act").simple_bind(mx.cpu(), x=(1, 2))
+    bound.arg_dict["fc_weight"][:] = 2
+    bound.arg_dict["x"][:] = nd.array([[3, -4]])
+    return bound
+
+
+def test_a_monitor_looks_every_few_batches() -> None:
+    monitor, bound = mx.mon.Monitor(2), executor()
+    monitor.install(bound)
+    for step in range(1, 5):
+        monitor.tic()
+        bound.forward()
+        found = monitor.toc()
+        names = [name for _, name, _ in found]
+        if step % 2 == 0:
+            assert found == []
+            continue
+        assert names == ["fc_output", "act_output", "x", "fc_weight", "fc_bias"]
+        assert {number for number, _, _ in found} == {step}
+        assert found[0][2] == "2.0\t"  # twice -2: the root of the mean square
+        assert found[1][2] == "0.0\t"
+        assert found[2][2].startswith("3.53553")
+
+
+def test_a_statistic_of_ones_own(caplog: pytest.LogCaptureFixture) -> None:
+    monitor = mx.monitor.Monitor(
+        1, lambda x: [x.max(), x], "act|fc_w", sort=True, monitor_all=True
+    )
+    bound = executor()
+    monitor.install(bound)
+    monitor.tic()
+    bound.forward()
+    with caplog.at_level(logging.INFO):
+        monitor.toc_print()
+    lines = [record.getMessage().split() for record in caplog.records]
+    names = [line[2] for line in lines]
+    assert names == sorted(names)
+    assert {"act_output", "fc_weight"} <= set(names)
+    assert not [name for name in names if not name.startswith(("act", "fc_w"))]
+    weight = lines[names.index("fc_weight")]
+    assert weight[:4] == ["Batch:", "1", "fc_weight", "2.0"]
+    assert monitor.toc() == []
+
+
+def test_an_interval_of_nothing() -> None:
+    with pytest.raises(ValueError, match="1 or more"):
+        mx.mon.Monitor(0)
