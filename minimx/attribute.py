@@ -31,7 +31,20 @@ def stored_name(name: str) -> str:
     return f"__{name}__" if name in READ_BY_US else name
 
 
-class AttrScope:
+class _Current(type):
+    """`AttrScope.current`: the scope that this thread is in; it may be set."""
+
+    @property
+    def current(cls) -> AttrScope:
+        """What `current()` says."""
+        return current()
+
+    @current.setter
+    def current(cls, scope: AttrScope) -> None:
+        _mine.scope = scope
+
+
+class AttrScope(metaclass=_Current):
     """Adds remarks to every symbol made inside; inner scopes come before outer ones."""
 
     #: How often each name was given to the body of a loop or branch.

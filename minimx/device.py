@@ -18,14 +18,20 @@ from typing import Any, ClassVar
 from minimx.errors import DeviceError, did_you_mean
 
 
-class _Current:
-    """`Context.default_ctx`, an attribute of the class: what `current_device` says."""
+class _Current(type):
+    """`Context.default_ctx`: the device that new arrays are on; it may be set."""
 
-    def __get__(self, instance: object, owner: type) -> Device:
+    @property
+    def default_ctx(cls) -> Device:
+        """What `current_device` says, for this thread."""
         return current_device()
 
+    @default_ctx.setter
+    def default_ctx(cls, device: Device) -> None:
+        set_default_device(device)
 
-class Device:
+
+class Device(metaclass=_Current):
     """A device by type (`cpu`, `gpu`, `cpu_pinned`, `cpu_shared`) and number.
 
     >>> Device("gpu", 1) is gpu(1), Device(gpu(1)) is gpu(1)
@@ -49,9 +55,6 @@ class Device:
     }
     # Filled in by `minimx.storage`, which owns the caches and lives one room up.
     cache_emptier: ClassVar[Callable[[Device], object] | None] = None
-
-    #: The device that this thread's new arrays are on.
-    default_ctx: ClassVar[_Current] = _Current()
 
     _known: ClassVar[dict[tuple[str, int], Device]] = {}
 

@@ -12,7 +12,20 @@ from collections import Counter
 __all__ = ["NameManager", "Prefix", "current"]
 
 
-class NameManager:
+class _Current(type):
+    """`NameManager.current`: the manager of this thread; it may be set."""
+
+    @property
+    def current(cls) -> NameManager:
+        """What `current()` says."""
+        return current()
+
+    @current.setter
+    def current(cls, manager: NameManager) -> None:
+        _mine.manager = manager
+
+
+class NameManager(metaclass=_Current):
     """Counts names for each hint; used in a `with`, it counts from 0."""
 
     def __init__(self) -> None:

@@ -50,6 +50,24 @@ __all__ = [
     "wrap_np_unary_func",
 ]
 
+
+class _NumpyArrayScope:
+    """MXNet's own scope behind `np_array`, which programs import now and then."""
+
+    _current: _NumpyArrayScope | None = None
+
+    def __init__(self, is_np_array: bool) -> None:
+        self._is_np_array = is_np_array
+        self._scope = np_array(is_np_array)
+
+    def __enter__(self) -> _NumpyArrayScope:
+        self._scope.__enter__()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._scope.__exit__(*reason)
+
+
 _LEGAL: dict[str, tuple[Any, ...]] = {
     "where": (True,),
     "casting": ("same_kind",),

@@ -164,3 +164,19 @@ def test_simple_bind_asks_for_one_variable_of_each_name() -> None:
         net.simple_bind(x=(2, 3))
     x = mx.sym.var("x")
     assert mx.sym.broadcast_add(x, x).simple_bind(x=(2, 3)).forward()[0].shape == (2, 3)
+
+
+def test_scopes_are_known_by_their_classes() -> None:
+    names, remarks = mx.name.NameManager.current, mx.AttrScope.current
+    try:
+        mx.name.NameManager.current = mx.name.NameManager()
+        mx.AttrScope.current = mx.AttrScope(mood="calm")
+        x = mx.sym.relu(mx.sym.var("x"))
+        assert x.name == "relu0"
+        assert x.attr("mood") == "calm"
+        assert mx.AttrScope.current.get(None) == {"mood": "calm"}
+    finally:
+        mx.name.NameManager.current, mx.AttrScope.current = names, remarks
+    assert mx.Context.default_ctx is mx.current_context()
+    with mx.cpu(1):
+        assert mx.Context.default_ctx == mx.cpu(1)
