@@ -1,4 +1,4 @@
-"""Small real and generated data that come in the box; NumPy arrays, no network.
+"""Small real and generated data that come in the box; no network.
 
 >>> import minimx_datasets
 >>> minimx_datasets.load("digits")
@@ -12,6 +12,6 @@ from __future__ import annotations
 
 from minimx_datasets.catalogue import CATALOGUE, load
 from minimx_datasets.errors import DatasetError
-from minimx_datasets.split import Split
+from minimx_datasets.split import Split, Text
 
-__all__ = ["CATALOGUE", "DatasetError", "Split", "load"]
+__all__ = ["CATALOGUE", "DatasetError", "Split", "Text", "load"]

@@ -5,18 +5,21 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, overload
 
-from minimx_datasets import cifar, digits, glyphs, idx
+from minimx_datasets import cifar, digits, genesis, glyphs, idx
 from minimx_datasets.errors import DatasetError
-from minimx_datasets.split import Split
+from minimx_datasets.split import Split, Text
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One set: what a sample is, how many, under which licence, from where."""
+    """One set: what a sample is, how many, under which licence, from where.
 
-    load: Callable[..., Split]
+    A text is a row of characters, and its classes are its alphabet.
+    """
+
+    load: Callable[..., Split | Text]
     shape: tuple[int, ...]
     train: int
     test: int
@@ -35,6 +38,9 @@ CATALOGUE: dict[str, Entry] = {
     # name, loader, shape, train, test, classes, kB, licence, source
     "digits": Entry(digits.load, (8, 8), 1437, 360, 10, 44, "CC BY 4.0", _UCI),
     "glyphs": Entry(glyphs.load, (28, 28), 10000, 2000, 10, 2985, "Apache-2.0", "ours"),
+    "genesis": Entry(
+        genesis.load, (), 176771, 20047, 60, 57, "public domain", "King James Version"
+    ),
     "mnist": Entry(idx.mnist, (28, 28), 60000, 10000, 10, 0, "not stated", _LECUN),
     "fashion-mnist": Entry(
         idx.fashion_mnist, (28, 28), 60000, 10000, 10, 0, "MIT", "H. Xiao et al., 2017"
@@ -49,7 +55,12 @@ CATALOGUE: dict[str, Entry] = {
 # fmt: on
 
 
-def load(name: str, **options: Any) -> Split:
+# A text's name is known to give a Text; any other string promises a Split.
+@overload
+def load(name: Literal["genesis"]) -> Text: ...  # type: ignore[overload-overlap]
+@overload
+def load(name: str, **options: Any) -> Split: ...
+def load(name: str, **options: Any) -> Split | Text:
     """A set by its name; `folder=` says where files that are not in the box lie.
 
     Raises DatasetError for an unknown name and for missing or damaged files.
@@ -67,15 +78,15 @@ def load(name: str, **options: Any) -> Split:
 def table() -> str:
     """The catalogue as text, a line per set.
 
-    >>> print(table().splitlines()[1][:65])
-    digits          (8, 8)         1,437 +    360    44 kB  CC BY 4.0
+    >>> print(table().splitlines()[1][:66])
+    digits          (8, 8)          1,437 +    360    44 kB  CC BY 4.0
     """
-    head = f"{'name':16}{'sample':14}{'train':>6} + {'test':>6}  {'in box':>7}  "
-    lines = [f"{head}{'licence':13}source"]
+    head = f"{'name':16}{'sample':14}{'train':>7} + {'test':>6}  {'in box':>7}  "
+    lines = [f"{head}{'licence':15}source"]
     for name, e in CATALOGUE.items():
         size = f"{e.kilobytes:,} kB" if e.kilobytes else "no"
         lines.append(
-            f"{name:16}{e.shape!s:14}{e.train:>6,} + {e.test:>6,}  {size:>7}  "
-            f"{e.licence:13}{e.source}"
+            f"{name:16}{e.shape!s:14}{e.train:>7,} + {e.test:>6,}  {size:>7}  "
+            f"{e.licence:15}{e.source}"
         )
     return "\n".join(lines)

@@ -7,18 +7,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import minimx_datasets
-from minimx_datasets import DatasetError, catalogue, digits, glyphs, make_glyphs
+from minimx_datasets import (
+    DatasetError,
+    Text,
+    catalogue,
+    digits,
+    glyphs,
+    make_glyphs,
+)
 
 BOXED = [name for name, entry in catalogue.CATALOGUE.items() if entry.kilobytes]
+SAMPLES = [name for name in BOXED if name != "genesis"]
 STORED = {
     "digits": "adbedc90ca53bba7",
     "glyphs": "fd5004467bcd8fc8",
+    "genesis": "e7b72bfd25d395f5",
 }
 
 
-@pytest.mark.parametrize("name", BOXED)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_a_boxed_set_is_what_its_catalogue_line_says(name: str) -> None:
     entry = catalogue.CATALOGUE[name]
     train_x, train_y, test_x, test_y = minimx_datasets.load(name)
@@ -27,15 +38,42 @@ def test_a_boxed_set_is_what_its_catalogue_line_says(name: str) -> None:
     assert train_x.dtype == test_x.dtype == train_y.dtype == test_y.dtype == np.uint8
     for labels in (train_y, test_y):
         assert np.unique(labels).tolist() == list(range(entry.classes))
+
+
+def test_the_boxed_text_is_what_its_catalogue_line_says() -> None:
+    entry = catalogue.CATALOGUE["genesis"]
+    train, test = text = minimx_datasets.load("genesis")
+    assert (len(train), len(test)) == (entry.train, entry.test)
+    assert len(text.alphabet) == entry.classes
+    assert set(test) <= set(train)
+    assert train.endswith("before I die.\n") and test.startswith("And Israel took")
+    assert len((train + test).splitlines()) == 1_533
+    assert repr(text) == "<176,771 + 20,047 characters of 60 kinds>"
+
+
+@pytest.mark.parametrize("name", BOXED)
+def test_a_boxed_file_is_as_large_as_its_catalogue_line_says(name: str) -> None:
     file = Path(minimx_datasets.__file__).parent / "data" / f"{name}.npz"
-    assert round(file.stat().st_size / 1024) == entry.kilobytes
+    assert round(file.stat().st_size / 1024) == catalogue.CATALOGUE[name].kilobytes
+
+
+@given(st.text("abc \n", min_size=1), st.text("xyz", min_size=1))
+def test_a_text_is_numbers_of_its_alphabet(train: str, test: str) -> None:
+    text = Text(train, test)
+    numbers = text.numbers(train + test)
+    assert "".join(text.alphabet[number] for number in numbers) == train + test
+
+
+def test_a_character_that_a_text_lacks_has_no_number() -> None:
+    with pytest.raises(DatasetError, match=r"'q' does not occur.*are 'ab'"):
+        Text("ab", "a").numbers("baq")
 
 
 @pytest.mark.parametrize("name", BOXED)
 def test_everybody_trains_on_the_same_numbers(name: str) -> None:
     digest = hashlib.sha256()
     for part in minimx_datasets.load(name):
-        digest.update(part.tobytes())
+        digest.update(part.encode() if isinstance(part, str) else part.tobytes())
     assert digest.hexdigest()[:16] == STORED[name]
 
 
