@@ -23,8 +23,8 @@ COMPILED := $(wildcard minimx/kernels/*.py minimx/kernels/cpu/*.py minimx/ops/*.
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint unit notebooks browser book bench bench-peers compat clean \
-  spotless
+.PHONY: help lab test lint unit notebooks browser book bench bench-peers compat same \
+  clean spotless
 
 help:
 	@echo "make lab      open the course in JupyterLab"
@@ -32,6 +32,7 @@ help:
 	@echo "make book     write the book's generated pages"
 	@echo "make bench    time minimx against its peers (make bench-peers fetches them)"
 	@echo "make compat   run the same programs under minimx and under MXNet 1.9.1"
+	@echo "make same     train the same networks under minimx and under PyTorch"
 	@echo "make clean    remove caches; make spotless removes .venv as well"
 
 # -- jobs ------------------------------------------------------------------------------
@@ -79,6 +80,10 @@ compat: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/mxnet
 	$(BIN)/python -m tests.compat.operators --mxnet $(PEERS)/mxnet $(FLAGS)
 	$(BIN)/python tests/compat/exchange.py --mxnet $(PEERS)/mxnet $(FLAGS)
 	$(BIN)/python tests/compat/zoo.py --mxnet $(PEERS)/mxnet $(FLAGS)
+
+# The same weights and batches, three seeds: accuracy and perplexity, side by side.
+same: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/torch
+	$(BIN)/python -m tests.same --peers-dir $(PEERS) $(FLAGS)
 
 $(PEERS)/%: | $(STAMPS)/test
 	$(BIN)/python -m tests.benchmarks.peers $(PEERS) $*

@@ -1,0 +1,3 @@
+"""PyTorch's half is run in PyTorch's interpreter, not collected in ours."""
+
+collect_ignore = ["in_torch.py"]
