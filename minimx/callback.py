@@ -150,3 +150,27 @@ def do_checkpoint(
             )
 
     return checkpoint
+
+
+def module_checkpoint(
+    mod: Any,
+    prefix: str | os.PathLike[str],
+    period: int = 1,
+    save_optimizer_states: bool = False,
+) -> Callable[..., None]:
+    """An epoch callback that lets a module save itself every `period` epochs.
+
+    save_optimizer_states: also where its optimizer stands.
+    """
+    if period < 1:
+        raise ArgumentError(
+            f"module_checkpoint: period={period}; give 1 or more epochs."
+        )
+
+    def checkpoint(
+        iter_no: int, sym: Any = None, arg: Any = None, aux: Any = None
+    ) -> None:
+        if (iter_no + 1) % period == 0:
+            mod.save_checkpoint(str(prefix), iter_no + 1, save_optimizer_states)
+
+    return checkpoint

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import minimx as mx
 from minimx import callback, metric, nd
 from minimx.errors import ArgumentError
 
@@ -78,3 +79,20 @@ def test_checkpoints_of_every_second_epoch(tmp_path: Path) -> None:
     assert sorted(nd.load(tmp_path / "net-0002.params")) == ["arg:w", "aux:mean"]
     with pytest.raises(ArgumentError, match="period=0"):
         callback.do_checkpoint("net", 0)
+
+
+def test_a_module_saves_itself(tmp_path: Path) -> None:
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (1, 3))])
+    module.init_params()
+    module.init_optimizer()
+    save = callback.module_checkpoint(module, tmp_path / "m", 2, True)
+    for epoch in range(3):
+        save(epoch, net, {}, {})
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["m-0002.params", "m-0002.states", "m-symbol.json"]
+    _, arguments, _ = mx.model.load_checkpoint(str(tmp_path / "m"), 2)
+    assert arguments["fc_weight"].shape == (2, 3)
+    with pytest.raises(ArgumentError, match="period=0"):
+        callback.module_checkpoint(module, "m", 0)
