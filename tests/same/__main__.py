@@ -4,7 +4,9 @@ ResNet-20 on 28×28 images, and an LSTM as a language model on a text, begin wit
 same weights and see the same batches, under minimx and under PyTorch, with three seeds.
 What differs is rounding; PyTorch's BatchNorm divides the running variance by n - 1; and
 where the learning rate falls, MXNet's momentum still holds steps of the old one. So the
-first losses agree to some digits, and the scores as well as those of two seeds do.
+first losses agree to some digits, and the scores as well as those of two seeds do. In a
+deep network rounding grows quickly: after four steps of ResNet-20 PyTorch in float32 is
+as far from PyTorch in float64, a thousandth, as from us.
 
 Saves losses and scores in `results/`; exit status 1 if a mean score differs by more
 than noise. `--record` keeps PyTorch's first steps for `test_first_steps.py`. Takes
