@@ -92,7 +92,7 @@ def grad_and_loss(
     >>> import minimx as mx
     >>> both = mx.contrib.autograd.grad_and_loss(lambda x: x * x)
     >>> gradients, loss = both(mx.nd.array([3.0]))
-    >>> gradients[0].asscalar(), loss.asscalar()
+    >>> float(gradients[0].asscalar()), float(loss.asscalar())
     (6.0, 9.0)
     """
 

@@ -21,7 +21,8 @@ from minimx.nd.functions import INTERNAL
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import from_numpy_copy
 from minimx.ops.registry import Op, lookup
-from tests.ops.interpreter import input_names, run
+from minimx.symbol.composed import Composed
+from tests.ops.interpreter import input_names, run, specs_of
 from tests.ops.sample import Sample
 from tests.ops.test_every_op import ONE_PER_OP, SAMPLES, op_of
 
@@ -112,6 +113,10 @@ def test_a_file_gives_the_same_operator_again(sample: Sample) -> None:
     variables = [Entry(Node(None, (), name), 0) for name in names]
     graph = Graph([Entry(Node(op, variables, "it"), 0)])
     (again,) = load(dump(graph)).outputs
+    if isinstance(again.node.op, Composed):  # NumPy's sum, which becomes ours
+        specs = specs_of(sample.inputs)
+        assert list(again.node.op.infer(*specs)) == list(op.plan(specs).outs)
+        return
     assert type(again.node.op) is type(op)
     assert said(again.node.op) == said(op)
     assert [entry.node.name for entry in again.node.inputs] == list(names)

@@ -173,13 +173,14 @@ class _OneThread:
     """`with one_thread:` BLAS uses one thread; what it used before returns at the end.
 
     Several engine threads may be inside at once; the first one to enter and the last
-    one to leave do the switching.
+    one to leave do the switching. Who is inside is kept by thread and not counted: a
+    thread that an interrupt threw out in the doorway is told right the next time.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._inside = 0
-        self._before = 1
+        self._inside: set[int] = set()
+        self._before: int | None = None
         self._get = _find(_library, _SETTERS, "get")
         self._set = _find(_library, _SETTERS, "set")
 
@@ -188,20 +189,25 @@ class _OneThread:
 
     def _alone(self) -> None:
         """After a fork: the threads that were inside are not in this process."""
-        self._lock, self._inside = threading.Lock(), 0
+        self._lock, self._inside = threading.Lock(), set()
 
     def __enter__(self) -> None:
+        if self._set is None:
+            return
         with self._lock:
-            self._inside += 1
-            if self._inside == 1 and self._set is not None:
+            if self._before is None:
                 self._before = self._get()
-                self._set(1)
+            self._inside.add(threading.get_ident())
+            self._set(1)
 
     def __exit__(self, *_: object) -> None:
+        if self._set is None:
+            return
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0 and self._set is not None:
+            self._inside.discard(threading.get_ident())
+            if not self._inside and self._before is not None:
                 self._set(self._before)
+                self._before = None
 
 
 one_thread = _OneThread()
