@@ -240,11 +240,14 @@ def test_one_operation_is_marked_in_every_view(notebook: Notebook) -> None:
     open_lab(notebook, "print(lab.engine.run.selected)")
     paused_after_some_steps(notebook)
     picture = notebook.page.locator("[data-view=engine] .mx-surface")
-    for x in range(500, 650, 5):  # between two operations there may be a gap
-        picture.click(position={"x": x, "y": 60})
+    tip = notebook.page.locator("[data-view=engine] .mx-tip")
+    for x in range(780, 200, -8):  # between two operations there may be a long gap
+        picture.hover(position={"x": x, "y": 60})
         notebook.page.wait_for_timeout(50)
-        if int(notebook.data("engine", "selected") or 0) > 0:
+        if tip.is_visible():
             break
+    tip.wait_for(state="visible")
+    picture.click(position={"x": x, "y": 60})
     notebook.page.keyboard.press("ArrowLeft")
     for _ in range(6):
         notebook.page.keyboard.press("w")
@@ -253,13 +256,6 @@ def test_one_operation_is_marked_in_every_view(notebook: Notebook) -> None:
     assert notebook.data("memory", "selected") == selected
     assert notebook.data("training", "selected") == selected
     assert notebook.run(1).strip() == selected
-    tip = notebook.page.locator("[data-view=engine] .mx-tip")
-    for x in range(500, 650, 5):
-        picture.hover(position={"x": x, "y": 60})
-        notebook.page.wait_for_timeout(50)
-        if tip.is_visible():
-            break
-    assert tip.is_visible()
     notebook.shoot("4-selected")
     assert notebook.complaints == []
 
