@@ -14,6 +14,7 @@ Each command lives in a file of its own and is imported when it is asked for. Ex
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -91,6 +92,16 @@ def _without_jupyters(words: list[str]) -> tuple[list[str], list[str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `minimx knobs | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     top = parser(words[0] if words else "")
     ours, rest = _without_jupyters(words)

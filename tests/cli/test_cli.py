@@ -165,3 +165,17 @@ def test_compiling_shows_every_step_on_a_terminal(
     assert [bar[27:33] for bar in bars] == ["1 of 3", "2 of 3", "3 of 3"]
     assert "[########................]" in bars[0]
     assert "3 kernels are ready" in out.getvalue()
+
+
+def test_a_reader_who_has_seen_enough_is_no_error() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "minimx", "knobs"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 0
+    process.stderr.close()
