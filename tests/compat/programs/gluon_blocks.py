@@ -217,7 +217,7 @@ class NoForward(nn.Block):
 NoForward()(nd.ones(1))
 # %%
 nn.Block()(nd.ones(1))
-# %% differs: a ValueError, with a hint
+# %% a block cannot become a number
 class Assign(nn.Block):
     def __init__(self):
         super().__init__()
