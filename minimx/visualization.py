@@ -3,8 +3,8 @@
     mx.viz.print_summary(net, shape={"data": (1, 3, 224, 224)})
     mx.viz.plot_network(net, shape={"data": (1, 3, 224, 224)}).render("net")
 
-The drawing is text in the language DOT, from the package graphviz; only `render` needs
-the program `dot`.
+The drawing is text in the language DOT, from the package graphviz. A notebook shows it
+on any machine; only `render` needs the program `dot`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from minimx.shapes import Shape
 from minimx.symbol import Symbol
 
 if TYPE_CHECKING:
-    import graphviz
+    from minimx.graph.drawing import Drawing
 
 __all__ = ["plot_network", "print_summary"]
 
@@ -139,7 +139,7 @@ def plot_network(
     dtype: Any = None,
     node_attrs: Mapping[str, str] | None = None,
     hide_weights: bool = True,
-) -> graphviz.Digraph:
+) -> Drawing:
     """The network as a `graphviz.Digraph`, with the data at the bottom.
 
     shape: of the inputs, by name; edges then tell shapes. dtype: of the values, which

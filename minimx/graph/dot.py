@@ -3,16 +3,16 @@
     from minimx.graph.dot import digraph
     drawing = digraph(net.graph)
     drawing.source                  # text in the language DOT
+    drawing.svg()                   # a plain picture, as a notebook shows it
     drawing.render("net")           # a file, where the program `dot` is installed
 
-The package `graphviz` writes the text; only drawing it needs the program. The views of
-`minimx_widgets` lay graphs out themselves and need neither.
+The package `graphviz` writes the text; only files need the program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from minimx.errors import ArgumentError
 from minimx.graph.families import family
@@ -21,7 +21,7 @@ from minimx.graph.specs import Specs
 from minimx.graph.words import settings
 
 if TYPE_CHECKING:
-    import graphviz
+    from minimx.graph.drawing import Drawing
 
 #: family: (filling, border). Light enough for black words, distinct in print.
 COLOURS: dict[str, tuple[str, str]] = {
@@ -50,8 +50,8 @@ def digraph(
     storage: Mapping[Entry, int] | None = None,
     hidden: Collection[Node] = (),
     direction: str = "TB",
-) -> graphviz.Digraph:
-    """The graph as a `graphviz.Digraph`.
+) -> Drawing:
+    """The graph as a `graphviz.Digraph` that shows itself also without `dot`.
 
     specs: what is known of values; edges then tell shapes.
     storage: a storage id for entries (negative ids are not the planner's); borders then
@@ -66,7 +66,7 @@ def digraph(
         raise ArgumentError(
             f"digraph: direction={direction!r}: choose TB (down), BT, LR (right) or RL."
         )
-    drawing = _package().Digraph(
+    drawing = _drawing_class()(
         title,
         graph_attr={"rankdir": direction, "nodesep": "0.25", "ranksep": "0.35"},
         node_attr={
@@ -93,16 +93,16 @@ def digraph(
     return drawing
 
 
-def _package() -> Any:
+def _drawing_class() -> type[Drawing]:
     try:
-        import graphviz
+        from minimx.graph.drawing import Drawing
     except ImportError:
         raise ImportError(
             "drawing a graph as DOT needs the Python package graphviz: "
             "`pip install graphviz`. Without it, print(words.program(graph)) lists the "
             "graph, and minimx_widgets.GraphPassDiff draws it."
         ) from None
-    return graphviz
+    return Drawing
 
 
 def _label(node: Node, storage: Mapping[Entry, int] | None) -> str:

@@ -89,6 +89,7 @@ def test_without_the_package_it_says_what_to_install(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "graphviz", None)
+    monkeypatch.delitem(sys.modules, "minimx.graph.drawing", raising=False)
     with pytest.raises(ImportError, match="pip install graphviz"):
         digraph(graph)
 

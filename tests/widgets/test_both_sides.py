@@ -11,12 +11,12 @@ from playwright._impl._driver import compute_driver_executable
 
 from minimx.engine.trace import PUSHER
 from minimx.events import CATEGORIES, PHASES
+from minimx.graph import layout as graph_layout
 from minimx.record import MEMORY_EVENTS
 from minimx_widgets import (
     engine_timeline,
     esm,
     graph_diff,
-    graph_layout,
     memory_plan,
     mirror_explorer,
 )

@@ -13,11 +13,11 @@ from typing import Any
 
 from minimx.graph.families import FAMILIES, family
 from minimx.graph.ir import Entry, Graph, Node
+from minimx.graph.layout import HIGH, WIDE, Layout, lay_out
 from minimx.graph.specs import Specs
 from minimx.graph.words import settings
 from minimx_widgets import palette, svg
 from minimx_widgets.graph_diff import STATES
-from minimx_widgets.graph_layout import HIGH, WIDE, Layout, lay_out
 from minimx_widgets.units import human_bytes
 
 FAMILY_NAMES = tuple(FAMILIES)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from minimx_widgets.graph_layout import GAP, HIGH, WIDE, Edge, Layout, lay_out
+from minimx.graph.layout import GAP, HIGH, WIDE, Edge, Layout, lay_out
 
 
 def chain(count: int) -> list[Edge]:
