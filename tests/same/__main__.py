@@ -8,9 +8,10 @@ first losses agree to some digits, and the scores as well as those of two seeds 
 deep network rounding grows quickly: after four steps of ResNet-20 PyTorch in float32 is
 as far from PyTorch in float64, a thousandth, as from us.
 
-Saves losses and scores in `results/`; exit status 1 if a mean score differs by more
-than noise. `--record` keeps PyTorch's first steps for `test_first_steps.py`. Takes
-about ten minutes on two cores; `make same` fetches PyTorch first.
+Saves losses and scores where the course shows them (`results/` beside the programs, in
+`minimx_widgets.course.same`); exit status 1 if a mean score differs by more than noise.
+`--record` keeps PyTorch's first steps for `test_first_steps.py`. Takes about ten
+minutes on two cores; `make same` fetches PyTorch first.
 """
 
 from __future__ import annotations
@@ -18,25 +19,23 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import math
-import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from minimx_widgets.course.same import tasks
+from minimx_widgets.course.same.record import LIBRARIES, Comparison
 from tests.benchmarks import report
 from tests.benchmarks.peers import PEERS
-from tests.same import tasks
 
 HERE = Path(__file__).parent
 RECORDED = HERE / "first_steps.json"
-LIBRARIES = ("minimx", "torch")
 #: Times are not compared here, so threads that wait leave the cores to others.
 WAITING = {"OMP_WAIT_POLICY": "PASSIVE"}
 
@@ -60,70 +59,17 @@ def run(library: str, name: str, task: tasks.Arrays, peers: Path) -> Any:
     return learnt
 
 
-def last_scores(runs: Sequence[Mapping[str, Any]], library: str) -> list[float]:
-    """The score after the last epoch, of every seed."""
-    return [float(run[library]["scores"][-1]) for run in runs]
-
-
-def noise(runs: Sequence[Mapping[str, Any]]) -> float:
-    """Two standard errors of the difference of the mean scores; at least a thousandth.
-
-    >>> one = {"minimx": {"scores": [0.5]}, "torch": {"scores": [0.4]}}
-    >>> two = {"minimx": {"scores": [0.7]}, "torch": {"scores": [0.4]}}
-    >>> round(noise([one, two]), 9)
-    0.2
-    """
-    spread = [
-        statistics.variance(last_scores(runs, library)) if len(runs) > 1 else 0.0
-        for library in LIBRARIES
-    ]
-    return max(2 * math.sqrt(sum(spread) / len(runs)), 1e-3)
-
-
-def difference(runs: Sequence[Mapping[str, Any]]) -> float:
-    """By how much our mean score is above theirs."""
-    ours, theirs = (statistics.mean(last_scores(runs, name)) for name in LIBRARIES)
-    return ours - theirs
-
-
-def table(name: str, runs: Sequence[Mapping[str, Any]]) -> str:
-    """A line for each seed, and the verdict over all of them."""
-    kind = "perplexity" if name == "lstm" else "accuracy"
-    lines = []
-    for one in runs:
-        ours, theirs = (one[library]["scores"][-1] for library in LIBRARIES)
-        far = first_steps_apart(one["minimx"]["losses"], one["torch"]["losses"])
-        lines.append(
-            f"{name}, seed {one['seed']}: {kind} {ours:.4f}, PyTorch {theirs:.4f}; "
-            f"first losses within {far:.0e}"
-        )
-    verdict = f"mean {kind} {difference(runs):+.4f}, noise {noise(runs):.4f}"
-    return "\n".join([*lines, f"{name}: {verdict}"])
-
-
-def first_steps_apart(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """The largest relative difference of the first four losses."""
-    return float(np.max(np.abs(np.divide(ours[:4], theirs[:4]) - 1)))
-
-
-def compare(name: str, seeds: Sequence[int], peers: Path) -> list[dict[str, Any]]:
-    """Do a task with every seed under both; what is done is saved at once.
-
-    An item holds the seed and, for each library, what it learnt.
-    """
+def compare(name: str, seeds: Sequence[int], peers: Path) -> Comparison:
+    """Do a task with every seed under both; what is done is saved at once."""
     today = datetime.datetime.now().astimezone().date().isoformat()
-    path = HERE / "results" / f"{today}-{name}.json"
     size = tasks.SIZES[name]
-    content = {"conditions": {"date": today} | report.machine(), "size": asdict(size)}
-    runs: list[dict[str, Any]] = []
+    found = Comparison(name, {"date": today} | report.machine(), asdict(size))
     for seed in seeds:
         task = tasks.make(name, seed, size)
         learnt = {library: run(library, name, task, peers) for library in LIBRARIES}
-        runs.append({"seed": seed, **learnt})
-        text = json.dumps(content | {"runs": runs})
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
-    return runs
+        found.runs.append({"seed": seed, **learnt})
+        found.save()
+    return found
 
 
 def record(peers: Path) -> None:
@@ -148,9 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     far = False
     for name in options.only or list(tasks.SIZES):
-        runs = compare(name, options.seeds, options.peers_dir)
-        print(table(name, runs), flush=True)
-        far |= abs(difference(runs)) > noise(runs)
+        found = compare(name, options.seeds, options.peers_dir)
+        print(found.table(), flush=True)
+        far |= not found.agrees
     return int(far)
 
 

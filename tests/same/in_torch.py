@@ -1,4 +1,4 @@
-"""ResNet-20 and a language model in PyTorch. `in_minimx.py` has the same in Gluon."""
+"""ResNet-20 and a language model in PyTorch; the course has the same in Gluon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ResNet-20 and a language model in Gluon. `in_torch.py` has the same in PyTorch."""
+"""ResNet-20 and a language model in Gluon; `tests/same` has the same in PyTorch."""
 
 from __future__ import annotations
 
