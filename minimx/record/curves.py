@@ -75,7 +75,11 @@ def memory_curve(
     if device is not None:
         row = np.flatnonzero(mem["device"] == strings.find(device))
     mem = mem[row]
-    sign = _loans(mem, strings)
+    begins, ends = (
+        np.isin(mem["event"], [strings.find(name) for name in names])
+        for names in (("live", "alloc", "hit"), ("free",))
+    )
+    sign = loans(mem["block"], begins, ends)
     size = mem["requested" if quantity == "requested" else "rounded"]
     change = sign * size
     bands, nbytes = _stack(mem[by], change, strings, _order(by))
@@ -87,24 +91,19 @@ def memory_curve(
     return Curve(mem["t"], row, bands, nbytes, complete)
 
 
-def _loans(mem: Array, strings: Strings) -> Array:
-    """+1 where a loan begins, -1 where it ends, else 0.
+def loans(block: Array, begins: Array, ends: Array) -> Array:
+    """+1 where a loan begins, -1 where it ends, else 0; all (n,), one row per event.
 
-    A block that was on loan when the record started may be told twice, by "live" and
-    by an event that was under way; the first counts. A return without a beginning, or
-    a second one, does not count.
+    block: the number of the loan. begins, ends: where an event says so. A block that
+    was on loan when the record started may be told twice, by "live" and by an event
+    that was under way; the first counts. A return without a beginning, or a second
+    one, does not count.
     """
-    sign = np.zeros(len(mem), np.int64)
-    first = {}
-    for ends, names in ((False, ("live", "alloc", "hit")), (True, ("free",))):
-        where = np.flatnonzero(np.isin(mem["event"], [strings.find(n) for n in names]))
-        blocks, index = np.unique(mem["block"][where], return_index=True)
-        first[ends] = blocks, where[index]
-    begun, began = first[False]
-    ended, end = first[True]
-    sign[began] = 1
-    known = np.isin(ended, begun)
-    sign[end[known]] = -1
+    sign = np.zeros(len(block), np.int64)
+    began, first = np.unique(block[begins], return_index=True)
+    ended, last = np.unique(block[ends], return_index=True)
+    sign[np.flatnonzero(begins)[first]] = 1
+    sign[np.flatnonzero(ends)[last[np.isin(ended, began)]]] = -1
     return sign
 
 

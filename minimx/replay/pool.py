@@ -4,14 +4,18 @@
     replay_pool(record, "gpu(0)", knobs={"MXNET_GPU_MEM_POOL_TYPE": "Round"}).stats
 
 The requests and returns of the run go, in their order, through the real `Pool` over a
-driver that only counts. Nothing is allocated and nobody is disturbed: a replay has its
-own listener, so a running record sees nothing of it.
+driver that only counts, and hands out addresses as the simulated GPU does. Nothing is
+allocated and nobody is disturbed: a replay has its own listener, so a running record
+sees nothing of it. It begins with an empty pool; knobs that were turned during the run
+are turned again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,27 +26,35 @@ from minimx.drivers.counting import CountingDriver
 from minimx.errors import ArgumentError, OutOfMemory
 from minimx.events import Owner, attribution
 from minimx.knobs import knobs as registry
-from minimx.record import Curve, Record
+from minimx.record import MEMORY_EVENTS, Curve, Record
+from minimx.replay.history import COLUMNS, FLUSH, History, Steps
 from minimx.storage import Block, Policy, Pool, Stats
-from minimx.storage.policy import from_knobs
+from minimx.storage.policy import BYPASS, PREFIXES, from_knobs, knob_names
 
-BEGINS = ("live", "alloc", "hit", "oom")
+NOBODY = Owner("", "", "other", "temporary")
 
 
 @dataclass(frozen=True, eq=False)
 class PoolReplay:
     """The outcome of a replay.
 
-    stats: the pool's books at the end. refused: the requests that did not fit, as
-    their rows in the `mem` table of the original record. record: the replayed events,
-    at the times and for the operations of the original ones.
+    stats: the pool's books at the end. history: what it did, event by event. refused:
+    the requests that did not fit, as their rows in the `mem` table of the original
+    record. steps: what the program had done.
     """
 
+    original: Record
     device: str
     policy: Policy
     stats: Stats
     refused: tuple[int, ...]
-    record: Record
+    steps: Steps
+    history: History
+
+    @cached_property
+    def record(self) -> Record:
+        """The replayed events, at the times and for the operations of the original."""
+        return _as_record(self)
 
     def curve(self, quantity: str = "requested", by: str = "category") -> Curve:
         """What was in use over time; see `minimx.record.memory_curve`."""
@@ -73,20 +85,121 @@ def replay_pool(
     place = str(device)
     if capacity is None:
         capacity = _recorded_capacity(record, place)
+    where = Device(*_parsed(place))
+    turned: Iterator[tuple[int, Policy]] = iter(())
     if policy is None:
-        policy = from_knobs(place.split("(")[0], _knobs_of(record, knobs or {}).get)
-    listener = Record(capacity=record.capacity)
-    pool = Pool(
-        CountingDriver(Device(*_parsed(place)), capacity),
-        policy,
-        bus=SimpleNamespace(recorder=listener),
-    )
+        turned = _policies(record, where.device_type, knobs or {})
+        policy = next(turned)[1]
+    steps, listener = Steps.of(record, place), _Listener()
+    bus = SimpleNamespace(recorder=listener)
+    pool = Pool(CountingDriver(where, capacity), policy, bus=bus)
+    refused = _serve(steps, pool, listener, turned)
+    stats = pool.stats()
+    history = History.of(place, capacity, listener.numbers)
+    return PoolReplay(record, place, policy, stats, refused, steps, history)
+
+
+class _Listener:
+    """Writes down what a pool does, one number after the other."""
+
+    def __init__(self) -> None:
+        self.step = 0
+        self.numbers: list[int] = []
+        self.codes = {word: code for code, word in enumerate(MEMORY_EVENTS)}
+
+    def memory(
+        self,
+        event: str,
+        device: str,
+        block_id: int,
+        requested: int,
+        rounded: int,
+        address: int,
+        owner: Owner,
+    ) -> None:
+        """A pool event, in the order of `COLUMNS`."""
+        code = self.codes[event]
+        self.numbers += (self.step, code, block_id, requested, rounded, address)
+
+
+def _serve(
+    steps: Steps,
+    pool: Pool,
+    listener: _Listener,
+    turned: Iterator[tuple[int, Policy]],
+) -> tuple[int, ...]:
+    """Send what the program did through a pool; returns the rows that were refused."""
+    lent: dict[int, Block] = {}
+    refused = []
+    columns = (steps.kind, steps.block, steps.requested)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    turns = deque((int(np.searchsorted(steps.t, t)), policy) for t, policy in turned)
+    for step, (kind, block, requested) in enumerate(rows):
+        listener.step = step
+        while turns and step >= turns[0][0]:
+            pool.adopt(turns.popleft()[1])
+        if kind == -1:
+            if block in lent:
+                lent.pop(block).free()
+        elif kind == 2:
+            pool.release_all()
+        else:
+            try:
+                served = pool.alloc(requested, NOBODY)
+            except OutOfMemory:
+                refused.append(int(steps.row[step]))
+                continue
+            if kind == 0:
+                served.free()  # the run ended here; we only wanted to know
+            else:
+                lent[block] = served
+    listener.step = len(steps)  # what comes back last goes on to the device only now
+    for _, policy in turns:
+        pool.adopt(policy)
+    return tuple(refused)
+
+
+def _policies(
+    record: Record, kind: str, changes: Mapping[str, object]
+) -> Iterator[tuple[int, Policy]]:
+    """The policy at the start, and each that a turned knob brought, with its time.
+
+    A knob among the changes keeps its value, however it was turned during the run.
+    """
+    values = _knobs_of(record, changes)
+    yield 0, from_knobs(kind, values.get)
+    if kind not in PREFIXES:
+        return
+    ours = {*knob_names(kind), BYPASS} - {registry.resolve(name) for name in changes}
+    table, texts = record.knobs(), record.strings
+    turns = (table[column].tolist() for column in ("t", "name", "new"))
+    for t, name, new in zip(*turns, strict=True):
+        if texts[name] in ours:
+            declared = registry.declared[texts[name]]
+            values[declared.name] = declared.parse(texts[new])
+            yield t, from_knobs(kind, values.get)
+
+
+def _as_record(replay: PoolReplay) -> Record:
+    """A replay as rows of `mem`, each for the operation that caused it."""
+    history, steps = replay.history, replay.steps
+    record = Record(capacity=max(len(history), 1))
+    mem, texts = replay.original.mem(), replay.original.strings
+    owners = _owners(mem, texts)
+    moment, began = _Moment(), dict[int, int]()
+    record.clock = moment
+    columns = (getattr(history, name).tolist() for name in COLUMNS)
     running = attribution.running
     try:
-        refused = _serve(record, place, pool, listener)
+        for step, event, block, requested, size, address in zip(*columns, strict=True):
+            row = int(steps.row[min(step, len(steps) - 1)])
+            moment.now, attribution.running = int(mem["t"][row]), int(mem["op"][row])
+            owner = NOBODY if event == FLUSH else owners[began.setdefault(block, row)]
+            name = MEMORY_EVENTS[event]
+            record.memory(name, replay.device, block, requested, size, address, owner)
     finally:
         attribution.running = running
-    return PoolReplay(place, policy, pool.stats(), tuple(refused), listener)
+    return record
 
 
 class _Moment:
@@ -98,47 +211,12 @@ class _Moment:
         return self.now
 
 
-def _serve(record: Record, place: str, pool: Pool, listener: Record) -> list[int]:
-    """Send the requests and returns of a device through a pool."""
-    mem = record.mem()
-    rows = np.flatnonzero(mem["device"] == _number(record, place))
-    texts = record.strings
-    mem = mem[rows]
-    lent: dict[int, Block] = {}
-    refused = []
-    moment = listener.clock = _Moment()
-    names = ("t", "op", "event", "block", "requested")
-    columns = (mem[name].tolist() for name in names)
-    requests = zip(rows.tolist(), *columns, _owners(mem, texts), strict=True)
-    for row, t, op, event, block, requested, owner in requests:
-        moment.now, attribution.running, kind = t, op, texts[event]
-        if kind == "free":
-            if block in lent:
-                lent.pop(block).free()
-        elif kind in BEGINS and block not in lent:
-            try:
-                served = pool.alloc(requested, owner)
-            except OutOfMemory:
-                refused.append(row)
-                continue
-            if kind == "oom":
-                served.free()  # the run ended here; we only wanted to know
-            else:
-                lent[block] = served
-    return refused
-
-
 def _owners(mem: Any, texts: list[str]) -> list[Owner]:
     """The owner of each row, one object per combination."""
     columns = ("name", "layer", "phase", "category")
     numbers = list(zip(*(mem[name].tolist() for name in columns), strict=True))
     known = {key: Owner(*(texts[number] for number in key)) for key in set(numbers)}
     return [known[key] for key in numbers]
-
-
-def _number(record: Record, text: str) -> int:
-    texts = record.strings
-    return texts.index(text) if text in texts else -1
 
 
 def _recorded_capacity(record: Record, place: str) -> int:

@@ -221,7 +221,7 @@ class Pool:
     def release_all(self) -> int:
         """Give every idle block back to the device; says how many bytes that was."""
         with self._books():
-            return self._flush()
+            return self._flush("empty_cache")
 
     def stats(self) -> Stats:
         """The books, after everything in the letterbox was entered."""
@@ -336,15 +336,18 @@ class Pool:
                     )
             letterbox.popleft()
 
-    def _flush(self) -> int:
-        """Give every idle block back to the device; says how many bytes that was."""
+    def _flush(self, asker: str = "") -> int:
+        """Give every idle block back to the device; says how many bytes that was.
+
+        asker: what asked for it, if the pool did not decide so itself.
+        """
         released = 0
         for shelf in self._shelves.values():
             while shelf:
                 released += self._return(shelf.pop())
         if released:
             self.n_flush += 1
-            self._tell("flush", 0, released, events.owner(""))
+            self._tell("flush", 0, released, events.owner(asker))
         return released
 
     def _return(self, block: Block) -> int:
