@@ -183,7 +183,8 @@ def test_release_all_says_how_much_it_was() -> None:
     lent = pool.alloc(1)
     pool.alloc(5000).free()
     assert (pool.release_all(), pool.release_all()) == (8192, 0)
-    assert log.events[-1] == ("flush", "gpu(0)", 0, 0, 8192, 0, events.owner(""))
+    asker = events.owner("empty_cache")
+    assert log.events[-1] == ("flush", "gpu(0)", 0, 0, 8192, 0, asker)
     books_balance(pool, [lent])
 
 
