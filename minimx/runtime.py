@@ -2,6 +2,7 @@
 
 MXNet asks its library what the compiler was told; here the answer is what an import
 finds. Names that belong to C++ (TensorRT, TVM, …) are known and off.
+`operator_tuning` tells what was measured of this machine.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from typing import ClassVar
 
 from minimx.drivers import num_gpus
 from minimx.errors import MXNetError, did_you_mean
+from minimx.kernels.tuning import report as operator_tuning
+
+__all__ = ["Feature", "Features", "feature_list", "operator_tuning"]
 
 _OFF = """
     CUDNN NCCL TENSORRT CUTENSOR CPU_SSE CPU_SSE2 CPU_SSE3 CPU_SSE4_1 CPU_SSE4_2

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from minimx.dtypes import NARROW
-from minimx.kernels import pointwise, threads
+from minimx.kernels import pointwise, threads, tuning
 from minimx.kernels.fused_text import Loop, write
 from minimx.kernels.walks import Walk, grid, straight
 from minimx.knobs import knobs
@@ -44,7 +44,6 @@ def launcher(
             fixed.append(np.array([source]).astype(operand.dtype))
         else:
             places.append(int(source))
-    parts = threads.parts(size)
     # numba cannot be handed arrays of two-byte numbers.
     dtypes = [o.dtype for o in loop.operands] + [dtype for _, dtype in loop.outs]
     flat = NARROW.isdisjoint(dtypes) and all(
@@ -52,9 +51,10 @@ def launcher(
         for o, each in zip(loop.operands, walks, strict=True)
     )
     arrays = len(loop.operands) + len(loop.outs)
-    if flat and parts == 1 and size < pointwise.SMALL and 2 <= arrays <= 5:
+    small = size < tuning.SMALL and threads.parts(size) == 1
+    if flat and small and 2 <= arrays <= 5:
         return _small(loop, places, fixed)
-    return _gridded(loop, walks, places, fixed, size, parts)
+    return _gridded(loop, walks, places, fixed, size)
 
 
 def _small(loop: Loop, places: list[int], fixed: list[Any]) -> Launch:
@@ -63,7 +63,7 @@ def _small(loop: Loop, places: list[int], fixed: list[Any]) -> Launch:
 
     runs = (native.run1, native.run2, native.run3, native.run4)
     run = runs[len(loop.operands) + len(loop.outs) - 2]
-    ready, outs = _Ready(loop), len(loop.outs)
+    ready, outs = _Ready(loop, 0), len(loop.outs)
 
     def launch(*arrays: Any) -> None:
         flat = [array.ravel() for array in arrays]
@@ -79,11 +79,8 @@ def _gridded(
     places: list[int],
     fixed: list[Any],
     size: int,
-    parts: int,
 ) -> Launch:
-    """Launch row by row, on several threads if `parts` is more than 1."""
-    from minimx.kernels import native
-
+    """Launch row by row, on several threads if they pay."""
     outs = len(loop.outs)
     dtypes = [o.dtype for o in loop.operands] + [dtype for _, dtype in loop.outs]
     itemsizes = [dtype.itemsize for dtype in dtypes]
@@ -91,16 +88,14 @@ def _gridded(
     firsts = [w.offset * n for w, n in zip(walks, itemsizes, strict=False)]
     slots = list(zip(places, firsts, strict=False))
     tail = [single.ctypes.data for single in fixed]
-    rows = native.rows.threaded if parts > 1 else native.rows.serial
-    if size < pointwise.SMALL and parts == 1:
-        rows = native.rows.small
-    ready = _Ready(loop)
+    ready = _Ready(loop, size)
 
     def launch(*arrays: Any) -> None:
         starts = [array.ctypes.data for array in arrays]
         args = [starts[k] + first for k, first in slots]
         code = ready.code or ready.compiled()
-        rows(code, np.array([*args, *tail, *starts[-outs:]]), lines, parts)
+        operands = np.array([*args, *tail, *starts[-outs:]])
+        ready.rows(code, operands, lines, ready.parts)
 
     launch.keep = fixed  # type: ignore[attr-defined]
     return launch
@@ -125,18 +120,34 @@ def address(text: str) -> int:
 
 
 class _Ready:
-    """The machine code of a loop, once it was asked for."""
+    """The machine code of a loop, and how it is launched, once it was asked for.
 
-    def __init__(self, loop: Loop) -> None:
+    code: its address. parts: into how many pieces its work is cut. rows: the edition of
+    `native.rows` that does so.
+    """
+
+    code = 0
+    parts = 1
+    rows: Callable[..., None]
+
+    def __init__(self, loop: Loop, size: int) -> None:
         self.loop = loop
-        self.code = 0
+        self.size = size
 
     def compiled(self) -> int:
         """Compile now, or find what was compiled before."""
+        from minimx.kernels import native
+
         text = write(self.loop)
         start = time.perf_counter()
         code = address(text)
         took = time.perf_counter() - start
+        ins = tuple(operand.dtype for operand in self.loop.operands)
+        outs = tuple(dtype for _, dtype in self.loop.outs)
+        timed = tuning.Loop(self.loop.title, code, ins, outs)
+        self.parts = tuning.parts(self.size, timed, outs[0])
+        alone = native.rows.small if self.size < tuning.SMALL else native.rows.serial
+        self.rows = native.rows.threaded if self.parts > 1 else alone
         with _telling:
             if not self.code:
                 self.code = code

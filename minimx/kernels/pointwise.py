@@ -26,15 +26,14 @@ from typing import Any
 import numpy as np
 
 from minimx.dtypes import FLOAT32, NARROW, DType
-from minimx.kernels import threads
+from minimx.kernels import threads, tuning
 from minimx.kernels.formula import Formula
 from minimx.kernels.half import computing
 from minimx.shapes import Shape
 
 Launch = Callable[..., None]
 
-#: Below this many elements a kernel keeps the GIL.
-SMALL = 8192
+SMALL = tuning.SMALL  # below this many elements a kernel keeps the GIL
 
 # -- the text --------------------------------------------------------------------------
 
@@ -277,11 +276,13 @@ def kernel(
     out_shape: Shape,
     out_dtype: DType,
     constants: tuple[float, ...] = (),
+    tuned_as: DType | None = None,
 ) -> Launch:
     """A callable `(*ins, out)` that applies a formula to arrays that broadcast.
 
     shapes, dtypes: of the inputs, which are the first operands of the formula;
-    constants: the values of its last operands.
+    constants: the values of its last operands. tuned_as: the type by which operator
+    tuning knows the call, if it is not `out_dtype`.
     """
     if not NARROW.isdisjoint((*dtypes, out_dtype)):
         return _widened(formula, shapes, dtypes, out_shape, out_dtype, constants)
@@ -292,7 +293,8 @@ def kernel(
     fixed = len(constants) if len(ins) > 2 else 0
     code = address(formula, ins, out_dtype, fixed)
     size = prod(out_shape)
-    parts = threads.parts(size)
+    loop = tuning.Loop(formula.text, code, ins, (out_dtype,))
+    parts = tuning.parts(size, loop, tuned_as or out_dtype)
     if all(shape == out_shape or prod(shape) == 1 for shape in shapes):
         if parts == 1 and size < SMALL and len(ins) <= 4:
             return _small(code, shapes, out_shape, singles)
@@ -413,7 +415,7 @@ def _widened(
     """Launch on arrays of two-byte numbers: computed in float32, then rounded."""
     wide = [computing(dtype) for dtype in dtypes]
     wide_out = computing(out_dtype)
-    inner = kernel(formula, shapes, wide, out_shape, wide_out, constants)
+    inner = kernel(formula, shapes, wide, out_shape, wide_out, constants, out_dtype)
 
     def launch(*arrays: Any) -> None:
         *ins, out = arrays

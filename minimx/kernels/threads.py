@@ -19,8 +19,8 @@ import shutil
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -53,8 +53,16 @@ _thread = threading.local()
 
 
 def count() -> int:
-    """The number of threads a kernel may use: OMP_NUM_THREADS, 1 after a fork."""
-    return 1 if _state.forked else int(knobs.get("OMP_NUM_THREADS"))
+    """The number of threads a kernel may use, 1 after a fork.
+
+    OMP_NUM_THREADS; while nobody sets it, no more than MXNET_OMP_MAX_THREADS.
+    """
+    if _state.forked:
+        return 1
+    wanted, limit = knobs.get("OMP_NUM_THREADS"), knobs.get("MXNET_OMP_MAX_THREADS")
+    if limit and not knobs.is_set("OMP_NUM_THREADS"):
+        return min(int(wanted), int(limit))
+    return int(wanted)
 
 
 def parts(size: int) -> int:
@@ -79,7 +87,19 @@ def _after_fork() -> None:
     _state.generation += 1
 
 
-knobs.watch("OMP_NUM_THREADS", _changed)
+@contextmanager
+def using(number: int) -> Iterator[None]:
+    """Let this thread's kernels run on so many threads inside the `with` block."""
+    numba = _numba()
+    numba.set_num_threads(min(number, numba.config.NUMBA_NUM_THREADS))
+    _thread.generation = _state.generation  # nobody is to change the number back
+    try:
+        yield
+    finally:
+        _thread.generation = -1  # the next kernel asks again
+
+
+knobs.watch(("OMP_NUM_THREADS", "MXNET_OMP_MAX_THREADS"), _changed)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 

@@ -149,6 +149,8 @@ class Knob:
         elif self.type == "bool" and not hasattr(value, "__len__"):
             if value in (0, 1):
                 return bool(value)
+        elif self.type == "words" and isinstance(value, int):
+            return (str(int(value)),)
         elif self.type in ("int", "size", "intlist") and not isinstance(value, bool):
             try:
                 number = int(value.__index__())  # type: ignore[attr-defined]

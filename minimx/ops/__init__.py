@@ -156,7 +156,11 @@ knobs.watch(
     (
         "MXNET_CPU_PARALLEL_SIZE",
         "MXNET_ENFORCE_DETERMINISM",
+        "MXNET_OMP_MAX_THREADS",
         "MXNET_SAFE_ACCUMULATION",
+        "MXNET_TUNING_WEIGHT_SCALE",
+        "MXNET_USE_NUM_CORES_OPERATOR_TUNING",
+        "MXNET_USE_OPERATOR_TUNING",
         "OMP_NUM_THREADS",
     ),
     lambda name, new, old: registry.forget_plans(),

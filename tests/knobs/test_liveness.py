@@ -32,6 +32,7 @@ from tests.knobs import (
     test_running_liveness,
     test_sparse_liveness,
     test_training_liveness,
+    test_tuning_liveness,
 )
 from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
@@ -44,6 +45,7 @@ __all__ = [
     "test_running_liveness",
     "test_sparse_liveness",
     "test_training_liveness",
+    "test_tuning_liveness",
 ]
 
 KINDS = {"GPU": gpu(0), "CPU": cpu(0), "CPU_PINNED": cpu_pinned(0)}

@@ -209,12 +209,6 @@ def test_a_preset_sets_its_knobs(knobs: Knobs) -> None:
     assert knobs.get(ENGINE) == "NaiveEngine"
 
 
-def test_a_preset_says_which_of_its_knobs_do_not_act_yet(knobs: Knobs) -> None:
-    with pytest.warns(PlannedKnobWarning, match="MXNET_USE_OPERATOR_TUNING"):
-        knobs.preset("no operator tuning")
-    assert knobs.get("MXNET_USE_OPERATOR_TUNING") == ("0",)
-
-
 def test_an_unknown_preset_is_refused_with_the_nearest(knobs: Knobs) -> None:
     with pytest.raises(KnobError, match="Did you mean minimum memory"):
         knobs.preset("minimal memory")

@@ -239,7 +239,7 @@ KNOBS = (
         low=0,
         high=1024,
         default_words="no limit",
-        planned_in="operator tuning",
+        status="live",
         meaning=(
             "An upper limit for the threads of one kernel when `OMP_NUM_THREADS` is "
             "unset. No document names it, but MXNet reads it."

@@ -11,7 +11,7 @@ GROUP = "graph passes and kernels"
 declare = partial(Knob, group=GROUP)
 fusion = partial(declare, scope="bind")
 passes = partial(declare, scope="bind")
-tuning = partial(declare, scope="restart", planned_in="operator tuning")
+tuning = partial(declare, scope="restart", status="live")
 
 DTYPES = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
 
@@ -31,7 +31,8 @@ KNOBS = (
             "From how many elements on a kernel uses several threads. Below, starting "
             "the threads costs more than they save. MXNet promises this for every "
             "operator, but asks it only for copies and for one addition; here every "
-            "pointwise and reducing kernel asks it."
+            "kernel asks it, pointwise ones only where operator tuning is off or where "
+            "somebody has set this size."
         ),
         observable="Whether a kernel of a given size ran serial or parallel.",
     ),
@@ -207,12 +208,16 @@ KNOBS = (
         default=("1",),
         choices=("0", "1", *DTYPES),
         meaning=(
-            "Whether operators measure at start from which size on threads pay. 1 "
-            "measures for all element types, a list such as float32,float16 for those. "
-            "0 does not mean one thread: it means all threads always. One document "
-            "also calls it MXNET_ENABLE_OPERATOR_TUNING, which MXNet does not read."
+            "Whether pointwise operators measure from which size on threads pay. 1 "
+            "does so for all element types, a list such as float32,float16 for those, "
+            "0 for none. A loop is measured when it first meets a large array; "
+            "`mx.runtime.operator_tuning()` shows the costs and the crossing. What is "
+            "not tuned keeps to `MXNET_CPU_PARALLEL_SIZE`, and setting that by hand "
+            "goes before tuning. MXNet measures when it is loaded, and there 0 means "
+            "all threads always. One document also calls it "
+            "MXNET_ENABLE_OPERATOR_TUNING, which MXNet does not read."
         ),
-        observable="Time of an operator on 16 elements, tuned and not.",
+        observable="How many threads a cheap and a costly loop of one size take.",
     ),
     tuning(
         name="MXNET_USE_NUM_CORES_OPERATOR_TUNING",
@@ -224,10 +229,12 @@ KNOBS = (
         default=0,
         low=0,
         high=1024,
-        default_words="half the logical cores",
+        default_words="as many as OMP_NUM_THREADS",
         meaning=(
-            "How many cores operator tuning assumes. Give each program its share when "
-            "several run on one machine, and tuning takes less time as well."
+            "How many cores operator tuning reckons with. Give each program its share "
+            "when several run on one machine, and tuning takes less time as well; with "
+            "1 nothing is cut. MXNet takes half the logical cores unless told "
+            "otherwise, so on two of them it never uses threads."
         ),
         observable="The size from which on threads are used.",
     ),
@@ -257,7 +264,8 @@ KNOBS = (
         default=0.0,
         low=0.0,
         meaning=(
-            "A factor on the measured costs of operator tuning, none if 0. No document "
+            "A factor on the measured cost of starting threads, none up to 0.01. MXNet "
+            "makes the loop by which it measures that cost so much longer. No document "
             "names it, but MXNet reads it."
         ),
         observable="The size from which on threads are used.",
