@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from minimx import nd
+from minimx.kernels.cpu import narrow
 from minimx.kernels.cpu.narrow import half
 from minimx.knobs import knobs
 
@@ -58,3 +59,16 @@ def test_norms_of_what_is_not_finite() -> None:
     for value in (np.inf, np.nan):
         x = nd.array([1, value, 2], dtype="float16")
         np.testing.assert_array_equal(nd.norm(x).asnumpy(), [np.float16(value)])
+
+
+def test_a_product_rounds_after_every_addition() -> None:
+    draw = np.random.default_rng(3)
+    a = draw.standard_normal((2, 3, 40)).astype(np.float16)
+    b = draw.standard_normal((2, 40, 5)).astype(np.float16)
+    expected = np.zeros((2, 3, 5), np.float16)
+    for k in range(40):
+        term = a[:, :, k, None].astype(np.float32) * b[:, None, k].astype(np.float32)
+        expected = (expected.astype(np.float32) + term).astype(np.float16)
+    out = np.empty((2, 3, 5), np.float32)
+    narrow.product(a.astype(np.float32), b.astype(np.float32), out)
+    np.testing.assert_array_equal(out, expected.astype(np.float32))

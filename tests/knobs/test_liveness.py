@@ -317,6 +317,24 @@ def test_sums_in_float16_stand_still_without_safe_accumulation() -> None:
     assert wide == (26.5, 1.0, 0.1)
 
 
+@proves("MXNET_FC_TRUE_FP16")
+@pytest.mark.parametrize("device", [cpu(0), gpu(0)])
+def test_a_product_of_halves_stands_still_at_2048(device: Device) -> None:
+    a = nd.ones((2, 5000), device, dtype="float16")
+    b = nd.ones((3, 5000), device, dtype="float16")
+
+    def observe() -> list[float]:
+        found = (
+            nd.FullyConnected(a, b, num_hidden=3, no_bias=True),
+            nd.dot(a, b, transpose_b=True),
+            nd.batch_dot(a.expand_dims(0), b.expand_dims(0), transpose_b=True),
+        )
+        return [float(out.asnumpy().astype("float64").mean()) for out in found]
+
+    # 5000 itself is a float16: between 4096 and 8192 they are 4 apart.
+    assert turned(observe, MXNET_FC_TRUE_FP16=1) == ([5000.0] * 3, [2048.0] * 3)
+
+
 @proves("MXNET_ENFORCE_DETERMINISM")
 def test_determinism_forbids_the_gradient_whose_sum_depends_on_threads() -> None:
     images, weight = nd.ones((24, 32, 12, 12)), nd.ones((32, 32, 5, 5))

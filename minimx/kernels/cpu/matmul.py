@@ -16,7 +16,9 @@ from numba import prange
 
 from minimx.dtypes import NARROW
 from minimx.kernels import threads
+from minimx.kernels.cpu import narrow
 from minimx.kernels.cpu.blas import gemm, one_thread
+from minimx.knobs import knobs
 
 threads.pin()
 
@@ -83,11 +85,31 @@ def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> Non
 
 
 def _by_numpy(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
-    """Half precision is summed in single precision; integers have no BLAS."""
+    """Integers have no BLAS, and half precision is added up in single precision."""
     a = a.swapaxes(-1, -2) if ta else a
     b = b.swapaxes(-1, -2) if tb else b
     if out.dtype in NARROW:
-        with np.errstate(all="ignore"):  # what is too large becomes infinite
-            out[...] = np.matmul(a.astype(np.float32), b.astype(np.float32))
+        narrow_product(a, b, out)
     else:
         np.matmul(a, b, out=out)
+
+
+def narrow_product(a: Any, b: Any, out: Any) -> None:
+    """Fill out (…, m, n) of two-byte numbers with a (…, m, k) · b (…, k, n).
+
+    Added up in float32, float16 in float16 if MXNET_FC_TRUE_FP16 says so.
+    """
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    if out.dtype == np.float16 and knobs.get("MXNET_FC_TRUE_FP16") and a.size:
+        stack = out.shape[:-2]
+        matrices = [
+            np.broadcast_to(x, (*stack, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
+            for x in (a, b)
+        ]
+        result = np.empty(out.shape, np.float32)
+        narrow.product(*matrices, result.reshape(-1, *out.shape[-2:]))
+    else:
+        with np.errstate(all="ignore"):  # what is too large becomes infinite
+            result = np.matmul(a, b)
+    with np.errstate(all="ignore"):
+        out[...] = result

@@ -77,6 +77,20 @@ def norm2(rows: Any, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
+def product(a: Any, b: Any, out: Any) -> None:
+    """Fill out (stack, m, n) with a (stack, m, k) · b (stack, k, n)."""
+    stack, m, n = out.shape
+    for row in prange(stack * m):
+        s, i = row // m, row % m
+        for j in range(n):
+            out[s, i, j] = 0
+        for k in range(a.shape[2]):
+            factor = a[s, i, k]
+            for j in range(n):
+                out[s, i, j] = half(out[s, i, j] + factor * b[s, k, j])
+
+
+@threads.jit(parallel=True)
 def softmax(data: Any, scale: Any, log: bool, out: Any) -> None:
     """Fill out (groups, length, inner) with softmax(data * scale), or its logarithm."""
     groups, length, inner = data.shape

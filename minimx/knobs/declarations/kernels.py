@@ -295,10 +295,12 @@ KNOBS = (
         sources=("env-vars-2.0.md:467",),
         type="bool",
         default=False,
-        planned_in="mixed precision",
+        status="live",
         meaning=(
             "Add in float16 as well when float16 matrices are multiplied. Faster on "
-            "some GPUs, and less exact the longer the rows are. Meant for prediction."
+            "some GPUs, and less exact the longer the rows are: a sum of ones stops at "
+            "2048. Meant for prediction. MXNet asks it on GPUs, minimx on every device "
+            "and at every product of FullyConnected, dot, batch_dot and matmul."
         ),
         observable="The error of a float16 product against its length.",
     ),
