@@ -83,6 +83,11 @@ class Recorder(Protocol):
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
         """A knob was turned."""
 
+    def communication(
+        self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
+    ) -> None:
+        """Bytes went from one device or process to another between two moments."""
+
     def metric(self, step: int, name: str, value: float) -> None:
         """A training metric was observed."""
 

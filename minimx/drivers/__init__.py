@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from minimx.device import Device
+from minimx.drivers import machine
 from minimx.drivers.base import Bytes, Costs, DeviceFull, Driver, Region
 from minimx.drivers.host import HostDriver
+from minimx.drivers.links import hops, place
+from minimx.drivers.machine import Passage, link_between, passage
 from minimx.drivers.shared import SharedDriver
 from minimx.drivers.simulated import SimulatedGPU
 from minimx.errors import DeviceError
@@ -17,11 +21,16 @@ __all__ = [
     "Costs",
     "DeviceFull",
     "Driver",
+    "Passage",
     "Region",
     "driver_for",
     "forget",
+    "hops",
+    "link_between",
     "num_gpus",
     "opened",
+    "passage",
+    "place",
 ]
 
 _drivers: dict[Device, Driver] = {}
@@ -70,14 +79,7 @@ def _open(device: Device) -> Driver:
         count = num_gpus()
         if device.device_id >= count:
             raise DeviceError(_no_such_gpu(device, count))
-        size = int(knobs.get("MINIMX_SIM_GPU_MEMORY"))
-        try:
-            return SimulatedGPU(device, size)
-        except DeviceFull:
-            raise DeviceError(
-                f"{device}: this machine cannot reserve the {size:,} bytes that "
-                "MINIMX_SIM_GPU_MEMORY asks for. Choose less."
-            ) from None
+        return machine.open_gpu(device)
     if device.device_type == "cpu_shared":
         return SharedDriver(device)
     return HostDriver(device)
@@ -89,3 +91,21 @@ def _no_such_gpu(device: Device, count: int) -> str:
         f"{device} does not exist; there is {there}. Use one that exists, or set "
         f"MINIMX_SIM_GPUS={device.device_id + 1} for more simulated GPUs."
     )
+
+
+def _described_anew(name: str, new: Any, old: Any) -> None:
+    """A knob of the simulated machine was turned."""
+    for driver in opened():
+        if isinstance(driver, SimulatedGPU):
+            machine.describe(driver)
+
+
+knobs.watch(
+    (
+        *machine.COST_KNOBS,
+        "MINIMX_SIM_GPUS",
+        "MINIMX_SIM_LINKS",
+        "MXNET_ENABLE_GPU_P2P",
+    ),
+    _described_anew,
+)

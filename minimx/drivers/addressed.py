@@ -7,20 +7,16 @@ from collections.abc import Iterable
 
 from minimx.device import Device
 from minimx.drivers.address_space import AddressSpace
-from minimx.drivers.base import Bytes, Costs, DeviceFull, Driver, Region
+from minimx.drivers.base import Bytes, DeviceFull, Driver, Region
+from minimx.drivers.cards import GENERIC
 
 GRAIN = 512  # bytes; the granularity of CUDA's own allocator
-
-# A mid-range card behind sixteen lanes of PCI Express 3.
-SIMULATED_COSTS = Costs(
-    launch_ns=5_000, flops=5e12, memory_bandwidth=500e9, host_bandwidth=12e9
-)
 
 
 class AddressedDriver(Driver):
     """`capacity` bytes, cut into grains, in an address space of their own."""
 
-    costs = SIMULATED_COSTS
+    costs = GENERIC.costs
     simulated = True
 
     def __init__(self, device: Device, capacity: int, grain: int = GRAIN) -> None:
@@ -54,12 +50,14 @@ class AddressedDriver(Driver):
                 f"no hole of {nbytes:,} bytes; the largest has {self.largest_free:,}."
             )
         self.calls += 1
+        self.busy_ns += self.costs.driver_call_ns
         self.used = self.space.size - self.space.free
         return Region(self._bytes(start, nbytes), start, nbytes)
 
     def free(self, region: Region) -> None:
         """Take a range back."""
         self.space.give(region.address)
+        self.busy_ns += self.costs.driver_call_ns
         self.used = self.space.size - self.space.free
 
     def keep_only(self, regions: Iterable[Region]) -> None:

@@ -39,6 +39,8 @@ class Costs:
     per second. memory_bandwidth: bytes per second between its processors and its
     memory. host_bandwidth: bytes per second between it and the host.
     series_launch_ns: nanoseconds before a recorded series of operations starts.
+    driver_call_ns: nanoseconds that its driver takes to lend memory or to take it back.
+    link_speed: which part of what a link between devices carries it can use.
     """
 
     launch_ns: int
@@ -46,6 +48,8 @@ class Costs:
     memory_bandwidth: float
     host_bandwidth: float
     series_launch_ns: int = 10_000
+    driver_call_ns: int = 0
+    link_speed: float = 1.0
 
     def run_ns(self, flops: float, bytes_moved: float) -> int:
         """How long an operation takes, by the roofline model.
@@ -79,7 +83,11 @@ class Region:
 
 
 class Driver(ABC):
-    """The memory of one device. `calls` counts allocations, `used` bytes lent."""
+    """The memory of one device.
+
+    `calls` counts allocations, `used` bytes lent. `busy_ns` is what its calls took so
+    far, by the costs that it declares.
+    """
 
     device: Device
     costs: Costs
@@ -89,6 +97,7 @@ class Driver(ABC):
         self.device = device
         self.calls = 0
         self.used = 0
+        self.busy_ns = 0
 
     @property
     @abstractmethod

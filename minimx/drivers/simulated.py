@@ -10,16 +10,23 @@ from __future__ import annotations
 from minimx.device import Device
 from minimx.drivers.addressed import GRAIN, AddressedDriver
 from minimx.drivers.base import Bytes, aligned_bytes
+from minimx.drivers.cards import GENERIC, Card
 
 
 class SimulatedGPU(AddressedDriver):
-    """`capacity` bytes of pretended GPU memory.
+    """`capacity` bytes of pretended GPU memory, on a card that costs what it declares.
 
     The arena is reserved at once and costs real memory only where it was written to.
     """
 
-    def __init__(self, device: Device, capacity: int) -> None:
+    def __init__(
+        self, device: Device, capacity: int, card: Card = GENERIC, link: str = ""
+    ) -> None:
+        """`link` says in words what joins it to the next GPU."""
         super().__init__(device, capacity, GRAIN)
+        self.card = card
+        self.costs = card.costs
+        self.link = link
         self._arena = aligned_bytes(self.space.size)
 
     def _bytes(self, start: int, nbytes: int) -> Bytes:
@@ -27,10 +34,14 @@ class SimulatedGPU(AddressedDriver):
 
     def __repr__(self) -> str:
         c = self.costs
+        card = "" if self.card is GENERIC else f" {self.card.name}"
+        call = f", {c.driver_call_ns / 1e3:g} µs a driver call" * (c.driver_call_ns > 0)
+        link = f", {self.link} to the next GPU" if self.link else ""
         return (
-            f"<{self.device}: simulated GPU, {self.total_bytes / 2**20:,g} MiB in "
-            f"grains of {GRAIN} bytes; on the virtual clock {c.launch_ns / 1e3:g} µs a "
-            f"launch, {c.flops / 1e12:g} TFLOP/s, {c.memory_bandwidth / 1e9:g} GB/s to "
-            f"its memory, {c.host_bandwidth / 1e9:g} GB/s to the host; on the wall "
-            "clock as fast as the CPU that plays it>"
+            f"<{self.device}: simulated GPU{card}, {self.total_bytes / 2**20:,g} MiB "
+            f"in grains of {GRAIN} bytes; on the virtual clock "
+            f"{c.launch_ns / 1e3:g} µs a launch{call}, {c.flops / 1e12:g} TFLOP/s, "
+            f"{c.memory_bandwidth / 1e9:g} GB/s to its memory, "
+            f"{c.host_bandwidth / 1e9:g} GB/s to the host{link}; on the wall clock as "
+            "fast as the CPU that plays it>"
         )

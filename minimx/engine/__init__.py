@@ -30,9 +30,9 @@ from minimx import events
 from minimx.device import Device
 from minimx.engine import bulking, failures
 from minimx.engine.base import Engine
-from minimx.engine.lanes import LAYOUTS, Sizes
-from minimx.engine.naive import NaiveEngine
-from minimx.engine.operation import (
+from minimx.engine.costs import CostLike, Launches, Transfer
+from minimx.engine.delay import Delay
+from minimx.engine.kinds import (
     COPY_FROM_GPU,
     COPY_TO_GPU,
     CPU_PRIORITIZED,
@@ -40,10 +40,10 @@ from minimx.engine.operation import (
     NO_SKIP,
     NORMAL,
     SEGMENT,
-    CostLike,
-    Launches,
-    Operation,
 )
+from minimx.engine.lanes import LAYOUTS, Sizes
+from minimx.engine.naive import NaiveEngine
+from minimx.engine.operation import Operation
 from minimx.engine.origin import Origin
 from minimx.engine.threaded import ThreadedEngine
 from minimx.engine.var import Var, var_lock
@@ -63,6 +63,7 @@ __all__ = [
     "Engine",
     "Launches",
     "Operation",
+    "Transfer",
     "Var",
     "bulk",
     "current",
@@ -158,7 +159,7 @@ def engine_type() -> str:
 
 # Switching
 
-_made: tuple[str, str, Sizes]  # what the knobs wanted when `current` was made
+_made: tuple[str, str, Sizes, float]  # what the knobs wanted when `current` was made
 _switching = threading.RLock()
 _switched = threading.Condition()
 _virtual_time = 0  # where the next virtual clock goes on
@@ -179,15 +180,16 @@ def _restart() -> None:
             _install(old if old.open else _make())
 
 
-def _wanted() -> tuple[str, str, Sizes]:
-    """The engine's name, its clock and its thread counts, as the knobs have them."""
+def _wanted() -> tuple[str, str, Sizes, float]:
+    """The engine's name, clock, thread counts and delay, as the knobs have them."""
     sizes = Sizes(
         cpu_workers=knobs.get("MXNET_CPU_WORKER_NTHREADS"),
         cpu_priority=knobs.get("MXNET_CPU_PRIORITY_NTHREADS"),
         gpu_workers=knobs.get("MXNET_GPU_WORKER_NTHREADS"),
         gpu_copy=knobs.get("MXNET_GPU_COPY_NTHREADS"),
     )
-    return knobs.get("MXNET_ENGINE_TYPE"), knobs.get("MINIMX_CLOCK"), sizes
+    name, clock = knobs.get("MXNET_ENGINE_TYPE"), knobs.get("MINIMX_CLOCK")
+    return name, clock, sizes, float(knobs.get("MINIMX_SIM_DELAY"))
 
 
 def _make() -> Engine:
@@ -195,12 +197,13 @@ def _make() -> Engine:
     global _made, _virtual_time
     if events.clock is not perf_counter_ns:
         _virtual_time = events.clock()
-    _made = name, clock, sizes = _wanted()
+    _made = name, clock, sizes, delay = _wanted()
     if clock == "virtual":
         return VirtualEngine(name, LAYOUTS[name], sizes, _successor, time=_virtual_time)
+    spend = Delay(delay) if delay else None
     if name == "NaiveEngine":
-        return NaiveEngine(_successor)
-    return ThreadedEngine(name, LAYOUTS[name], sizes, _successor)
+        return NaiveEngine(_successor, spend)
+    return ThreadedEngine(name, LAYOUTS[name], sizes, _successor, spend)
 
 
 def _install(engine: Engine) -> None:
@@ -254,6 +257,7 @@ knobs.watch(
         "MXNET_GPU_WORKER_NTHREADS",
         "MXNET_GPU_COPY_NTHREADS",
         "MINIMX_CLOCK",
+        "MINIMX_SIM_DELAY",
     ),
     _knob_turned,
 )

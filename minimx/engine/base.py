@@ -17,7 +17,9 @@ from collections.abc import Callable, Sequence
 from minimx import events
 from minimx.device import Device
 from minimx.engine import bulking
-from minimx.engine.operation import NORMAL, CostLike, Operation
+from minimx.engine.costs import CostLike
+from minimx.engine.kinds import NORMAL
+from minimx.engine.operation import Operation
 from minimx.engine.origin import Origin, capture
 from minimx.engine.trace import Trace
 from minimx.engine.var import Var

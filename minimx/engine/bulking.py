@@ -22,7 +22,8 @@ from typing import Final
 
 from minimx import events
 from minimx.engine.failures import spoil, unraised
-from minimx.engine.operation import BULK, NORMAL, Operation
+from minimx.engine.kinds import BULK, NORMAL
+from minimx.engine.operation import Operation
 from minimx.engine.running import perform
 from minimx.engine.trace import PUSHER, Trace
 from minimx.engine.var import Var

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from minimx.device import Device
-from minimx.engine.operation import (
+from minimx.engine.kinds import (
     COPY_FROM_GPU,
     COPY_TO_GPU,
     CPU_PRIORITIZED,

@@ -13,12 +13,15 @@ from collections.abc import Callable, Sequence
 from minimx import events
 from minimx.device import Device
 from minimx.engine.base import Engine
+from minimx.engine.costs import CostLike
 from minimx.engine.failures import deliver, deliver_first, raise_failure, unraised
-from minimx.engine.operation import NORMAL, CostLike, Operation
+from minimx.engine.kinds import NORMAL
+from minimx.engine.operation import Operation
 from minimx.engine.origin import Origin
 from minimx.engine.running import perform
 from minimx.engine.trace import PUSHER
 from minimx.engine.var import Var
+from minimx.engine.workers import Spend
 from minimx.errors import EngineError
 
 
@@ -28,8 +31,16 @@ class NaiveEngine(Engine):
     name = "NaiveEngine"
     bulks = False
 
-    def __init__(self, successor: Callable[[Engine], Engine]) -> None:
-        """`successor(self)` gives the engine that takes over from a closed one."""
+    def __init__(
+        self,
+        successor: Callable[[Engine], Engine],
+        spend: Spend | None = None,
+    ) -> None:
+        """`successor(self)` gives the engine that takes over from a closed one.
+
+        `spend` is called after each operation, to let its time pass.
+        """
+        self._spend = spend
         self._successor = successor
         self._turn = threading.RLock()  # an operation may push operations
         self._running = 0
@@ -47,7 +58,8 @@ class NaiveEngine(Engine):
         origin: Origin | None = None,
     ) -> int:
         """Run `fn`; what it raises goes through to the caller."""
-        if events.recorder is None and not unraised and len(writes) == 1:
+        plain = events.recorder is None and not unraised and self._spend is None
+        if plain and len(writes) == 1:
             with self._turn:
                 if self.open:
                     self._running += 1
@@ -76,7 +88,7 @@ class NaiveEngine(Engine):
             trace.t_ready = events.clock()
         self._running += 1
         try:
-            failure = perform(operation, PUSHER)
+            failure = perform(operation, PUSHER, self._spend)
         finally:
             self._running -= 1
         if failure is not None:

@@ -3,55 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
 
 from minimx.device import Device
+from minimx.engine.costs import CostLike
+from minimx.engine.kinds import NORMAL
 from minimx.engine.origin import Origin
 from minimx.engine.trace import Trace
 from minimx.engine.var import Claim, Var, distinct
-
-# What kind of work an operation is. It decides on the lane (`lanes.py`).
-NORMAL: Final = 0
-COPY_FROM_GPU: Final = 1
-COPY_TO_GPU: Final = 2
-CPU_PRIORITIZED: Final = 3
-GPU_PRIORITIZED: Final = 4
-NO_SKIP: Final = 5  # runs even if its vars are spoiled
-BULK: Final = 6  # several operations in one (`bulking.py`); they look after failures
-SEGMENT: Final = 7  # nodes of a graph that its program joined; never bulked again
-
-
-class CostLike(Protocol):
-    """How much work a call is, for the virtual clock; `ops.spec.Cost` fits."""
-
-    @property
-    def flops(self) -> int:
-        """Floating-point operations."""
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes read plus bytes written."""
-
-
-class Launches:
-    """The cost of an operation that launches kernels one after the other.
-
-    groups: each a series of calls and whether it was recorded before, so that one
-    launch starts all of it. recording: it is recorded just now, for later.
-    """
-
-    __slots__ = ("bytes_moved", "flops", "groups", "recording")
-
-    def __init__(
-        self,
-        groups: Sequence[tuple[Sequence[CostLike], bool]],
-        recording: bool = False,
-    ) -> None:
-        self.groups = groups
-        self.recording = recording
-        every = [cost for costs, _ in groups for cost in costs]
-        self.flops = sum(cost.flops for cost in every)
-        self.bytes_moved = sum(cost.bytes_moved for cost in every)
 
 
 class Operation(Claim):

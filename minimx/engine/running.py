@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from minimx import events
 from minimx.engine.failures import Failure, inherited, spoil
-from minimx.engine.operation import BULK, NO_SKIP, Operation
+from minimx.engine.kinds import BULK, NO_SKIP
+from minimx.engine.operation import Operation
 from minimx.engine.trace import Trace
 from minimx.engine.workers import Spend
 from minimx.events import attribution

@@ -27,6 +27,7 @@ from minimx.engine.operation import Operation
 from minimx.engine.running import perform
 from minimx.engine.var import Claim, Var, append, release, var_lock, withdraw
 from minimx.engine.workers import (
+    Spend,
     Worker,
     WorkingLane,
     in_worker,
@@ -74,9 +75,14 @@ class ThreadedEngine(Engine):
         layout: Layout,
         sizes: Sizes,
         successor: Callable[[Engine], Engine],
+        spend: Spend | None = None,
     ) -> None:
-        """`successor(self)` gives the engine that takes over from a closed one."""
+        """`successor(self)` gives the engine that takes over from a closed one.
+
+        `spend` is called after each operation, to let its time pass.
+        """
         self.name = name
+        self._spend = spend
         self._stopped = False
         self._layout = layout
         self._sizes = sizes
@@ -135,7 +141,7 @@ class ThreadedEngine(Engine):
             self._lanes[device, prop] = lane
             if lane.growing:
                 wanted = plan.threads if plan.eager else self._outstanding() + 1
-                lane.grow(wanted, self._serve, self._crew)
+                lane.grow(wanted, self._serve, self._crew, self._spend)
             return lane
 
     # Working
@@ -143,18 +149,19 @@ class ThreadedEngine(Engine):
     def _serve(self, worker: Worker) -> None:
         """What a worker does from its first to its last day."""
         get, lock, unlock = worker.get, var_lock.acquire, var_lock.release
+        spend = worker.spend
         while True:
             operation = get()
             if operation is None:
                 worker.queue.put(None)
                 return
-            if operation.trace is None and not unraised:
+            if operation.trace is None and not unraised and spend is None:
                 try:
                     operation.fn()
                 except BaseException as error:
                     spoil(operation, error)
             else:
-                perform(operation, worker.name)
+                perform(operation, worker.name, spend)
             lock()
             ready = release(operation)
             unlock()

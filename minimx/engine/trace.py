@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from minimx import events
+from minimx.drivers import place
+from minimx.engine.costs import Transfer
 from minimx.engine.var import var_lock
 
 if TYPE_CHECKING:
@@ -50,10 +52,19 @@ class Trace:
     """One recorded operation: id, times in nanoseconds, and for whom it works.
 
     `attribution` is a copy of the pushing thread's `events.attribution`. `linked` means
-    that its edges are known already, or those of its parts.
+    that its edges are known already, or those of its parts. `t_sent` is when a copy
+    found its wires free, 0 if it never had to look.
     """
 
-    __slots__ = ("attribution", "linked", "op_id", "recorder", "t_push", "t_ready")
+    __slots__ = (
+        "attribution",
+        "linked",
+        "op_id",
+        "recorder",
+        "t_push",
+        "t_ready",
+        "t_sent",
+    )
 
     def __init__(
         self, recorder: events.Recorder, t_push: int, linked: bool = False
@@ -63,6 +74,7 @@ class Trace:
         self.attribution: dict[str, Any] = events.attribution.__dict__.copy()
         self.t_push = t_push
         self.t_ready = t_push
+        self.t_sent = 0
         self.linked = linked
 
     def edges(self, claim: Claim) -> list[Edge]:
@@ -128,6 +140,17 @@ class Trace:
             at["forward_op"],
             failed,
         )
+        cost = operation.cost
+        if isinstance(cost, Transfer) and not failed:
+            self.recorder.communication(
+                max(start, self.t_sent),
+                end,
+                "",
+                place(cost.source),
+                place(cost.target),
+                cost.nbytes,
+                at["phase"],
+            )
 
 
 _session: Session | None = None

@@ -13,26 +13,21 @@ wait leaves everything intact, as with the other engines.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Final
 
 from minimx import events
-from minimx.drivers import Costs, driver_for
+from minimx.drivers import opened
 from minimx.engine import bulking
 from minimx.engine.base import Engine
 from minimx.engine.bell import Bell
+from minimx.engine.costs import Wires, declared_ns
 from minimx.engine.failures import Failure, deliver, deliver_first, raise_failure, spoil
+from minimx.engine.kinds import BULK
 from minimx.engine.lanes import Lane, Layout, Sizes, naive
-from minimx.engine.operation import (
-    BULK,
-    COPY_FROM_GPU,
-    COPY_TO_GPU,
-    CostLike,
-    Launches,
-    Operation,
-)
+from minimx.engine.operation import Operation
 from minimx.engine.running import perform
 from minimx.engine.simulation import Job, Simulation
 from minimx.engine.trace import PUSHER
@@ -48,32 +43,6 @@ MOST_PENDING: Final = 10_000
 def now() -> int:
     """Nanoseconds of the clock in use: the virtual one if `MINIMX_CLOCK` says so."""
     return events.clock()
-
-
-def declared_ns(operation: Operation) -> int:
-    """How long an operation takes, by the costs that its device's driver declares."""
-    costs = driver_for(operation.device).costs
-    cost = operation.cost
-    if cost is None:
-        return costs.run_ns(0, 0)
-    if isinstance(cost, Launches):
-        return sum(_group_ns(costs, *group, cost.recording) for group in cost.groups)
-    if operation.prop in (COPY_FROM_GPU, COPY_TO_GPU):
-        return costs.copy_ns(cost.bytes_moved / 2)  # read here, written there
-    return costs.run_ns(cost.flops, cost.bytes_moved)
-
-
-def _group_ns(
-    costs: Costs, parts: Sequence[CostLike], joined: bool, recording: bool
-) -> int:
-    """How long a series of kernels takes, launched one by one or all at once."""
-    apart = sum(costs.run_ns(part.flops, part.bytes_moved) for part in parts)
-    if not joined:
-        return apart
-    at_once = apart - len(parts) * costs.launch_ns + costs.series_launch_ns
-    if recording:  # each kernel is noted, then the whole is launched for the first time
-        return at_once + 2 * len(parts) * costs.launch_ns
-    return at_once
 
 
 @dataclass(eq=False, slots=True)
@@ -110,6 +79,8 @@ class VirtualEngine(Engine):
         self._push_ns = push_ns
         self._python = time  # the time of the threads that push and wait
         self._running = time  # the time inside an operation
+        self._wires = Wires()
+        self._driver_ns = 0  # what all drivers had declared when an operation began
         self._simulation = Simulation(self._run, time)
         self._inbox: SimpleQueue[Job | _Wait | None] = SimpleQueue()
         self._crew: list[Worker] = []
@@ -227,6 +198,7 @@ class VirtualEngine(Engine):
         operation = job.claim
         assert isinstance(operation, Operation)
         self._running = self._simulation.time
+        self._driver_ns = _busy_drivers()
         if operation.trace is not None:
             operation.trace.t_ready = job.ready
         role = PUSHER if self._layout is naive else worker
@@ -239,7 +211,16 @@ class VirtualEngine(Engine):
     def _spend(self, operation: Operation) -> None:
         if operation.prop == BULK:
             return  # its parts take their time
+        asked = _busy_drivers()
+        self._running += asked - self._driver_ns
+        self._driver_ns = asked
         try:
-            self._running += self._duration(operation)
+            ns = self._duration(operation)
+            self._running = self._wires.occupy(operation, self._running, ns)
         except Exception as error:  # such as: there is no such device
             spoil(operation, error)
+
+
+def _busy_drivers() -> int:
+    """What the calls of all drivers took so far, by what they declare."""
+    return sum([driver.busy_ns for driver in opened()])

@@ -89,7 +89,11 @@ class WorkingLane:
         self.growing = True
 
     def grow(
-        self, wanted: int, serve: Callable[[Worker], None], crew: list[Worker]
+        self,
+        wanted: int,
+        serve: Callable[[Worker], None],
+        crew: list[Worker],
+        spend: Spend | None = None,
     ) -> None:
         """Start workers until there are `wanted`, or as many as the plan allows.
 
@@ -98,7 +102,7 @@ class WorkingLane:
         wanted = min(wanted, self.plan.threads)
         while self.started < wanted:
             name = f"{self.plan.name}/{self.started}"
-            start(Worker(name, self.queue, serve, self._get), crew)
+            start(Worker(name, self.queue, serve, self._get, spend), crew)
             self.started += 1
         self.growing = self.started < self.plan.threads
 

@@ -2,7 +2,8 @@
 
 A copy is an engine operation like any other. Which lane it takes follows MXNet: into a
 GPU on the destination's copy lane, out of one on the source's, between host arrays on
-the normal lane of the source.
+the normal lane of the source. Between GPUs that may not or cannot reach each other it
+is two operations, with a stop in pinned memory.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx import autograd, engine
-from minimx.device import Device
+from minimx import autograd, drivers, engine
+from minimx.device import Device, cpu
 from minimx.dtypes import resolve
 from minimx.errors import DeviceError, ShapeError
 from minimx.events import owner
@@ -37,15 +38,39 @@ def copy(source: NDArray, target: NDArray) -> None:
             f"copyto: the source has shape {source.shape}, the target {target.shape}. "
             "Reshape one of them."
         )
-    at, prop, name = _route(source.context, target.context)
+    _copy_dense(source, target)
+
+
+def _copy_dense(source: NDArray, target: NDArray) -> None:
+    """Copy in as many hops as the way between the two devices has."""
+    start, end = source.context, target.context
+    if start.device_type == end.device_type == "gpu":
+        (_, stop), *rest = drivers.hops(start, end, drivers.link_between(start, end))
+        if rest:
+            staged = _empty(stop, source.spec, type(source))
+            _copy_dense(source, staged)
+            _copy_dense(staged, target)
+            return
+    at, prop, name = _route(start, end)
 
     def run() -> None:
         np.copyto(target.view(), source.view(), casting="unsafe")
 
-    cost = Cost(0, source.spec.nbytes + target.spec.nbytes)
+    cost = copy_cost(start, end, source.spec.nbytes, target.spec.nbytes)
     engine.current.push(
         run, at, [source.chunk], [target.chunk], name, prop=prop, cost=cost
     )
+
+
+def copy_cost(source: Device, target: Device, read: int, written: int) -> Any:
+    """The work of a copy: a transfer of the bytes read if a GPU is part of it."""
+    if "gpu" in (source.device_type, target.device_type):
+        return engine.Transfer(source, target, read)
+    return Cost(0, read + written)
+
+
+def _empty(device: Device, spec: Spec, array_class: type[NDArray]) -> NDArray:
+    return array_class(Chunk(device, spec.nbytes, owner("_copyto")), spec)
 
 
 def _route(source: Device, target: Device) -> tuple[Device, Any, str]:
@@ -86,7 +111,7 @@ def copy_recorded(source: NDArray, target: NDArray) -> None:
 
 def moved(array: NDArray, device: Device) -> NDArray:
     """A copy on a device, recorded."""
-    out = type(array)(Chunk(device, array.spec.nbytes, owner("_copyto")), array.spec)
+    out = _empty(device, array.spec, type(array))
     copy_recorded(array, out)
     return out
 
@@ -139,7 +164,7 @@ def _from_gpu(array: NDArray) -> Any:
         [arrived],
         "CopyGPU2CPU",
         prop=engine.COPY_FROM_GPU,
-        cost=Cost(0, 2 * array.spec.nbytes),
+        cost=engine.Transfer(array.context, cpu(), array.spec.nbytes),
     )
     engine.wait_to_read(arrived)
     return host
@@ -165,7 +190,7 @@ def from_numpy_copy(source: Any, device: Device, array_class: type[NDArray]) -> 
         [out.chunk],
         "CopyCPU2GPU",
         prop=engine.COPY_TO_GPU,
-        cost=Cost(0, 2 * spec.nbytes),
+        cost=engine.Transfer(cpu(), device, spec.nbytes),
     )
     return out
 

@@ -194,7 +194,9 @@ _check_start_values()
 for _kind in PREFIXES:
     knobs.watch(knob_names(_kind), _retune)
 knobs.watch(BYPASS, _retune)
-knobs.watch(("MINIMX_SIM_GPUS", "MINIMX_SIM_GPU_MEMORY"), _refit_gpus)
+knobs.watch(
+    ("MINIMX_SIM_GPUS", "MINIMX_SIM_GPU_MEMORY", "MINIMX_SIM_GPU_PRESET"), _refit_gpus
+)
 Device.cache_emptier = empty_cache
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

@@ -17,6 +17,7 @@ from minimx.knobs.declarations import (
     ours,
     planner,
     profiler,
+    simulated,
 )
 from minimx.knobs.knob import Knob
 
@@ -45,6 +46,7 @@ GROUPS: tuple[Group, ...] = (
     onednn,
     profiler,
     library,
+    simulated,
     ours,
 )
 

@@ -133,12 +133,16 @@ KNOBS = (
         ),
         type="bool",
         default=True,
+        status="live",
+        planned_in="",
         meaning=(
             "Let GPUs copy to each other directly where the machine can. Otherwise "
-            "every copy goes through host memory, twice over the bus. In MXNet the "
-            "tree variant does not ask this knob."
+            "every copy goes through pinned memory of the host: two copies, twice the "
+            "bytes. Simulated GPUs are joined as `MINIMX_SIM_LINKS` says; pairs that "
+            "it does not join go through the host in any case. In MXNet the tree "
+            "variant does not ask this knob."
         ),
-        observable="Bytes over the host bus in a reduction between two GPUs.",
+        observable="Operations, bytes and time of a copy between two GPUs.",
     ),
     declare(
         name="MXNET_UPDATE_ON_KVSTORE",

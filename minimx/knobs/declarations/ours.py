@@ -23,35 +23,6 @@ def cache_folder() -> str:
 
 KNOBS = (
     declare(
-        name="MINIMX_SIM_GPUS",
-        type="int",
-        default=1,
-        low=0,
-        high=16,
-        unit="GPUs",
-        scope="restart",
-        meaning=(
-            "How many simulated GPUs there are where no real one is found. Each has an "
-            "arena of memory, workers and copy lanes of its own; its kernels are those "
-            "of the CPU."
-        ),
-        observable="`mx.context.num_gpus()`.",
-    ),
-    declare(
-        name="MINIMX_SIM_GPU_MEMORY",
-        type="size",
-        default=1 << 30,
-        low=1 << 20,
-        scope="restart",
-        meaning=(
-            "How much memory each simulated GPU has, such as 256MiB or 1GiB. The arena "
-            "is one piece in which first-fit allocation leaves real gaps, so that "
-            "fragmentation and running out of memory can be studied. Memory of the "
-            "host is taken only as it is touched."
-        ),
-        observable="`mx.context.gpu_memory_info(0)`.",
-    ),
-    declare(
         name="MINIMX_CLOCK",
         type="choice",
         default="wall",

@@ -1,0 +1,123 @@
+"""How much work an operation is, and how long that takes by what its device declares.
+
+The virtual clock asks (`virtual.py`), and whoever wants a simulated GPU to feel like
+one on the wall (`delay.py`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from minimx.device import Device
+from minimx.drivers import Costs, Passage, driver_for, passage
+from minimx.engine.kinds import COPY_FROM_GPU, COPY_TO_GPU
+
+if TYPE_CHECKING:
+    from minimx.engine.operation import Operation
+
+
+class CostLike(Protocol):
+    """How much work a call is; `ops.spec.Cost` fits."""
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations."""
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes read plus bytes written."""
+
+
+class Launches:
+    """The cost of an operation that launches kernels one after the other.
+
+    groups: each a series of calls and whether it was recorded before, so that one
+    launch starts all of it. recording: it is recorded just now, for later.
+    """
+
+    __slots__ = ("bytes_moved", "flops", "groups", "recording")
+
+    def __init__(
+        self,
+        groups: Sequence[tuple[Sequence[CostLike], bool]],
+        recording: bool = False,
+    ) -> None:
+        self.groups = groups
+        self.recording = recording
+        every = [cost for costs, _ in groups for cost in costs]
+        self.flops = sum(cost.flops for cost in every)
+        self.bytes_moved = sum(cost.bytes_moved for cost in every)
+
+
+class Transfer:
+    """The cost of one copy between devices of which one at least is a GPU."""
+
+    __slots__ = ("bytes_moved", "flops", "nbytes", "source", "target")
+
+    def __init__(self, source: Device, target: Device, nbytes: int) -> None:
+        self.source = source
+        self.target = target
+        self.nbytes = nbytes
+        self.flops = 0
+        self.bytes_moved = 2 * nbytes  # read here, written there
+
+    @property
+    def passage(self) -> Passage:
+        """The wires that it needs, and for how long."""
+        first = self.source.device_type == "gpu"
+        costs = driver_for(self.source if first else self.target).costs
+        return passage(self.source, self.target, costs, self.nbytes)
+
+
+def declared_ns(operation: Operation) -> int:
+    """How long an operation takes, by the costs that its device's driver declares."""
+    cost = operation.cost
+    if isinstance(cost, Transfer):
+        return cost.passage.ns
+    costs = driver_for(operation.device).costs
+    if cost is None:
+        return costs.run_ns(0, 0)
+    if isinstance(cost, Launches):
+        return sum(_group_ns(costs, *group, cost.recording) for group in cost.groups)
+    if operation.prop in (COPY_FROM_GPU, COPY_TO_GPU):
+        return costs.copy_ns(cost.bytes_moved / 2)  # read here, written there
+    return costs.run_ns(cost.flops, cost.bytes_moved)
+
+
+def _group_ns(
+    costs: Costs, parts: Sequence[CostLike], joined: bool, recording: bool
+) -> int:
+    """How long a series of kernels takes, launched one by one or all at once."""
+    apart = sum(costs.run_ns(part.flops, part.bytes_moved) for part in parts)
+    if not joined:
+        return apart
+    at_once = apart - len(parts) * costs.launch_ns + costs.series_launch_ns
+    if recording:  # each kernel is noted, then the whole is launched for the first time
+        return at_once + 2 * len(parts) * costs.launch_ns
+    return at_once
+
+
+class Wires:
+    """When each wire between devices is free again: it carries one copy at a time."""
+
+    def __init__(self) -> None:
+        self._free: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def occupy(self, operation: Operation, now: int, ns: int) -> int:
+        """The moment at which an operation of `ns` ends if it may start `now`.
+
+        A copy waits for its wires, whoever comes first; other work has none.
+        """
+        cost = operation.cost
+        if not isinstance(cost, Transfer):
+            return now + ns
+        wires = cost.passage.wires
+        with self._lock:
+            start = max([now, *(self._free.get(wire, now) for wire in wires)])
+            self._free.update(dict.fromkeys(wires, start + ns))
+        if operation.trace is not None:
+            operation.trace.t_sent = start
+        return start + ns
