@@ -70,6 +70,7 @@ __all__ = [
     "engine_type",
     "on_worker_start",
     "push",
+    "restart",
     "set_bulk_size",
     "wait_all",
     "wait_to_read",
@@ -166,7 +167,7 @@ _virtual_time = 0  # where the next virtual clock goes on
 _users_interval: float | None = None  # what we changed the switch interval from
 
 
-def _restart() -> None:
+def restart() -> None:
     """Finish everything and start the engine that the knobs ask for.
 
     Other threads may go on pushing: they wait a moment. Raises `EngineError` inside an
@@ -240,12 +241,12 @@ def _successor(engine: Engine) -> Engine:
 
 def _knob_turned(name: str, new: object, old: object) -> None:
     if _made != _wanted():  # else another knob of the same change got here first
-        _restart()
+        restart()
 
 
 def _kernel_threads_changed(name: str, new: object, old: object) -> None:
     if on_worker_start:  # somebody wants to tell the workers
-        _restart()
+        restart()
 
 
 _install(_make())

@@ -14,6 +14,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import minimx.kernels.pinning  # noqa: F401 (threads are bound before they work)
 from minimx.errors import OperatorError
 
 

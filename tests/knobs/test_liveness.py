@@ -32,6 +32,7 @@ from tests.knobs import (
     test_running_liveness,
     test_simulated_liveness,
     test_sparse_liveness,
+    test_thread_liveness,
     test_training_liveness,
     test_tuning_liveness,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "test_running_liveness",
     "test_simulated_liveness",
     "test_sparse_liveness",
+    "test_thread_liveness",
     "test_training_liveness",
     "test_tuning_liveness",
 ]

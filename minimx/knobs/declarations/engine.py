@@ -252,14 +252,18 @@ KNOBS = (
         type="str",
         default="",
         scope="restart",
-        planned_in="thread pinning",
+        status="live",
         meaning=(
             "Which core each kernel thread stays on. Intel's OpenMP runtime reads it, "
-            "not MXNet. The performance page suggests "
-            "`granularity=fine,compact,1,0`, which fills neighbouring cores first and "
-            "keeps every thread on one. Here it will pin the kernel threads."
+            "not MXNet; here minimx does. Its form is [modifier,]type[,permute]"
+            "[,offset], with type one of none, compact (neighbouring threads close "
+            "together), scatter (far apart), balanced, explicit with proclist=[...]. "
+            "The performance page suggests `granularity=fine,compact,1,0`, which gives "
+            "every thread a core of its own before a second hyper-thread is used. The "
+            "teams of several engine workers follow one another. Systems other than "
+            "Linux do not bind threads; there it warns."
         ),
-        observable="The core of each kernel thread.",
+        observable="`minimx.kernels.pinning.team()` inside an operation.",
     ),
     declare(
         name="MXNET_ENGINE_INFO",
