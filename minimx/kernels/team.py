@@ -13,8 +13,8 @@ from numba import prange, types  # type: ignore[attr-defined]
 from minimx.kernels.threads import jit
 
 _SIGNATURE = types.int32(types.int32, types.uintp, types.uintp)
-_get = types.ExternalFunction("sched_getaffinity", _SIGNATURE)
-_set = types.ExternalFunction("sched_setaffinity", _SIGNATURE)
+_get: Any = types.ExternalFunction("sched_getaffinity", _SIGNATURE)
+_set: Any = types.ExternalFunction("sched_setaffinity", _SIGNATURE)
 
 
 @jit(parallel=True)
