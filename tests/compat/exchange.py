@@ -2,7 +2,7 @@
 
     python tests/compat/exchange.py --mxnet DIRECTORY [--record]
 
-DIRECTORY is a virtual environment with mxnet 1.9.1. Five networks (see
+DIRECTORY is a virtual environment with mxnet 1.9.1. Six networks (see
 `exchange_worker.py`) are exported by each and read by the other: the outputs must be
 equal to 1e-5. `--record` keeps MXNet's files in `answers/exchange/`, for the tests.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 KEPT = HERE / "answers" / "exchange"
-NETWORKS = ("lenet", "resnet", "reader", "in_numpy", "indexed")
+NETWORKS = ("lenet", "resnet", "reader", "in_numpy", "indexed", "controlled")
 READ = (*NETWORKS, "records")
 FILES = ("records.rec", "records.idx")
 TOLERANCE = 1e-5

@@ -1,4 +1,4 @@
-"""Five networks and a file of records, written by MXNet or minimx, read by the other.
+"""Six networks and a file of records, written by MXNet or minimx, read by the other.
 
     python exchange_worker.py mxnet|minimx make|read DIRECTORY
 
@@ -102,6 +102,34 @@ class Indexed(mx.gluon.HybridBlock):  # type: ignore[misc]
             return y[:, -1], y[0, 1], y[:, None, ::-2], picked, y.reshape((-1, 2)) * 2
 
 
+class Controlled(mx.gluon.HybridBlock):  # type: ignore[misc]
+    """A loop over the first axis, a loop until a condition fails, and a branch."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.weight = self.params.get("weight", shape=(4, 4))
+
+    def hybrid_forward(self, F: Any, x: Any, start: Any, weight: Any) -> Any:
+        def each(item: Any, state: Any) -> Any:
+            state = F.tanh(F.dot(item, weight) + state)
+            return state * 2, state
+
+        def later(k: Any, total: Any) -> Any:
+            return total * k, (k + 1, total + k)
+
+        outs, state = F.contrib.foreach(each, x, start)
+        first = F.slice_axis(F.reshape(state, shape=(-1,)), axis=0, begin=0, end=1)
+        steps, (count, total) = F.contrib.while_loop(
+            lambda k, total: k < 3, later, (F.ones_like(first), first), 5
+        )
+        steps = F.slice_axis(steps, axis=0, begin=0, end=2)  # what was computed
+        chosen = F.contrib.cond(
+            F.sum(state) < 100, lambda: F.exp(state), lambda: state - start
+        )
+        return outs, steps, count, total, chosen
+
+
 def lenet() -> Any:
     net = nn.HybridSequential(prefix="lenet_")
     with net.name_scope():
@@ -127,6 +155,10 @@ def indexed() -> Any:
     return Indexed(prefix="indexed_")
 
 
+def controlled() -> Any:
+    return Controlled(prefix="controlled_")
+
+
 def in_numpy() -> Any:
     mx.npx.set_np()  # the last network
     return InNumpy(prefix="in_numpy_")
@@ -137,6 +169,7 @@ SHAPES: dict[Any, list[tuple[int, ...]]] = {
     resnet: [(2, 3, 8, 8)],
     reader: [(2, 6), (1, 1, 4)],
     indexed: [(3, 5), (2,)],
+    controlled: [(3, 2, 4), (2, 4)],
     in_numpy: [(2, 5)],
 }
 
