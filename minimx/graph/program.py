@@ -27,6 +27,7 @@ from minimx.graph import bulk
 from minimx.graph.arena import Arena, Ground
 from minimx.graph.captures import Capture
 from minimx.graph.ir import Entry, Node
+from minimx.graph.joined import Bound, joined
 from minimx.graph.log import announce
 from minimx.graph.prepare import Prepared
 from minimx.graph.specs import plan_of
@@ -82,16 +83,13 @@ class Place:
     offset: int = 0
 
 
-#: A call bound to memory: the kernel, its arguments, those that come from `env`, the
-#: bytes of scratch memory, the place of its stream in the list of them, and its step.
-Bound = tuple[Kernel, list[Any], list[tuple[int, int]], int, int, Step]
-
-
 class Segment:
     """Some nodes that run as one operation of the engine."""
 
-    def __init__(self, number: Any, steps: Sequence[Step]) -> None:
+    def __init__(self, number: Any, steps: Sequence[Step], fixed: bool) -> None:
+        """fixed: the memory that it works on stays, so that calls are built once."""
         self.number = number
+        self.fixed = fixed
         self.steps = steps
         names = ",".join(step.name for step in self.steps)
         one = len(self.steps) == 1
@@ -132,7 +130,7 @@ class Segment:
             if step.draws:
                 drawn, draws = draws, draws + 1
             bound.append((step.kernel, args, outside, step.scratch, drawn, step))
-        return bound
+        return joined(bound) if self.fixed else bound
 
     def run(
         self,
@@ -194,7 +192,7 @@ class Program:
             for number, nodes in enumerate(group.nodes for group in joined):
                 busy = [node for node in nodes if node not in self.plan.skips]
                 steps = [Step(self, node) for node in busy]
-                found.append(Segment((half, number), steps))
+                found.append(Segment((half, number), steps, fixed))
             return found
 
         self._forward = segments("forward", prepared.forward)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from minimx.dtypes import NARROW
-from minimx.kernels import pointwise, threads, tuning
+from minimx.kernels import pointwise, prebuilt, threads, tuning
 from minimx.kernels.fused_text import Loop, write
 from minimx.kernels.walks import Walk, grid, straight
 from minimx.knobs import knobs
@@ -70,7 +70,14 @@ def _small(loop: Loop, places: list[int], fixed: list[Any]) -> Launch:
         ins = [flat[k] for k in places]
         run(ready.code or ready.compiled(), *ins, *fixed, *flat[-outs:])
 
-    return launch
+    def calls(*arrays: Any) -> list[prebuilt.Call]:
+        n = arrays[-1].size
+        operands = [*(arrays[k] for k in places), *fixed, *arrays[-outs:]]
+        steps = tuple(int(x.size == n) for x in operands)
+        code = ready.code or ready.compiled()
+        return [prebuilt.Call(code, prebuilt.addresses(operands), steps, n)]
+
+    return prebuilt.offers(launch, calls)
 
 
 def _gridded(

@@ -283,3 +283,20 @@ def rows2(kernel: int, a: Any, b: Any, out: Any, grid: Any) -> None:
     args = np.empty(3, np.intp)
     args[0], args[1], args[2] = a.ctypes.data, b.ctypes.data, out.ctypes.data
     _some_rows(kernel, args, grid, 0, height, 0, grid[1, 0])
+
+
+# -- many calls in one -----------------------------------------------------------------
+
+
+@threads.jit()
+def run_table(table: Any) -> None:
+    """Calls in a row. table (calls, 4): kernel, addresses of args and steps, n."""
+    for row in range(table.shape[0]):
+        call(table[row, 0], table[row, 1], table[row, 2], table[row, 3])
+
+
+@threads.jit(nogil=False)
+def run_table_holding(table: Any) -> None:
+    """The same for short ones, keeping the GIL."""
+    for row in range(table.shape[0]):
+        call(table[row, 0], table[row, 1], table[row, 2], table[row, 3])

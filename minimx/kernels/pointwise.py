@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from minimx.dtypes import FLOAT32, NARROW, DType
-from minimx.kernels import threads, tuning
+from minimx.kernels import prebuilt, threads, tuning
 from minimx.kernels.formula import Formula
 from minimx.kernels.half import computing
 from minimx.shapes import Shape
@@ -313,6 +313,18 @@ def _small(
     run = (native.run1, native.run2, native.run3, native.run4)[
         len(shapes) + len(singles) - 1
     ]
+    launch = _flat(run, code, shapes, out_shape, singles)
+    return prebuilt.offers(launch, partial(prebuilt.flat, code, singles))
+
+
+def _flat(
+    run: Launch,
+    code: int,
+    shapes: Sequence[Shape],
+    out_shape: Shape,
+    singles: list[Any],
+) -> Launch:
+    """A call of `run` with all arrays seen as rows."""
     if not singles and all(len(shape) == 1 for shape in (*shapes, out_shape)):
         return partial(run, code)
     if len(shapes) == 1 and not singles:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from minimx.dtypes import DType
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.kernels.prebuilt import calls_of, offers
 from minimx.ops import deduction
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -20,14 +22,22 @@ from minimx.ops.views import reshaped
 from minimx.shapes import Shape
 
 
-def multiply(ta: bool, tb: bool, a: Shape, b: Shape, out: Shape) -> Kernel:
+def multiply(
+    ta: bool, tb: bool, a: Shape, b: Shape, out: Shape, dtype: DType
+) -> Kernel:
     """`kernel(a, b, out)` for arrays seen as (stacks of) matrices of these shapes."""
-    product = find("matmul.product")
+    product, calls = find("matmul.product"), find("short_products.calls")
 
     def run(lhs: Any, rhs: Any, result: Any) -> None:
         product(lhs.reshape(a), rhs.reshape(b), result.reshape(out), ta, tb)
 
-    return run
+    def prebuilt(lhs: Any, rhs: Any, result: Any) -> Any:
+        return calls(lhs.reshape(a), rhs.reshape(b), result.reshape(out), ta, tb)
+
+    small = find("short_products.is_small")(
+        dtype, *out[-2:], a[-2 if ta else -1], prod(out[:-2])
+    )
+    return offers(run, prebuilt) if small else run
 
 
 def inner(name: str, lhs: Shape, rhs: Shape, k: int, other: int) -> None:
@@ -66,7 +76,8 @@ class Product(Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """BLAS, a tile at a time."""
         a, b, out, _ = self.matrices(*specs)
-        return multiply(self.transpose_a, self.transpose_b, a, b, out)
+        dtype = specs[0].dtype
+        return multiply(self.transpose_a, self.transpose_b, a, b, out, dtype)
 
     def cost(self, *specs: Spec) -> Cost:
         """A multiplication and an addition for every term of every sum."""
@@ -220,17 +231,24 @@ class FullyConnected(Op):
         """One product with the transposed weight, then the bias on every row."""
         rows, features = self.rows(specs[0])
         hidden = self.num_hidden
-        product = multiply(
-            False, True, (rows, features), (hidden, features), (rows, hidden)
-        )
+        weight, out, dtype = (hidden, features), (rows, hidden), specs[0].dtype
+        product = multiply(False, True, (rows, features), weight, out, dtype)
         if self.no_bias:
             return product
+        bias_calls = find("short_products.bias_calls")
 
         def run(data: Any, weight: Any, bias: Any, out: Any) -> None:
             product(data, weight, out)
             out += bias.reshape(hidden)
 
-        return run
+        def prebuilt(data: Any, weight: Any, bias: Any, out: Any) -> Any:
+            added = bias_calls(out, bias.reshape(hidden))
+            return [*calls_of(product, [data, weight, out]), *added]
+
+        small = find("short_products.is_small")(
+            dtype, rows, hidden, features, bias=True
+        )
+        return offers(run, prebuilt) if small else run
 
     def grad(
         self, at: Site, dout: Any, data: Value, weight: Value

@@ -66,6 +66,8 @@ TARGETS = (
     Target("lenet", "minimx", "mxnet", 1.5),
     Target("lenet_64_graph", "minimx", "minimx", 0.8, against="lenet_64"),
     Target("lenet_4_graph", "minimx", "minimx", 0.8, against="lenet_4"),
+    Target("nodes_graph", "minimx naive", "mxnet naive", 1.0),
+    Target("nodes_graph", "minimx", "mxnet", 1.0),
     Target("curve_graph", "minimx", "minimx", 0.6, against="curve"),
     Target("loader", "minimx", "mxnet", 1.0),
     Target("decode_2", "minimx", "minimx", 1 / 1.6, against="decode_1"),
