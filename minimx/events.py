@@ -39,7 +39,11 @@ class Recorder(Protocol):
 
     Times are nanoseconds of `clock`, below.
     Every method may be called from any thread and must never block or raise.
+
+    ids: what `new_op` counts with. While it stays the same object, ids mean the same.
     """
+
+    ids: object
 
     def new_op(self) -> int:
         """A fresh, never repeated operation id (from 1)."""
@@ -59,8 +63,12 @@ class Recorder(Protocol):
         priority: int,
         forward_op: int,
         failed: bool,
+        graph: bool = False,
     ) -> None:
-        """An operation finished."""
+        """An operation finished; graph: it is a piece of a graph that was prepared."""
+
+    def call(self, name: str, detail: str, t0: int, t1: int) -> None:
+        """A call of the interface, by this thread, between two moments."""
 
     def dependency(self, src: int, dst: int, kind: str) -> None:
         """Operation `dst` comes after `src`; kind is RAW, WAR or WAW.
@@ -96,6 +104,18 @@ recorder: Recorder | None = None
 
 # The clock of all events, in nanoseconds. The virtual engine puts its own here.
 clock: Callable[[], int] = perf_counter_ns
+
+
+@contextmanager
+def called(name: str, detail: str = "") -> Iterator[None]:
+    """Note how long a call of the interface took, if somebody records."""
+    listener = recorder
+    begun = 0 if listener is None else clock()
+    try:
+        yield
+    finally:
+        if listener is not None:
+            listener.call(name, detail, begun, clock())
 
 
 class Owner:

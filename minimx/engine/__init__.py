@@ -108,12 +108,20 @@ def push(
 
 def wait_to_read(var: Var) -> None:
     """Block until the writes of `var` pushed so far are done; raise what spoiled it."""
-    current.wait_to_read(var)
+    if events.recorder is None:
+        current.wait_to_read(var)
+    else:
+        with events.called("MXNDArrayWaitToRead"):
+            current.wait_to_read(var)
 
 
 def wait_to_write(var: Var) -> None:
     """Block until nobody pushed so far uses `var`; raise what spoiled it."""
-    current.wait_to_write(var)
+    if events.recorder is None:
+        current.wait_to_write(var)
+    else:
+        with events.called("MXNDArrayWaitToWrite"):
+            current.wait_to_write(var)
 
 
 def wait_all() -> None:
@@ -125,7 +133,8 @@ def wait_all() -> None:
     >>> x = mx.nd.ones((2,)) + 1
     >>> mx.nd.waitall()
     """
-    current.wait_all()
+    with events.called("MXNDArrayWaitAll"):
+        current.wait_all()
 
 
 def set_bulk_size(size: int) -> int:

@@ -18,7 +18,7 @@ from minimx import events
 from minimx.device import Device
 from minimx.engine import bulking
 from minimx.engine.costs import CostLike
-from minimx.engine.kinds import NORMAL
+from minimx.engine.kinds import NORMAL, SEGMENT
 from minimx.engine.operation import Operation
 from minimx.engine.origin import Origin, capture
 from minimx.engine.trace import Trace
@@ -60,12 +60,26 @@ class Engine(ABC):
         )
         recorder = events.recorder
         if recorder is not None:
-            operation.trace = Trace(recorder, events.clock())
+            return self._push_traced(operation, recorder)
         if bulking.users and self.bulks:
             bulking.route(operation, self.submit)
         else:
             self.submit(operation)
-        return 0 if operation.trace is None else operation.trace.op_id
+        return 0
+
+    def _push_traced(self, operation: Operation, recorder: events.Recorder) -> int:
+        """Queue an operation, and note it and the call that pushed it."""
+        begun = events.clock()
+        trace = operation.trace = Trace(recorder, begun)
+        door = "MXInvokeCachedOp" if operation.prop == SEGMENT else "MXImperativeInvoke"
+        try:
+            if bulking.users and self.bulks:
+                bulking.route(operation, self.submit)
+            else:
+                self.submit(operation)
+        finally:
+            recorder.call(door, operation.name, begun, events.clock())
+        return trace.op_id
 
     @abstractmethod
     def submit(self, operation: Operation) -> None:

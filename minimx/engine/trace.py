@@ -13,6 +13,7 @@ from weakref import ref
 from minimx import events
 from minimx.drivers import place
 from minimx.engine.costs import Transfer
+from minimx.engine.kinds import SEGMENT
 from minimx.engine.var import var_lock
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ Edge = tuple[int, str]
 class Session:
     """One recording. The ids of another one mean nothing in it."""
 
-    __slots__ = ("recorder",)
+    __slots__ = ("ids",)
 
-    def __init__(self, recorder: events.Recorder) -> None:
+    def __init__(self, ids: object) -> None:
         # Vars keep sessions, and must not keep old records with them.
-        self.recorder = ref(recorder)
+        self.ids = ref(ids)
 
 
 class History:
@@ -139,6 +140,7 @@ class Trace:
             operation.priority,
             at["forward_op"],
             failed,
+            operation.prop == SEGMENT,
         )
         cost = operation.cost
         if isinstance(cost, Transfer) and not failed:
@@ -158,6 +160,6 @@ _session: Session | None = None
 
 def _session_of(recorder: events.Recorder) -> Session:
     global _session
-    if _session is None or _session.recorder() is not recorder:
-        _session = Session(recorder)
+    if _session is None or _session.ids() is not recorder.ids:
+        _session = Session(recorder.ids)
     return _session

@@ -25,10 +25,18 @@ import numpy as np
 from numpy.lib import format as npy
 
 from minimx.errors import DataError
-from minimx.record.tables import MEMORY_EVENTS, TABLES, TEXT, WHOLE, Array, dtype_of
+from minimx.record.tables import (
+    MARK_EVENTS,
+    MEMORY_EVENTS,
+    TABLES,
+    TEXT,
+    WHOLE,
+    Array,
+    dtype_of,
+)
 
 FORMAT = "minimx-record"
-VERSION = 1
+VERSION = 2
 MOST_BYTES = 1 << 30  # of everything in a file, unpacked
 MOST_MANIFEST_BYTES = 64 << 20
 
@@ -186,14 +194,19 @@ class _Reader:
 
     def _check_sense(self, tables: Mapping[str, Array], strings: list[str]) -> None:
         """What ends must have begun, and events must be ours."""
-        ops, mem = tables["ops"], tables["mem"]
+        ops, calls = tables["ops"], tables["calls"]
         self._demand(
             bool((ops["t_start"] <= ops["t_end"]).all()),
             "an operation ends before it starts",
         )
-        events = {strings[number] for number in np.unique(mem["event"]).tolist()}
-        strange = events.difference(MEMORY_EVENTS)
-        self._demand(not strange, f"unknown memory events {sorted(strange)[:3]}")
+        self._demand(
+            bool((calls["t0"] <= calls["t1"]).all()), "a call ends before it starts"
+        )
+        known = {"memory": ("mem", MEMORY_EVENTS), "profile": ("marks", MARK_EVENTS)}
+        for kind, (table, words) in known.items():
+            numbers = np.unique(tables[table]["event"]).tolist()
+            strange = {strings[number] for number in numbers}.difference(words)
+            self._demand(not strange, f"unknown {kind} events {sorted(strange)[:3]}")
 
     # The manifest
 

@@ -16,7 +16,6 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,6 +29,7 @@ from minimx.knobs import knobs
 from minimx.record import archive
 from minimx.record.curves import Curve, memory_curve
 from minimx.record.ring import Ring
+from minimx.record.several import Ids, join, leave, listeners
 from minimx.record.tables import TABLES, Array, Strings, to_array
 
 # Knobs whose values tell where somebody's files are; not for a file that is passed on.
@@ -80,8 +80,9 @@ class Conditions:
 class Record:
     """What happened between `start` and `stop`, the newest `capacity` rows per table.
 
-    It can be read at any time, also while it runs. The columns of each table stand in
-    `minimx.record.tables`. A record runs once.
+    It can be read at any time, also while it runs, and others may run beside it. The
+    columns of each table stand in `minimx.record.tables`. A record starts once; between
+    `pause` and `resume` it hears nothing.
     """
 
     def __init__(self, capacity: int | None = None) -> None:
@@ -93,30 +94,31 @@ class Record:
         self._saved_dropped: dict[str, int] = {}
         self._strings = Strings()
         self._reading = threading.RLock()
-        self._op_ids = count(1)
+        self.ids = Ids()
         self._started = False
+        self._lent_at_pause: dict[tuple[str, int], Any] | None = None
         self._unwatch: Callable[[], None] | None = None
         self._add_op = self._rings["ops"].add
         self._add_dependency = self._rings["deps"].add
         self._add_memory = self._rings["mem"].add
+        self._add_call = self._rings["calls"].add
 
     # Starting and stopping
 
     @property
     def running(self) -> bool:
         """Whether this record listens now."""
-        return events.recorder is self
+        return self in listeners()
 
     def start(self) -> Record:
         """Listen from now on. What lives already is noted first.
 
-        Raises `MXNetError` if another record runs or this one has run.
+        Raises `MXNetError` if this one has run.
         """
-        if events.recorder is not None or self._started:
-            busy = "this record has run" if self._started else "another runs"
+        if self._started:
             raise MXNetError(
-                f"Record.start: {busy}. One record runs at a time, and once: stop the "
-                "other one, or make a new Record()."
+                "Record.start: this record has run, and a record runs once. Make a new "
+                "Record()."
             )
         self.conditions = Conditions(
             knobs=_public_knobs(),
@@ -127,20 +129,38 @@ class Record:
         )
         self._started = True
         self._unwatch = knobs.watch("*", self._knob_turned)
-        events.recorder = self
+        join(self)
         self._note_what_lives()
         return self
 
     def stop(self) -> Record:
         """Listen no more. Stopping twice does no harm."""
         if self.running:
-            events.recorder = None
+            leave(self)
             self.conditions.t_stop = self._now()
             self._note_devices()
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
         return self
+
+    def pause(self) -> None:
+        """Hear nothing for a while. What was lent is remembered until `resume`."""
+        if self.running:
+            leave(self)
+            self._lent_at_pause = _lent()
+
+    def resume(self) -> None:
+        """Hear again, and note which memory came and went meanwhile."""
+        before, self._lent_at_pause = self._lent_at_pause, None
+        if before is None:
+            return
+        join(self)
+        now = _lent()
+        for event, those, others in (("free", before, now), ("live", now, before)):
+            for key in those.keys() - others.keys():
+                device, block = key[0], those[key]
+                self.memory(event, device, *block)
 
     def __enter__(self) -> Record:
         return self.start()
@@ -157,7 +177,7 @@ class Record:
 
     def new_op(self) -> int:
         """A fresh operation id, from 1."""
-        return next(self._op_ids)
+        return self.ids.next()
 
     def op(
         self,
@@ -174,8 +194,9 @@ class Record:
         priority: int,
         forward_op: int,
         failed: bool,
+        graph: bool = False,
     ) -> None:
-        """An operation finished."""
+        """An operation finished; graph: it is a piece of a graph that was prepared."""
         self._add_op(
             (
                 op_id,
@@ -191,8 +212,27 @@ class Record:
                 priority,
                 forward_op,
                 failed,
+                graph,
             )
         )
+
+    def call(self, name: str, detail: str, t0: int, t1: int) -> None:
+        """A call of the interface, by this thread, between two moments."""
+        self._add_call((t0, t1, name, detail, threading.current_thread().name))
+
+    def mark(
+        self,
+        event: str,
+        kind: str,
+        domain: str,
+        name: str,
+        number: int = 0,
+        value: float = 0.0,
+    ) -> None:
+        """The program says where it is: an event of `tables.MARK_EVENTS`."""
+        thread = threading.current_thread().name
+        row = (self._now(), event, kind, domain, name, number, float(value), thread)
+        self._rings["marks"].add(row)
 
     def dependency(self, src: int, dst: int, kind: str) -> None:
         """Operation `dst` had to wait for `src`; kind is RAW, WAR or WAW."""
@@ -378,25 +418,31 @@ class Record:
 
     def _note_what_lives(self) -> None:
         """Start the memory table with what was lent and kept before."""
+        for (device, _), block in _lent().items():
+            self.memory("live", device, *block)
         for pool in storage.pools():
-            cached = pool.stats().cached
-            for block in pool.lent():
-                self.memory(
-                    "live",
-                    pool.name,
-                    block.id,
-                    block.requested,
-                    block.size,
-                    block.address,
-                    block.owner,
-                )
-            if cached:
+            if cached := pool.stats().cached:
                 self.memory("cached", pool.name, 0, 0, cached, 0, events.owner(""))
 
     def _note_devices(self) -> None:
         if not self._saved:
             sizes = {pool.name: pool.driver.total_bytes for pool in storage.pools()}
             self.conditions.devices.update(sizes)
+
+
+def _lent() -> dict[tuple[str, int], tuple[int, int, int, int, Owner]]:
+    """What is on loan, by device and block: block, asked, lent, address, owner."""
+    return {
+        (pool.name, block.id): (
+            block.id,
+            block.requested,
+            block.size,
+            block.address,
+            block.owner,
+        )
+        for pool in storage.pools()
+        for block in pool.lent()
+    }
 
 
 def _public_knobs() -> dict[str, Any]:

@@ -29,6 +29,9 @@ MEMORY_EVENTS = (
     "oom",  # refused
 )
 
+# What `marks.event` says of the things that a program measures itself.
+MARK_EVENTS = ("start", "stop", "value", "mark")
+
 # Column -> kind. Times (t, t0, t1, t_*) are nanoseconds; other quantities of memory and
 # communication are bytes. `op` is the id of the operation that ran, 0 outside one.
 TABLES: dict[str, dict[str, str]] = {
@@ -46,6 +49,24 @@ TABLES: dict[str, dict[str, str]] = {
         "priority": WHOLE,
         "forward_op": WHOLE,
         "failed": TRUTH,
+        "graph": TRUTH,
+    },
+    "calls": {
+        "t0": WHOLE,
+        "t1": WHOLE,
+        "name": TEXT,
+        "detail": TEXT,
+        "thread": TEXT,
+    },
+    "marks": {
+        "t": WHOLE,
+        "event": TEXT,
+        "kind": TEXT,
+        "domain": TEXT,
+        "name": TEXT,
+        "number": WHOLE,
+        "value": REAL,
+        "thread": TEXT,
     },
     "deps": {"src": WHOLE, "dst": WHOLE, "kind": TEXT},
     "mem": {

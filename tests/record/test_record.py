@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx import events, rng
+from minimx import engine, events, nd, rng
 from minimx.device import gpu
 from minimx.errors import MXNetError
 from minimx.events import Owner
@@ -62,13 +62,62 @@ def test_it_listens_between_start_and_stop() -> None:
     record.stop()
 
 
-def test_one_at_a_time_and_once() -> None:
-    first = Record().start()
-    with pytest.raises(MXNetError, match="another runs"):
-        Record().start()
-    first.stop()
+def test_a_record_runs_once() -> None:
+    first = Record().start().stop()
     with pytest.raises(MXNetError, match="this record has run"):
         first.start()
+
+
+def test_several_records_hear_the_same_operations() -> None:
+    with Record() as outer:
+        before = nd.ones((2,)) + 1
+        with Record() as inner:
+            both = before * 2
+            both.wait_to_read()
+        after = both - 1
+        after.wait_to_read()
+    assert not events.recorder
+    heard = [record.texts(record.ops()["name"]) for record in (outer, inner)]
+    assert heard[1] == ["_mul_scalar"]
+    assert heard[0][-3:] == ["_plus_scalar", "_mul_scalar", "_minus_scalar"]
+    ids = [set(record.ops()["op"].tolist()) for record in (outer, inner)]
+    assert ids[1] < ids[0]
+    assert len(ids[0]) == len(outer.ops())
+    pairs = {(src, dst) for src, dst, _ in outer.deps().tolist()}
+    *_, plus, times, minus = outer.ops()["op"].tolist()
+    assert {(plus, times), (times, minus)} <= pairs
+
+
+def test_a_paused_record_hears_nothing_and_knows_afterwards_what_lives() -> None:
+    kept = nd.ones((1000,))
+    lost = nd.ones((1000,))
+    engine.wait_all()
+    with Record() as record:
+        start = record.memory_curve("cpu(0)").total[-1]
+        record.pause()
+        assert not record.running
+        seen = len(record.ops())
+        del lost
+        new = nd.ones((5000,))
+        new.wait_to_read()
+        assert len(record.ops()) == seen
+        record.resume()
+        now = record.memory_curve("cpu(0)").total[-1]
+    assert now - start == 4 * (5000 - 1000)
+    assert kept.shape == (1000,)
+
+
+def test_calls_of_the_interface_are_noted() -> None:
+    with Record() as record:
+        (nd.ones((3,)) + 1).asnumpy()
+        nd.waitall()
+    calls = record.table("calls")
+    names = record.texts(calls["name"])
+    assert names.count("MXImperativeInvoke") == 2
+    assert "MXNDArrayWaitToRead" in names
+    assert names[-1] == "MXNDArrayWaitAll"
+    assert "_plus_scalar" in record.texts(calls["detail"])
+    assert (calls["t0"] <= calls["t1"]).all()
 
 
 def test_it_stops_after_an_error() -> None:

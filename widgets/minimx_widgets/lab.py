@@ -13,7 +13,6 @@ from typing import Any
 
 import ipywidgets
 
-from minimx import events
 from minimx.context import num_gpus
 from minimx.errors import ArgumentError
 from minimx.knobs import knobs
@@ -347,7 +346,7 @@ class Lab:
         return box
 
 
-# The lab whose record listens; only one record can.
+# The lab that trains: two at once would share the devices and show each other's work.
 _listening: weakref.ref[Lab] | None = None
 
 
@@ -355,7 +354,7 @@ def take_over(lab: Lab) -> None:
     """Stop the lab that trains now, if it is another one. Its results stay."""
     global _listening
     other = None if _listening is None else _listening()
-    if other is not None and events.recorder is other.record:
+    if other is not None and other.record.running:
         if other is not lab:
             other.session.stop()
         other.record.stop()
