@@ -94,7 +94,8 @@ class Bound:
                 settings=self._settings,
             )
             tell(prepared.passes, self._settings.subgraph_backend)
-            run = Run(prepared, self.device, self.ground)
+            with attributed(phase="forward", category="activation"):
+                run = Run(prepared, self.device, self.ground)
             self._runs[training, gradients] = run
         return run
 

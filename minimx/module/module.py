@@ -10,6 +10,7 @@ from minimx import model, nd
 from minimx import optimizer as opt
 from minimx.device import Device, as_device, cpu
 from minimx.errors import ArgumentError, ParameterError, Unavailable, did_you_mean
+from minimx.events import attributed
 from minimx.executor import Executor
 from minimx.initializer import InitDesc, Uniform
 from minimx.io import DataDesc
@@ -328,9 +329,10 @@ class Module(BaseModule):
             raise ParameterError("this module has no optimizer: call init_optimizer.")
         executor = self._ready
         weights, grads = executor.arg_dict, executor.grad_dict
-        for index, name in enumerate(self._param_names):
-            if grads[name] is not None:
-                self._updater(index, grads[name], weights[name])
+        with attributed(phase="update"):
+            for index, name in enumerate(self._param_names):
+                if grads[name] is not None:
+                    self._updater(index, grads[name], weights[name])
 
     def get_outputs(self) -> list[NDArray]:
         """What forward computed."""

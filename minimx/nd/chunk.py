@@ -46,8 +46,29 @@ class Chunk(Var):
         """The bytes, a flat uint8 array; allocates them if need be."""
         block = self.block
         if block is None:
-            block = self.block = pool_for(self.device).alloc(self.nbytes, self.owner)
+            block = self._allocated()
         return block.data
+
+    def _allocated(self) -> Block:
+        """The block at first use, which two readers may make together."""
+        pool = pool_for(self.device)
+        block = pool.alloc(self.nbytes, self.owner)
+        try:
+            if self.exception is not None:  # what was to be written here has failed
+                block.data[:] = 0
+            with pool.lock:
+                if self.block is None:
+                    self.block = block
+        finally:
+            if self.block is not block:
+                block.free()
+        assert self.block is not None
+        return self.block
+
+    @property
+    def lost(self) -> bool:
+        """Whether the operation that was to fill this memory never got any."""
+        return self.block is None and self.exception is not None
 
     def __del__(self) -> None:
         # `block` is missing if __init__ was interrupted.

@@ -109,9 +109,15 @@ def copy_recorded(source: NDArray, target: NDArray) -> None:
         target._entry = (node, 0)
 
 
-def moved(array: NDArray, device: Device) -> NDArray:
-    """A copy on a device, recorded."""
+def moved(array: NDArray, device: Device, at_once: bool = False) -> NDArray:
+    """A copy on a device, recorded.
+
+    at_once: take its memory now, so that a full device is an error before anything was
+    handed to the engine, which keeps arrays that are to stay whole or absent.
+    """
     out = _empty(device, array.spec, type(array))
+    if at_once:
+        out.chunk.memory()
     copy_recorded(array, out)
     return out
 

@@ -21,6 +21,7 @@ from minimx.dtypes import resolve
 from minimx.errors import DataError
 from minimx.nd import serialize
 from minimx.nd.array import NDArray
+from minimx.nd.transfer import moved
 from minimx.optimizer.base import Index, Optimizer, State
 
 _HEADER = "header"
@@ -62,25 +63,34 @@ class Updater:
                 )
 
     def _ensure_state(self, index: Index, weight: NDArray) -> None:
-        if self._moved.get(index):
+        """See that a weight has a state, on its device.
+
+        A new state is looked at again at the next update: the device may have been full
+        when the engine came to fill it.
+        """
+        settled = self._moved.get(index)
+        if settled:
             return
-        if index in self.states:  # read from a file: it may live on another device
-            self.states[index] = self.sync_state_context(
-                self.states[index], weight.context
-            )
-        else:
-            known = self.optimizer.param_dict.get(index)
-            layer = known.layer if known is not None else ""
-            with events.attributed(layer=layer, category="optimizer state"):
+        known = self.optimizer.param_dict.get(index)
+        names: dict[Any, str] = self.optimizer.idx2name
+        layer = known.layer if known else names.get(index, "")
+        with events.attributed(layer=layer, category="optimizer state"):
+            if settled is None and index in self.states:  # read from a file
+                self.states[index] = self.sync_state_context(
+                    self.states[index], weight.context
+                )
+            elif settled is None or any(a.chunk.lost for a in _arrays(self, index)):
                 self.states[index] = self.optimizer.create_state_multi_precision(
                     index, weight
                 )
-        self._moved[index] = True
+        self._moved[index] = all(a.chunk.block for a in _arrays(self, index))
 
     def sync_state_context(self, state: State, context: Context) -> State:
         """The state on a device."""
         if isinstance(state, NDArray):
-            return state.as_in_context(context)
+            if context is state.context or state.stype != "default":
+                return state.as_in_context(context)
+            return moved(state, context, at_once=True)
         if isinstance(state, (list, tuple)):
             return tuple(self.sync_state_context(part, context) for part in state)
         return state
@@ -131,6 +141,13 @@ class Updater:
 def get_updater(optimizer: Optimizer) -> Updater:
     """An updater for an optimizer."""
     return Updater(optimizer)
+
+
+def _arrays(updater: Updater, index: Index) -> list[NDArray]:
+    """The dense arrays of a weight's state."""
+    found: dict[str, NDArray] = {}
+    _flatten(updater.states[index], found)
+    return [array for array in found.values() if array.stype == "default"]
 
 
 def _by_dtype(weights: list[NDArray], grads: list[NDArray]) -> dict[Any, list[int]]:

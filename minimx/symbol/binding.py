@@ -8,6 +8,7 @@ from typing import Any
 
 from minimx.device import Device, DeviceLike, as_device, current_device
 from minimx.errors import ArgumentError, GradientError, ShapeError, did_you_mean
+from minimx.events import attributed
 from minimx.executor import Executor
 from minimx.graph.infer import Inference
 from minimx.graph.ir import Entry, Graph, Node
@@ -17,6 +18,7 @@ from minimx.graph.storage import storage_types
 from minimx.knobs import knobs
 from minimx.nd.array import NDArray
 from minimx.nd.creation import zeros
+from minimx.ops.spec import Spec
 from minimx.ops.stypes import like
 from minimx.shapes import is_whole, written
 
@@ -120,7 +122,8 @@ class Binding:
             fits = old is not None and old.spec is like(spec, stype)
             if old is not None and fits and old.context is at[node]:
                 return old
-            made: NDArray = zeros(spec.shape, at[node], spec.dtype, stype)
+            category = "data" if node.name in kwargs else "parameter"
+            made = _zeros_for(node.layer or node.name, category, spec, at[node], stype)
             if shared_buffer is not None:
                 shared_buffer[node.name] = made
             return made
@@ -130,11 +133,9 @@ class Binding:
         grads = [
             None
             if req == "null"
-            else zeros(
-                array.shape, array.context, array.spec.dtype, stored.gradients[name]
-            )
-            for req, array, name in zip(
-                wanted, arguments, stored.gradients, strict=True
+            else _zeros_for(name, "gradient", array.spec, array.context, stype)
+            for req, array, (name, stype) in zip(
+                wanted, arguments, stored.gradients.items(), strict=True
             )
         ]
         states = [new(node) for node in graph.states]
@@ -156,6 +157,15 @@ class Binding:
             "gradient: a Symbol has no gradient of its own. Bind it with args_grad, "
             "run forward(is_train=True) and backward(); or use mx.autograd on arrays."
         )
+
+
+def _zeros_for(
+    layer: str, category: str, spec: Spec, device: Device, stype: str
+) -> NDArray:
+    """An array of zeros that belongs to a layer's parameters, gradients or data."""
+    with attributed(layer=layer, category=category):
+        made: NDArray = zeros(spec.shape, device, spec.dtype, stype)
+    return made
 
 
 def _devices(group2ctx: Mapping[str, Any] | None) -> dict[str, Device]:

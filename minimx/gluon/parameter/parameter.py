@@ -30,7 +30,7 @@ from minimx.errors import (
 from minimx.flavour import is_np_array, is_np_shape
 from minimx.gluon.flavours import flavoured
 from minimx.gluon.parameter import rows
-from minimx.gluon.parameter.places import Contexts, Deferred, as_contexts
+from minimx.gluon.parameter.places import Contexts, Deferred, as_contexts, copied
 from minimx.nd.array import NDArray
 from minimx.nd.launch import tracers
 from minimx.ops.stypes import STYPES
@@ -210,13 +210,13 @@ class Parameter:
                 f"{self.name} still has the incomplete shape {self.shape} after its "
                 "layer has seen data. Set every length in the layer's infer_shape()."
             )
-        self._deferred = None
         with autograd.pause(), self._on_behalf("parameter"):
             data = self._empty(cpu(), self._stype)
             fill = initializer.create(deferred.default_init)
             own = initializer.create(deferred.init)
             fill(initializer.InitDesc(self.name, {"__init__": own}), data)
         self._place(data, deferred.contexts, copy=False)
+        self._deferred = None
 
     def _empty(self, ctx: Context, stype: str) -> NDArray:
         """Zeros on a device, as values or gradient are to be stored."""
@@ -229,14 +229,22 @@ class Parameter:
         return events.attributed(layer=layer, category=category)
 
     def _place(self, data: NDArray, contexts: list[Context], copy: bool = True) -> None:
-        """Put a copy of `data` on each device (`data` itself, where it may be)."""
+        """Put a copy of `data` on each device (`data` itself, where it may be).
+
+        A device without room for it raises `OutOfMemory` and leaves all as it was.
+        """
         data = flavoured(data)
         with autograd.pause(), self._on_behalf("parameter"):
-            self._data = {
-                ctx: data if not copy and ctx is data.context else data.copyto(ctx)
+            placed = {
+                ctx: data if not copy and ctx is data.context else copied(data, ctx)
                 for ctx in contexts
             }
-        self._init_grad()
+        before, self._data = self._data, placed
+        try:
+            self._init_grad()
+        except BaseException:
+            self._data = before
+            raise
 
     def _init_grad(self) -> None:
         """Give every copy a gradient of zeros, or none if `grad_req` is null."""
@@ -396,8 +404,8 @@ class Parameter:
         if self._data is None:
             if self._deferred is None:
                 raise self._missing(None)
-            contexts, self._deferred = self._deferred.contexts, None
-            self._place(data.astype(self.dtype, copy=False), contexts)
+            self._place(data.astype(self.dtype, copy=False), self._deferred.contexts)
+            self._deferred = None
             return
         self._tell_trainer()
         with autograd.pause():
@@ -412,19 +420,18 @@ class Parameter:
     def cast(self, dtype: Any) -> None:
         """Convert values and gradients to another element type."""
         resolve(dtype)
-        self._dtype = dtype
+        data, grad = self._data, self._grad
+        if data is not None:
+            self._tell_trainer()
+            with autograd.pause(), self._on_behalf("parameter"):
+                data = {c: x.astype(dtype) for c, x in data.items()}
+        if grad is not None:
+            with autograd.pause(), self._on_behalf("gradient"):
+                grad = {c: x.astype(dtype) for c, x in grad.items()}
+        self._dtype, self._data, self._grad = dtype, data, grad
         self._var = None  # it says of which type it is
-        if self._data is None:
-            return
-        self._tell_trainer()
-        with autograd.pause():
-            with self._on_behalf("parameter"):
-                self._data = {c: x.astype(dtype) for c, x in self._data.items()}
-            if self._grad is None:
-                return
-            with self._on_behalf("gradient"):
-                self._grad = {c: x.astype(dtype) for c, x in self._grad.items()}
-        self._mark()
+        if grad is not None:
+            self._mark()
 
     def reset_ctx(self, ctx: Contexts) -> None:
         """Move to other devices; values on several are averaged first."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from minimx.device import Context, current_context
 from minimx.errors import ParameterError
+from minimx.nd.array import NDArray
+from minimx.nd.transfer import moved
 
 Contexts = Context | Sequence[Context] | None
 
@@ -19,6 +21,16 @@ def as_contexts(ctx: Contexts) -> list[Context]:
     if len(set(contexts)) != len(contexts):
         raise ParameterError(f"the list of devices names one twice: {contexts}.")
     return contexts
+
+
+def copied(data: NDArray, ctx: Context) -> NDArray:
+    """A copy on a device; a dense one has its memory when this returns.
+
+    A full device is thus an error now, and no parameter is left without its values.
+    """
+    if data.stype == "default":
+        return moved(data, ctx, at_once=True)
+    return data.copyto(ctx)
 
 
 class Deferred:
