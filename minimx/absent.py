@@ -10,8 +10,6 @@ from collections.abc import Iterable
 
 from minimx.errors import did_you_mean
 
-_MODULES = "training of symbols, from before Gluon"
-
 _ROOMS = {
     "onnx": "graphs in the form of ONNX",
     "amp": "automatic mixed precision",
@@ -24,10 +22,6 @@ LATER: dict[str, dict[str, str]] = {
     "mx.contrib": dict.fromkeys(
         ["amp", "io", "onnx", "quantization", "tensorboard", "text"],
         "what MXNet tried out",
-    ),
-    "mx.mod": dict.fromkeys(
-        ["BucketingModule", "PythonLossModule", "PythonModule", "SequentialModule"],
-        _MODULES,
     ),
     "mx.gluon": {
         "probability": "distributions",

@@ -139,6 +139,7 @@ class Perplexity(EvalMetric):
             if self.ignore_label is not None:
                 kept = wanted != self.ignore_label
                 wanted, scores = wanted[kept], scores[kept]
+            wanted = wanted.clip(0, scores.shape[-1] - 1)  # as nd.pick does
             chosen = scores[numpy.arange(len(wanted)), wanted]
             logs = numpy.log(numpy.maximum(1e-10, chosen))
             self._add(float(-logs.sum()), len(wanted))

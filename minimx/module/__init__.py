@@ -1,20 +1,24 @@
 """`mx.mod`: training of symbols, from before Gluon.
 
-A `Module` joins a symbol, an executor of it, the parameters and an optimizer.
-`loops.py` has the loops over data, `module.py` the steps that they are made of.
+A `Module` joins a symbol, an executor of it on each device, the parameters and an
+optimizer. `loops.py` has the loops over data, the other files the steps that they are
+made of; a `BucketingModule` has a module for each length of its data, a
+`SequentialModule` a chain of modules, and a `PythonModule` no symbol at all.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from minimx.absent import missing
+from minimx.module.bucketing_module import BucketingModule
 from minimx.module.loops import BaseModule
 from minimx.module.module import Module
+from minimx.module.python_module import PythonLossModule, PythonModule
+from minimx.module.sequential_module import SequentialModule
 
-__all__ = ["BaseModule", "Module"]
-
-if not TYPE_CHECKING:  # what is absent is an error for type checkers, too
-
-    def __getattr__(name: str) -> object:
-        raise missing("mx.mod", name, __all__)
+__all__ = [
+    "BaseModule",
+    "BucketingModule",
+    "Module",
+    "PythonLossModule",
+    "PythonModule",
+    "SequentialModule",
+]

@@ -1,33 +1,37 @@
-"""`Module`: a symbol bound to shapes on one device, its parameters, an optimizer."""
+"""`Module`: a symbol bound to shapes on some devices, its parameters, an optimizer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minimx import model, nd
 from minimx import optimizer as opt
-from minimx.device import Device, as_device, cpu
-from minimx.errors import ArgumentError, ParameterError, Unavailable, did_you_mean
+from minimx.device import as_device, cpu
+from minimx.errors import ArgumentError, MissingArgument, ParameterError, did_you_mean
 from minimx.events import attributed
-from minimx.executor import Executor
 from minimx.initializer import InitDesc, Uniform
 from minimx.io import DataDesc
+from minimx.module import slices
+from minimx.module.executor_group import DataParallelExecutorGroup
 from minimx.module.loops import BaseModule
+from minimx.module.slices import Described
+from minimx.module.training import Training
 from minimx.nd.array import NDArray
 from minimx.symbol import Symbol
 
 Arrays = dict[str, NDArray]
-Described = Sequence[Any] | None
+Given = Mapping[str, NDArray] | None
 
 
 class Module(BaseModule):
     """Trains a symbol: `fit`, or bind, init_params, init_optimizer and step by step.
 
-    data_names, label_names: the arguments that batches bring; the others are
-    parameters. fixed_param_names: parameters that are not trained. context: a device;
-    group2ctxs: those of parts of the symbol, see `Symbol.bind`.
+    data_names, label_names: the arguments that batches bring. state_names: those that
+    `set_states` sets. The others are parameters; fixed_param_names: those that are not
+    trained. context: a device, or several, each of which gets its part of every batch,
+    in proportion to work_load_list. group2ctxs: devices of parts of the symbol (see
+    `Symbol.bind`), for each device. compression_params: for the store of gradients.
     """
 
     def __init__(
@@ -37,44 +41,74 @@ class Module(BaseModule):
         label_names: Sequence[str] | None = ("softmax_label",),
         logger: Any = None,
         context: Any = None,
+        work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
-        group2ctxs: Mapping[str, Any] | None = None,
+        state_names: Sequence[str] | None = None,
+        group2ctxs: Any = None,
+        compression_params: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(logger)
-        self.symbol = symbol
-        self.data_names = list(data_names or ())
-        self.label_names = list(label_names or ())
+        self._symbol: Symbol = symbol
+        self._data_names = list(data_names or ())
+        self._label_names = list(label_names or ())
+        self._state_names = list(state_names or ())
         self._fixed = list(fixed_param_names or ())
-        self._device = _one_device(context)
-        self._groups = group2ctxs
+        several = context if isinstance(context, (list, tuple)) else [context]
+        self._devices = [cpu() if one is None else as_device(one) for one in several]
+        self._workload = _workload(work_load_list, len(self._devices))
+        self._groups, self._compression = group2ctxs, compression_params
         arguments = symbol.list_arguments()
-        for name in (*self.data_names, *self._fixed):
+        for name in (*self._data_names, *self._state_names, *self._fixed):
             if name not in arguments:
                 raise ArgumentError(
                     f"Module: the symbol has no argument {name!r}; it has "
                     f"{', '.join(arguments)}.{did_you_mean(name, arguments)}"
                 )
-        inputs = {*self.data_names, *self.label_names}
+        inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [name for name in arguments if name not in inputs]
-        self._executor: Executor | None = None
+        self._exec_group: DataParallelExecutorGroup | None = None
+        self._training: Training | None = None
         self._loaded: tuple[Arrays, Arrays] | None = None
         self._stored_states: str | None = None
-        self.data_shapes: list[DataDesc] = []
-        self.label_shapes: list[DataDesc] | None = None
+        self._grad_req: Any = None
+        self.for_training = self.inputs_need_grad = False
 
     # -- getting ready ----------------------------------------------------------------
 
     @property
+    def symbol(self) -> Symbol:
+        """What is trained."""
+        return self._symbol
+
+    @property
+    def data_names(self) -> list[str]:
+        """The arguments that batches bring."""
+        return self._data_names
+
+    @property
+    def label_names(self) -> list[str]:
+        """The labels that batches bring."""
+        return self._label_names
+
+    @property
     def output_names(self) -> list[str]:
         """The names of the outputs."""
-        return self.symbol.list_outputs()  # type: ignore[no-any-return]
+        return self._symbol.list_outputs()
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        """What batches look like now."""
+        return self._group.data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc] | None:
+        """What their labels look like; None if there are none."""
+        return self._group.label_shapes or None
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """(name, shape) of every output."""
-        shapes = {desc.name: desc.shape for desc in self._inputs()}
-        _, outs, _ = self.symbol.infer_shape(**shapes)
-        return list(zip(self.output_names, outs, strict=True))
+        return self._group.get_output_shapes()
 
     def bind(
         self,
@@ -83,91 +117,115 @@ class Module(BaseModule):
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: None = None,
+        shared_module: Module | None = None,
         grad_req: Any = "write",
     ) -> None:
         """Make room for batches of these shapes; parameters that are there stay.
 
-        data_shapes, label_shapes: DataDesc, or (name, shape), for each. grad_req: for
-        all that are trained, or by name, or in a list for each argument.
+        data_shapes, label_shapes: DataDesc, or (name, shape), for each. shared_module:
+        one that has all the parameters, which both use from now on, and whose memory
+        they use in turns. grad_req: for all that are trained, or by name, or in a list
+        for each argument.
         """
-        if shared_module is not None:
-            raise Unavailable("Module.bind: modules do not share memory; bind alone.")
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
-        kept = self.get_params() if self.params_initialized else None
-        self._describe(data_shapes, label_shapes)
-        trained = {*self._param_names} - {*self._fixed} if for_training else set()
-        trained |= {*self.data_names} if inputs_need_grad else set()
-        names = self.symbol.list_arguments()
-        whole = grad_req if isinstance(grad_req, str) else "write"
-        reqs = {name: whole if name in trained else "null" for name in names}
-        if not isinstance(grad_req, str) and for_training:
-            each = not isinstance(grad_req, dict)
-            reqs |= dict(zip(names, grad_req, strict=True)) if each else grad_req
-        inputs = self._inputs()
-        self._executor = self.symbol.simple_bind(
-            self._device,
-            grad_req=reqs,
-            type_dict={desc.name: desc.dtype for desc in inputs},
-            group2ctx=self._groups,
-            **{desc.name: desc.shape for desc in inputs},
+        if shared_module is None and self.params_initialized:
+            self._loaded = self.get_params()
+        lender = None if shared_module is None else shared_module._ready
+        group = DataParallelExecutorGroup(
+            self._symbol,
+            self._devices,
+            self._workload,
+            self._checked(data_shapes),
+            label_shapes,
+            self._param_names,
+            for_training,
+            inputs_need_grad,
+            lender,
+            fixed_param_names=self._fixed,
+            grad_req=grad_req,
+            state_names=self._state_names,
+            group2ctxs=self._groups,
         )
+        if lender is not None:
+            _require_shared(group, lender)
+        self._exec_group, self._grad_req = group, grad_req
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self.binded = True
-        if kept is not None:
-            self._executor.copy_params_from(*kept)
+        if self._loaded is not None:
+            group.set_params(*self._loaded)
             self._loaded = None
+        if shared_module is not None:
+            self.params_initialized = True
+            self.borrow_optimizer(shared_module)
 
-    def _describe(self, data: Described, label: Described) -> None:
-        """Take down the shapes of data and labels."""
-        self.data_shapes = [_described(entry) for entry in data or ()]
-        found = [desc.name for desc in self.data_shapes]
-        if sorted(found) != sorted(self.data_names):
+    def _checked(self, data_shapes: Described) -> list[DataDesc]:
+        """The shapes of data, of which there is one for each name."""
+        entries = [slices.described(entry) for entry in data_shapes or ()]
+        found = [entry.name for entry in entries]
+        if sorted(found) != sorted(self._data_names):
             raise ArgumentError(
                 f"Module.bind: data_shapes describe {found}, but data_names are "
-                f"{self.data_names}."
+                f"{self._data_names}."
             )
-        self.label_shapes = [_described(entry) for entry in label or ()] or None
+        return entries
 
-    def _inputs(self) -> list[DataDesc]:
-        """The data and labels that the symbol has arguments for."""
-        arguments = {*self.symbol.list_arguments()}
-        both = [*self.data_shapes, *(self.label_shapes or ())]
-        return [desc for desc in both if desc.name in arguments]
+    def reshape(self, data_shapes: Described, label_shapes: Described = None) -> None:
+        """Go on with batches of other shapes and the same parameters."""
+        self._group.reshape(self._checked(data_shapes), label_shapes)
+
+    def install_monitor(self, mon: Any) -> None:
+        """Let a monitor watch what is computed."""
+        self._group.install_monitor(mon)
 
     @property
-    def _bound(self) -> Executor:
-        if self._executor is None:
+    def _group(self) -> DataParallelExecutorGroup:
+        if self._exec_group is None:
             raise ParameterError("this module is not bound yet: call bind first.")
-        return self._executor
+        return self._exec_group
 
     @property
-    def _ready(self) -> Executor:
+    def _ready(self) -> DataParallelExecutorGroup:
         if not self.params_initialized:
             raise ParameterError(
                 "the parameters of this module have no values yet: call init_params "
                 "or set_params first."
             )
-        return self._bound
+        return self._group
+
+    @property
+    def _total_exec_bytes(self) -> int:
+        """How much memory is planned for what lies between arguments and outputs."""
+        return sum(executor._memory().total for executor in self._group.execs)
 
     # -- parameters -------------------------------------------------------------------
 
     def get_params(self) -> tuple[Arrays, Arrays]:
-        """Copies of the parameters, and of the auxiliary states, by name."""
+        """Copies of the parameters, and of the auxiliary states, by name, on the host.
+
+        Of several devices, their mean.
+        """
         if self._loaded is not None:
             return self._loaded
-        executor = self._ready
-        arguments = executor.arg_dict
-        params = {name: arguments[name].copy() for name in self._param_names}
-        return params, {name: x.copy() for name, x in executor.aux_dict.items()}
+        params, states = self._ready.get_params()
+        if self._training is not None:
+            self._training.fetch_whole(params)
+        return params, states
+
+    @property
+    def _arg_params(self) -> Arrays:
+        return self.get_params()[0]
+
+    @property
+    def _aux_params(self) -> Arrays:
+        return self.get_params()[1]
 
     def init_params(
         self,
         initializer: Any = None,
-        arg_params: Mapping[str, NDArray] | None = None,
-        aux_params: Mapping[str, NDArray] | None = None,
+        arg_params: Given = None,
+        aux_params: Given = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
@@ -175,69 +233,66 @@ class Module(BaseModule):
         """Give every parameter and state a value: one that is given, or an initial one.
 
         initializer: Uniform(0.01) by default. allow_missing: those that are not among
-        the given ones are initialized. allow_extra: given ones may have no place here.
+        the given ones are initialized. Given ones that have no place here are passed
+        over, with or without allow_extra.
         """
         if self.params_initialized and not force_init:
             self.logger.warning("Parameters are there; force_init=False keeps them.")
             return
+        group, attrs = self._group, self._symbol.attr_dict()
         fill = initializer or Uniform(0.01)
-        self._set(arg_params, aux_params, fill, allow_missing, allow_extra)
+        made: list[Arrays] = []
+        first = group.execs[0]
+        params = {name: first.arg_dict[name] for name in self._param_names}
+        for places, given in ((params, arg_params), (first.aux_dict, aux_params)):
+            values: Arrays = {}
+            made.append(values)
+            for name, place in sorted(places.items()):
+                if given is not None and name in given:
+                    values[name] = given[name]
+                elif given is None or allow_missing:
+                    values[name] = nd.zeros(
+                        place.shape, cpu(), place.dtype, stype=place.stype
+                    )
+                    fill(InitDesc(name, attrs.get(name)), values[name])
+                else:
+                    raise ParameterError(
+                        f"there is no value for {name}. allow_missing=True lets it be "
+                        "initialized."
+                    )
+        group.set_params(made[0], made[1])
+        self.params_initialized, self._loaded = True, None
 
     def set_params(
         self,
-        arg_params: Mapping[str, NDArray],
-        aux_params: Mapping[str, NDArray] | None,
+        arg_params: Given,
+        aux_params: Given,
         allow_missing: bool = False,
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """Take over values; with allow_missing the others stay as they are."""
-        if self.params_initialized and not force_init:
+        """Take over values; with allow_missing the others stay as they are.
+
+        allow_extra: passes over given ones that have no place here; without
+        allow_missing that is done anyway.
+        """
+        if not allow_missing:
+            super().set_params(arg_params, aux_params, False, force_init, allow_extra)
+        elif self.params_initialized and not force_init:
             self.logger.warning("Parameters are there; force_init=False keeps them.")
-            return
-        self._set(arg_params, aux_params or {}, None, allow_missing, allow_extra)
+        else:
+            self._group.set_params(arg_params or {}, aux_params or {}, allow_extra)
+            self.params_initialized, self._loaded = True, None
 
-    def _set(
-        self,
-        arg_params: Mapping[str, NDArray] | None,
-        aux_params: Mapping[str, NDArray] | None,
-        initializer: Callable[..., None] | None,
-        allow_missing: bool,
-        allow_extra: bool,
-    ) -> None:
-        executor, attrs = self._bound, self.symbol.attr_dict()
-        arguments = executor.arg_dict
-        params = {name: arguments[name] for name in self._param_names}
-        for places, given in ((params, arg_params), (executor.aux_dict, aux_params)):
-            extra = given.keys() - places.keys() if given else set()
-            if extra and not allow_extra:
-                raise ArgumentError(
-                    f"this module has no parameters {', '.join(sorted(extra))}; "
-                    "allow_extra=True passes over them."
-                )
-            for name, array in sorted(places.items()):
-                if given is not None and name in given:
-                    array[:] = given[name].astype(array.dtype)
-                elif given is not None and not allow_missing:
-                    raise ParameterError(
-                        f"there is no value for {name}. allow_missing=True lets it be "
-                        "initialized, or stay."
-                    )
-                elif initializer is not None:
-                    initializer(InitDesc(name, attrs.get(name)), array)
-        self.params_initialized, self._loaded = True, None
+    def get_states(self, merge_multi_context: bool = True) -> Any:
+        """The arguments called state_names; without merge, their parts by device."""
+        return self._ready.get_states(merge_multi_context)
 
-    def save_params(self, fname: str) -> None:
-        """Write the parameters and states to a file."""
-        arguments, states = self.get_params()
-        stored = {f"arg:{name}": value for name, value in arguments.items()}
-        nd.save(fname, stored | {f"aux:{name}": x for name, x in states.items()})
+    def set_states(self, states: Any = None, value: float | None = None) -> None:
+        """Set them: from arrays, or from their parts by device, or all to a number."""
+        self._ready.set_states(states, value)
 
-    def load_params(self, fname: str) -> None:
-        """Read what `save_params` wrote."""
-        self.set_params(*model._split(nd.load(fname)))
-
-    # -- steps ------------------------------------------------------------------------
+    # -- the optimizer ----------------------------------------------------------------
 
     def init_optimizer(
         self,
@@ -248,76 +303,112 @@ class Module(BaseModule):
     ) -> None:
         """Make the optimizer; it divides gradients by the size of a batch.
 
-        kvstore: with one device nothing is shared, so 'local', 'device' and None agree.
+        kvstore: where the gradients of several devices meet: a store, the name of one,
+        or None.
         """
-        if kvstore not in (None, "local", "device"):
-            raise Unavailable(
-                f"init_optimizer: kvstore={kvstore!r}: a module trains on one device, "
-                "by itself; leave kvstore away."
-            )
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
             return
-        assert self._ready
-        names = dict(enumerate(self._param_names))
-        if not isinstance(optimizer, opt.Optimizer):
-            first = self.data_shapes[0]
-            batch = first.shape[DataDesc.get_batch_axis(first.layout)]
-            settings = {"rescale_grad": 1.0 / batch, **dict(optimizer_params)}
-            optimizer = opt.create(optimizer, param_idx2name=names, **settings)
-            optimizer.set_lr_mult(self._multipliers("__lr_mult__"))
-            optimizer.set_wd_mult(self._multipliers("__wd_mult__"))
-        elif not optimizer.idx2name:
-            optimizer.idx2name = names
-        self._optimizer = optimizer
-        self._updater = opt.get_updater(optimizer)
-        self.optimizer_initialized = True
+        group = self._ready
+        values, _ = self.get_params()
+        scale = 1.0 / group.batch_size
+
+        def make(names: dict[int, str]) -> opt.Optimizer:
+            return self._optimizer_for(optimizer, optimizer_params, names, scale)
+
+        training = Training(
+            kvstore, len(self._devices), self._param_names, values, make,
+            self._compression,
+        )  # fmt: skip
+        training.begin(group.param_arrays, values)
+        self._training, self.optimizer_initialized = training, True
         if self._stored_states is not None:
-            self.load_optimizer_states(self._stored_states)
+            training.load_states(self._stored_states)
             self._stored_states = None
+
+    def _optimizer_for(
+        self, given: Any, settings: Any, names: dict[int, str], scale: float
+    ) -> opt.Optimizer:
+        if isinstance(given, opt.Optimizer):
+            if given.rescale_grad != scale:
+                self.logger.warning(
+                    "The optimizer multiplies gradients by %s, not by 1 / (size of a "
+                    "batch) = %s. Is that what you want?", given.rescale_grad, scale,
+                )  # fmt: skip
+            given.idx2name = given.idx2name or names
+            return given
+        made = opt.create(
+            given, param_idx2name=names, **{"rescale_grad": scale, **dict(settings)}
+        )
+        made.set_lr_mult(self._multipliers("__lr_mult__"))
+        made.set_wd_mult(self._multipliers("__wd_mult__"))
+        return made
 
     def _multipliers(self, word: str) -> dict[str, float]:
         """What the symbol says of its variables: Variable("w", lr_mult=0.1)."""
-        said = self.symbol.attr_dict()
+        said = self._symbol.attr_dict()
         return {
             name: float(said[name][word])
-            for name in self.symbol.list_arguments()
+            for name in self._symbol.list_arguments()
             if word in said.get(name, {})
         }
+
+    def borrow_optimizer(self, shared_module: Module) -> None:
+        """Go on with the optimizer of a module that has the same parameters."""
+        if shared_module.optimizer_initialized:
+            self._training = shared_module._training
+            self.optimizer_initialized = True
+
+    @property
+    def _trained(self) -> Training:
+        if self._training is None:
+            raise ParameterError("this module has no optimizer: call init_optimizer.")
+        return self._training
+
+    @property
+    def _optimizer(self) -> opt.Optimizer:
+        return self._trained.optimizer
+
+    @property
+    def _updater(self) -> opt.Updater | None:
+        return self._trained.updater
+
+    @property
+    def _kvstore(self) -> Any:
+        return self._trained.store
+
+    @property
+    def _update_on_kvstore(self) -> bool:
+        return self._trained.on_store
+
+    # -- steps ------------------------------------------------------------------------
+
+    def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
+        """Fetch the rows of parameters that a batch needs, if they are in a store.
+
+        sparse_row_id_fn: from a batch to a dict of row numbers by parameter.
+        """
+        if sparse_row_id_fn is not None:
+            rows = sparse_row_id_fn(data_batch)
+            self._trained.fetch_rows(self._ready.param_arrays, rows)
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, of other shapes if need be.
 
-        is_train: by default as the module was bound.
+        data_batch: or a list of batches, one for each device. is_train: by default as
+        the module was bound.
         """
-        executor = self._ready
-        values = _by_name(self.data_shapes, data_batch.data)
-        values |= _by_name(self.label_shapes, getattr(data_batch, "label", None))
-        bound = executor.arg_dict
-        values = {name: value for name, value in values.items() if name in bound}
-        if any(bound[name].shape != value.shape for name, value in values.items()):
-            self._reshape({name: value.shape for name, value in values.items()})
-        training = self.for_training if is_train is None else is_train
-        self._bound.forward(is_train=training, **values)
-
-    def reshape(self, data_shapes: Described, label_shapes: Described = None) -> None:
-        """Bind the same parameters to other shapes of batches."""
-        self._describe(data_shapes, label_shapes)
-        self._reshape({desc.name: desc.shape for desc in self._inputs()})
-
-    def _reshape(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        self._executor = self._bound.reshape(
-            partial_shaping=True, allow_up_sizing=True, **shapes
-        )
-
-        def fitted(old: list[DataDesc]) -> list[DataDesc]:
-            return [
-                DataDesc(d.name, shapes.get(d.name, d.shape), d.dtype, d.layout)
-                for d in old
-            ]
-
-        self.data_shapes = fitted(self.data_shapes)
-        self.label_shapes = self.label_shapes and fitted(self.label_shapes)
+        group = self._ready
+        data = slices.brought(group.data_shapes, data_batch, "data")
+        if [one.shape for one in data] != [one.shape for one in group.data_shapes]:
+            size = slices.batch_size(data)
+            labels = slices.brought(group.label_shapes, data_batch, "label")
+            self.reshape(
+                getattr(data_batch, "provide_data", None) or data,
+                getattr(data_batch, "provide_label", None)
+                or [slices.part_of(one, slice(0, size)) for one in labels],
+            )
+        self._group.forward(data_batch, is_train)
 
     def backward(self, out_grads: Any = None) -> None:
         """Compute the gradients, from those of the outputs if they are no losses."""
@@ -325,36 +416,38 @@ class Module(BaseModule):
 
     def update(self) -> None:
         """Let the optimizer change every parameter that has a gradient."""
-        if not self.optimizer_initialized:
-            raise ParameterError("this module has no optimizer: call init_optimizer.")
-        executor = self._ready
-        weights, grads = executor.arg_dict, executor.grad_dict
+        training, group = self._trained, self._ready
         with attributed(phase="update"):
-            for index, name in enumerate(self._param_names):
-                if grads[name] is not None:
-                    self._updater(index, grads[name], weights[name])
+            training.update(group.param_arrays, group.grad_arrays)
 
-    def get_outputs(self) -> list[NDArray]:
-        """What forward computed."""
-        return self._ready.outputs
+    def get_outputs(self, merge_multi_context: bool = True) -> Any:
+        """What forward computed; without merge, the parts of each output by device."""
+        return self._ready.get_outputs(merge_multi_context)
 
-    def get_input_grads(self) -> list[NDArray | None]:
+    def get_input_grads(self, merge_multi_context: bool = True) -> Any:
         """The gradients of the data, if it was bound with inputs_need_grad=True."""
-        grads = self._ready.grad_dict
-        return [grads[desc.name] for desc in self.data_shapes]
+        return self._ready.get_input_grads(merge_multi_context)
 
-    def update_metric(self, eval_metric: Any, labels: Sequence[NDArray] | None) -> None:
-        """Tell a metric what came out and what was right."""
-        outputs = dict(zip(self.output_names, self.get_outputs(), strict=True))
-        eval_metric.update_dict(_by_name(self.label_shapes, labels), outputs)
+    def update_metric(
+        self, eval_metric: Any, labels: Any, pre_sliced: bool = False
+    ) -> None:
+        """Tell a metric what came out and what was right, device by device.
+
+        pre_sliced: labels is a list of labels for each device.
+        """
+        self._ready.update_metric(eval_metric, labels, pre_sliced)
 
     # -- checkpoints ------------------------------------------------------------------
 
     def save_checkpoint(
-        self, prefix: str, epoch: int, save_optimizer_states: bool = False
+        self,
+        prefix: str,
+        epoch: int,
+        save_optimizer_states: bool = False,
+        remove_amp_cast: bool = True,
     ) -> None:
         """Write the graph, the parameters and, if told so, where the optimizer is."""
-        model.save_checkpoint(prefix, epoch, self.symbol, *self.get_params())
+        model.save_checkpoint(prefix, epoch, self._symbol, *self.get_params())
         if save_optimizer_states:
             self.save_optimizer_states(f"{prefix}-{epoch:04d}.states")
 
@@ -373,33 +466,32 @@ class Module(BaseModule):
 
     def save_optimizer_states(self, fname: str) -> None:
         """Write where the optimizer is."""
-        Path(fname).write_bytes(self._updater.get_states())
+        self._trained.save_states(fname)
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read what `save_optimizer_states` wrote."""
-        self._updater.set_states(Path(fname).read_bytes())
+        self._trained.load_states(fname)
 
 
-def _one_device(context: Any) -> Device:
-    if isinstance(context, (list, tuple)):
-        if len(context) != 1:
-            raise Unavailable(
-                f"Module: a module runs on one device, not on {len(context)}. Gluon "
-                "trains on several: split_and_load, and a Trainer."
+def _workload(given: Sequence[float] | None, devices: int) -> list[float]:
+    found = list(given or [1] * devices)
+    if len(found) != devices:
+        raise MissingArgument(
+            f"Module: work_load_list has {len(found)} numbers for {devices} devices."
+        )
+    return found
+
+
+def _require_shared(
+    group: DataParallelExecutorGroup, lender: DataParallelExecutorGroup
+) -> None:
+    """See that both have the same parameters."""
+    lent = dict(zip(lender.param_names, lender.param_arrays, strict=True))
+    for name, (first, *_) in zip(group.param_names, group.param_arrays, strict=True):
+        if name not in lent or lent[name][0].chunk is not first.chunk:
+            has = f"has it as {lent[name][0].shape}" if name in lent else "has none"
+            raise ParameterError(
+                f"this module needs a parameter {name} of shape {first.shape}; the one "
+                f"that it shares parameters with {has}. Make the parameters of all "
+                "buckets the same; the default bucket must have all of them."
             )
-        (context,) = context
-    return cpu() if context is None else as_device(context)
-
-
-def _described(entry: Any) -> DataDesc:
-    if isinstance(entry, DataDesc):
-        return entry
-    name, shape, *more = entry
-    return DataDesc(name, (shape,) if isinstance(shape, int) else tuple(shape), *more)
-
-
-def _by_name(shapes: list[DataDesc] | None, arrays: Any) -> Arrays:
-    """The arrays of a batch by the names they were described with."""
-    if not shapes or not arrays:
-        return {}
-    return dict(zip([desc.name for desc in shapes], arrays, strict=True))

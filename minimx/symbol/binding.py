@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minimx.device import Device, DeviceLike, as_device, current_device
@@ -17,12 +17,13 @@ from minimx.graph.places import places
 from minimx.graph.storage import storage_types
 from minimx.knobs import knobs
 from minimx.nd.array import NDArray
-from minimx.nd.creation import zeros
 from minimx.ops.spec import Spec
 from minimx.ops.stypes import like
 from minimx.shapes import is_whole, written
+from minimx.symbol.lending import Lender
 
 Arrays = Sequence[Any] | Mapping[str, Any] | None
+Lend = Callable[[str, Spec, Device], NDArray]
 
 
 class Binding:
@@ -98,7 +99,7 @@ class Binding:
         """An executor on new arrays of zeros, from the shapes of some arguments.
 
         type_dict, stype_dict: element and storage types by name; else float32, default.
-        shared_exec, shared_arg_names, shared_buffer: take arrays of the same spec from.
+        shared_exec, shared_arg_names, shared_buffer: lend arrays, see `lending.py`.
         group2ctx: as for bind; arrays lie where they are used.
         """
         found: Inference = self._infer(kwargs, type_dict or {})  # type: ignore[attr-defined]
@@ -107,38 +108,29 @@ class Binding:
         if knobs.get("MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING"):
             print(stored.table())
         device = as_device(ctx or current_device())
-        store = shared_buffer if shared_buffer is not None else {}
-        reuse = dict(shared_exec.arg_dict) if shared_exec is not None else {}
-        kept = set(shared_arg_names or (reuse if shared_exec else ()))
-
+        lender = Lender(shared_exec, shared_arg_names, shared_buffer)
         graph, groups = self.graph, _devices(group2ctx)
         at = places(graph, groups, device)
 
-        def new(node: Node) -> NDArray:
+        def have(lend: Lend, node: Node, category: str, stype: str) -> NDArray:
             spec = found.spec(Entry(node))
             assert spec is not None
-            old = reuse.get(node.name) if node.name in kept else store.get(node.name)
-            stype = stored.values[Entry(node)]
-            fits = old is not None and old.spec is like(spec, stype)
-            if old is not None and fits and old.context is at[node]:
-                return old
+            with attributed(layer=node.layer or node.name, category=category):
+                return lend(node.name, like(spec, stype), at[node])
+
+        def kept(lend: Lend, node: Node) -> NDArray:
             category = "data" if node.name in kwargs else "parameter"
-            made = _zeros_for(node.layer or node.name, category, spec, at[node], stype)
-            if shared_buffer is not None:
-                shared_buffer[node.name] = made
-            return made
+            return have(lend, node, category, stored.values[Entry(node)])
 
         wanted = requests(grad_req, [node.name for node in graph.arguments])
-        arguments = [new(node) for node in graph.arguments]
+        arguments = [kept(lender.argument, node) for node in graph.arguments]
         grads = [
             None
             if req == "null"
-            else _zeros_for(name, "gradient", array.spec, array.context, stype)
-            for req, array, (name, stype) in zip(
-                wanted, arguments, stored.gradients.items(), strict=True
-            )
+            else have(lender.gradient, node, "gradient", stored.gradients[node.name])
+            for req, node in zip(wanted, graph.arguments, strict=True)
         ]
-        states = [new(node) for node in graph.states]
+        states = [kept(lender.state, node) for node in graph.states]
         return self._made(
             graph, device, arguments, grads, wanted, states, groups, shared_exec
         )
@@ -157,15 +149,6 @@ class Binding:
             "gradient: a Symbol has no gradient of its own. Bind it with args_grad, "
             "run forward(is_train=True) and backward(); or use mx.autograd on arrays."
         )
-
-
-def _zeros_for(
-    layer: str, category: str, spec: Spec, device: Device, stype: str
-) -> NDArray:
-    """An array of zeros that belongs to a layer's parameters, gradients or data."""
-    with attributed(layer=layer, category=category):
-        made: NDArray = zeros(spec.shape, device, spec.dtype, stype)
-    return made
 
 
 def _devices(group2ctx: Mapping[str, Any] | None) -> dict[str, Device]:

@@ -18,7 +18,7 @@ _STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
 def var(
     name: str,
     attr: dict[str, Any] | None = None,
-    shape: Sequence[int] | None = None,
+    shape: int | Sequence[int] | None = None,
     lr_mult: float | None = None,
     wd_mult: float | None = None,
     dtype: Any = None,
@@ -35,7 +35,8 @@ def var(
         raise TypeError("a variable's name is text")
     said: dict[str, Any] = attribute.current().get(attr)
     if shape is not None:
-        said["__shape__"] = str(tuple(shape))
+        whole = (shape,) if isinstance(shape, int) else tuple(shape)
+        said["__shape__"] = str(whole)
     if dtype is not None:
         wanted = resolve(dtype)
         said["__dtype__"] = next(code for code, d in CODES.items() if d == wanted)

@@ -10,7 +10,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError, DataError, ParameterError, Unavailable
+from minimx.errors import ArgumentError, DataError, ParameterError
 from minimx.io import DataBatch, NDArrayIter
 from minimx.module import Module
 
@@ -168,8 +168,8 @@ def test_given_parameters_must_fit_unless_told() -> None:
     mod = ready()
     with pytest.raises(ParameterError, match="no value for w_weight"):
         mod.set_params({}, {})
-    with pytest.raises(ArgumentError, match="no parameters b"):
-        mod.set_params({"w_weight": nd.array(W), "b": nd.ones(1)}, {})
+    with pytest.raises(ArgumentError, match="no argument 'b'"):
+        mod.set_params({"b": nd.ones(1)}, {}, allow_missing=True)
     mod.set_params({"b": nd.ones(1)}, {}, allow_missing=True, allow_extra=True)
     mod.init_params(mx.init.One(), force_init=True)
     assert mod.get_params()[0]["w_weight"].asnumpy().tolist() == [[1, 1, 1]]
@@ -181,8 +181,8 @@ def test_given_parameters_must_fit_unless_told() -> None:
         (ArgumentError, "Did you mean data", lambda: Module(line(), ["dta"])),
         (ArgumentError, "data_names are", lambda: module().bind([("x", (1, 3))])),
         (ArgumentError, "num_epoch", lambda: module().fit(data())),
-        (Unavailable, "one device", lambda: module(context=[mx.cpu(0), mx.cpu(1)])),
-        (Unavailable, "kvstore", lambda: ready().init_optimizer("dist_sync")),
+        (ArgumentError, "work_load_list", lambda: module(work_load_list=[1, 2])),
+        (ArgumentError, "dist_sync", lambda: ready().init_optimizer("dist_sync")),
         (ParameterError, "bind first", lambda: module().init_params()),
         (ParameterError, "init_params", lambda: module().get_params()),
         (ParameterError, "init_optimizer", lambda: ready().update()),
