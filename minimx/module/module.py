@@ -370,7 +370,7 @@ class Module(BaseModule):
         return self._trained.optimizer
 
     @property
-    def _updater(self) -> opt.Updater | None:
+    def _updater(self) -> Any:
         return self._trained.updater
 
     @property

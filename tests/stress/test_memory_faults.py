@@ -161,7 +161,7 @@ class Module:
     def restore(self, state: Any) -> None:
         values, states = state
         arrays = [{k: mx.nd.array(v) for k, v in d.items()} for d in values]
-        self.module.set_params(*arrays)
+        self.module.set_params(arrays[0], arrays[1])
         self.module._updater.set_states(states)
         mx.nd.waitall()
 
