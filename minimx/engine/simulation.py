@@ -89,29 +89,40 @@ class Simulation:
 
     def _queue(self, job: Job) -> None:
         """A job is ready: it queues on its lane, where a worker may be idle."""
-        job.ready = self.time
-        serving = self._serving(job.lane)
-        urgency = -job.priority if job.lane.by_priority else 0
-        heappush(serving.queue, (urgency, next(self._order), job))
-        if serving.idle:
-            self._start(serving, heappop(serving.idle))
+        self._line_up(job)
+        self._serve(self._serving(job.lane))
 
-    def _start(self, serving: _Serving, worker: int) -> None:
-        """A worker takes the first job of its lane."""
-        _, _, job = heappop(serving.queue)
-        end = self._run(job, f"{job.lane.name}/{worker}")
-        self._foresee(end, job, worker)
+    def _line_up(self, job: Job) -> None:
+        """A job is ready, but nobody looks at the queue yet."""
+        job.ready = self.time
+        urgency = -job.priority if job.lane.by_priority else 0
+        queue = self._serving(job.lane).queue
+        heappush(queue, (urgency, next(self._order), job))
+
+    def _serve(self, serving: _Serving) -> None:
+        """Idle workers take the first jobs of their lane."""
+        while serving.queue and serving.idle:
+            worker = heappop(serving.idle)
+            _, _, job = heappop(serving.queue)
+            end = self._run(job, f"{job.lane.name}/{worker}")
+            self._foresee(end, job, worker)
 
     def _end(self, job: Job, worker: int) -> None:
-        """A job is done: others may have become ready, and its worker is free."""
+        """A job is done: others may have become ready, and its worker is free.
+
+        As in the threaded engines the worker hands over what became ready first, and
+        then looks which job is the most urgent one.
+        """
         self.pending -= 1
+        mine = self._serving(job.lane)
+        heappush(mine.idle, worker)
+        lanes = [mine]
         for claim in release(job.claim) or ():
             next_job = self._blocked.pop(claim)
-            # Its turn may come at a moment when, in simulated time, nobody has pushed
-            # it.
-            self._foresee(max(self.time, next_job.pushed), next_job, None)
-        serving = self._serving(job.lane)
-        if serving.queue:
-            self._start(serving, worker)
-        else:
-            heappush(serving.idle, worker)
+            if next_job.pushed <= self.time:
+                self._line_up(next_job)
+                lanes.append(self._serving(next_job.lane))
+            else:  # in simulated time, nobody has pushed it yet
+                self._foresee(next_job.pushed, next_job, None)
+        for serving in lanes:
+            self._serve(serving)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import prange, types  # type: ignore[attr-defined]
+from numba import prange, types
 
 from minimx.kernels.threads import jit
 

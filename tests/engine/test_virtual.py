@@ -16,6 +16,7 @@ from minimx import engine, events
 from minimx.device import Device, cpu, gpu
 from minimx.drivers import driver_for
 from minimx.engine import Operation, Var, virtual
+from minimx.engine.kinds import CPU_PRIORITIZED
 from minimx.engine.lanes import LAYOUTS, Lane, Sizes
 from minimx.engine.simulation import Job, Simulation
 from minimx.engine.var import Claim, distinct
@@ -314,3 +315,23 @@ def conflict(a: Claim, b: Claim) -> bool:
     return bool(
         set(a.writes) & {*b.reads, *b.writes} or set(b.writes) & {*a.reads, *a.writes}
     )
+
+
+def test_a_worker_looks_at_what_it_has_made_ready(
+    make: Callable[..., VirtualEngine],
+) -> None:
+    """The successor of an operation may be more urgent than what lay in the queue."""
+    it, made = make(cpu_priority=1), Var()
+    ran: list[str] = []
+
+    def push(name: str, reads: list[Var], writes: list[Var], priority: int) -> None:
+        run = partial(ran.append, name)
+        it.push(
+            run, cpu(), reads, writes, name, priority, CPU_PRIORITIZED, cost=Cost(10)
+        )
+
+    push("first", [], [made], 0)
+    push("waits", [], [Var()], 1)
+    push("urgent", [made], [Var()], 2)
+    it.wait_all()
+    assert ran == ["first", "urgent", "waits"]
