@@ -114,12 +114,12 @@ def run(
     with knobs(**changes):
         with Record() as record:
             signal = Var()
-            _push("start", 1, [], signal, device_id=1)
+            push("start", 1, [], signal, device_id=1)
             done = {task.name: Var() for task in tasks}
             for task in tasks:
                 needs = [signal, *(done[name] for name in task.needs)]
                 priority = None if priorities is None else priorities[task.name]
-                _push(task.name, task.ms, needs, done[task.name], priority)
+                push(task.name, task.ms, needs, done[task.name], priority)
             engine.wait_all()
         ops = record.ops()
         names = record.texts(ops["name"])
@@ -127,7 +127,7 @@ def run(
         return Run(record, (int(ops["t_end"].max()) - start) / MS)
 
 
-def _push(
+def push(
     name: str,
     ms: int,
     reads: list[Var],
@@ -135,6 +135,7 @@ def _push(
     priority: int | None = None,
     device_id: int = 0,
 ) -> None:
+    """Push work of `ms` milliseconds; with a priority, to the lane for urgent work."""
     device = cpu(device_id)
     costs = driver_for(device).costs
     flops = round((ms * MS - costs.launch_ns) * costs.flops / 1e9)
@@ -296,11 +297,11 @@ def _idea_of_priorities(attempt: Mapping[str, int]) -> str:
 
 # On the wall clock
 
-OPERATIONS, ELEMENTS, ATTEMPTS = 8, 1 << 20, 3
+OPERATIONS, ELEMENTS, ATTEMPTS = 8, 1 << 20, 5
 
 
 def seconds(workers: int, threads: int) -> float:
-    """How long eight independent operations really take: the best of three attempts.
+    """How long eight independent operations really take: the best of five attempts.
 
     workers: operations at the same time. threads: of each operation's kernel.
     """
