@@ -39,11 +39,11 @@ class Recorder(Protocol):
 
     Times are nanoseconds of `clock`, below.
     Every method may be called from any thread and must never block or raise.
-
-    ids: what `new_op` counts with. While it stays the same object, ids mean the same.
     """
 
-    ids: object
+    @property
+    def ids(self) -> object:
+        """What `new_op` counts with. While it stays the same object, ids mean that."""
 
     def new_op(self) -> int:
         """A fresh, never repeated operation id (from 1)."""
