@@ -41,7 +41,14 @@ class Device(metaclass=_Current):
     gpu(1)
     """
 
-    __slots__ = ("_name", "device_id", "device_type", "device_typeid", "home")
+    __slots__ = (
+        "_name",
+        "backend",
+        "device_id",
+        "device_type",
+        "device_typeid",
+        "home",
+    )
 
     # MXNet's codes, as they stand in `.params` files.
     devtype2str: ClassVar[dict[int, str]] = {
@@ -63,6 +70,8 @@ class Device(metaclass=_Current):
     device_typeid: int
     #: Where operators put what they make: `cpu` for all memory of the host.
     home: Device
+    #: Whose kernels run on it, `cpu` or `cuda`; "" as long as its driver was not asked.
+    backend: str
     _name: str
 
     def __new__(cls, device_type: str | Device, device_id: int = 0) -> Device:
@@ -96,6 +105,7 @@ class Device(metaclass=_Current):
         device.device_id = number
         device.device_typeid = cls.devstr2type[device_type]
         device._name = f"{device_type}({number})"
+        device.backend = "" if device_type == "gpu" else "cpu"
         staging = device_type in ("cpu_pinned", "cpu_shared")
         device.home = Device("cpu", number) if staging else device
         # Two threads may get here together; the first one in wins for both.

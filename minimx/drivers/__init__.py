@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from minimx.device import Device
-from minimx.drivers import machine
-from minimx.drivers.base import Bytes, Costs, DeviceFull, Driver, Region
+from minimx.drivers import machine, toolkit
+from minimx.drivers.base import Bytes, Costs, DeviceFull, Driver, Region, shaped
 from minimx.drivers.host import HostDriver
 from minimx.drivers.links import hops, place
 from minimx.drivers.machine import Passage, link_between, passage
@@ -23,6 +25,8 @@ __all__ = [
     "Driver",
     "Passage",
     "Region",
+    "backend_of",
+    "during",
     "driver_for",
     "forget",
     "hops",
@@ -31,6 +35,8 @@ __all__ = [
     "opened",
     "passage",
     "place",
+    "shaped",
+    "working",
 ]
 
 _drivers: dict[Device, Driver] = {}
@@ -38,7 +44,7 @@ _lock = threading.Lock()
 
 
 def num_gpus() -> int:
-    """How many `gpu(i)` can be used, simulated ones included.
+    """How many `gpu(i)` can be used: CUDA devices, or more where more are simulated.
 
     Examples
     --------
@@ -46,7 +52,7 @@ def num_gpus() -> int:
     >>> mx.num_gpus() >= 0
     True
     """
-    return int(knobs.get("MINIMX_SIM_GPUS"))
+    return max(toolkit.stack().count, int(knobs.get("MINIMX_SIM_GPUS")))
 
 
 def driver_for(device: Device) -> Driver:
@@ -60,7 +66,40 @@ def driver_for(device: Device) -> Driver:
             found = _drivers.get(device)
             if found is None:
                 found = _drivers[device] = _open(device)
+                device.backend = found.backend
     return found
+
+
+def backend_of(device: Device) -> str:
+    """Whose kernels run on a device: `cpu` or `cuda`.
+
+    For a GPU that does not exist it is `cpu`: whoever asks it for memory will be told.
+    """
+    if not device.backend:
+        try:
+            driver_for(device)
+        except DeviceError:
+            return "cpu"
+    return device.backend
+
+
+def working(device: Device) -> AbstractContextManager[Any]:
+    """Let this thread work on a device; leaving waits for what CUDA was asked."""
+    if backend_of(device) == "cpu":
+        return nullcontext()
+    driver: Any = driver_for(device)
+    doors: AbstractContextManager[Any] = driver.working()
+    return doors
+
+
+def during(device: Device, run: Callable[[], None]) -> Callable[[], None]:
+    """The same work, inside `working`."""
+
+    def inside() -> None:
+        with working(device):
+            run()
+
+    return inside
 
 
 def opened() -> list[Driver]:
@@ -72,6 +111,8 @@ def forget(device: Device) -> None:
     """Give up a device's driver; the next use opens it anew. Nothing may be lent."""
     with _lock:
         _drivers.pop(device, None)
+        if device.device_type == "gpu":
+            device.backend = ""
 
 
 def _open(device: Device) -> Driver:
@@ -79,10 +120,21 @@ def _open(device: Device) -> Driver:
         count = num_gpus()
         if device.device_id >= count:
             raise DeviceError(_no_such_gpu(device, count))
+        if device.device_id < toolkit.stack().count:
+            return _cuda().opened(device)  # type: ignore[no-any-return]
         return machine.open_gpu(device)
+    if device.device_type == "cpu_pinned" and toolkit.stack().count:
+        return _cuda().PinnedDriver(device)  # type: ignore[no-any-return]
     if device.device_type == "cpu_shared":
         return SharedDriver(device)
     return HostDriver(device)
+
+
+def _cuda() -> Any:
+    """The room of CUDA drivers; whoever has no CUDA never enters it."""
+    from minimx.drivers import cuda
+
+    return cuda
 
 
 def _no_such_gpu(device: Device, count: int) -> str:

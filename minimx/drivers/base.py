@@ -70,13 +70,14 @@ class Costs:
 class Region:
     """A range of a device's memory.
 
-    data: its bytes as a flat uint8 array. address: where it starts, in bytes.
+    data: its bytes as a flat uint8 array, or what stands for it on a CUDA device
+    (drivers/cuda.py). address: where it starts, in bytes.
     nbytes: how many were asked for; the driver may have set more aside.
     """
 
     __slots__ = ("address", "data", "nbytes")
 
-    def __init__(self, data: Bytes, address: int, nbytes: int) -> None:
+    def __init__(self, data: Any, address: int, nbytes: int) -> None:
         self.data = data
         self.address = address
         self.nbytes = nbytes
@@ -92,6 +93,8 @@ class Driver(ABC):
     device: Device
     costs: Costs
     simulated = False
+    #: Whose kernels work on this memory.
+    backend = "cpu"
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -125,6 +128,13 @@ class Driver(ABC):
     @abstractmethod
     def keep_only(self, regions: Iterable[Region]) -> None:
         """Take back everything but these: what a call that was broken off has left."""
+
+
+def shaped(memory: Any, shape: tuple[int, ...], dtype: Any, offset: int) -> Any:
+    """An array over some bytes of a region: NumPy's, or of the kind that CUDA has."""
+    if isinstance(memory, np.ndarray):
+        return np.ndarray(shape, dtype, memory, offset)
+    return memory.shaped(shape, dtype, offset)
 
 
 def aligned_bytes(nbytes: int) -> Bytes:

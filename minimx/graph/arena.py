@@ -10,10 +10,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import numpy as np
-
 from minimx import engine
 from minimx.device import Device
+from minimx.drivers import shaped, working
+from minimx.drivers.copies import copyto
 from minimx.engine import Var
 from minimx.events import Owner
 from minimx.ops.spec import Spec
@@ -117,8 +117,8 @@ class Arena:
             self._ground.enter(self)
 
     def view(self, spec: Spec, offset: int) -> Any:
-        """A part of the memory as a NumPy array; for code that runs in the engine."""
-        return np.ndarray(spec.shape, spec.dtype, self._memory(), offset)
+        """A part of the memory as an array; for code that runs in the engine."""
+        return shaped(self._memory(), spec.shape, spec.dtype, offset)
 
     def _memory(self) -> Any:
         loan = self._loan
@@ -136,4 +136,7 @@ class Arena:
 
     def fill_from(self, other: Arena) -> None:
         """Take over every byte of another arena of the same size."""
-        np.copyto(self._memory()[: self.nbytes], other._memory()[: self.nbytes])
+        mine, its = self._memory(), other._memory()
+        whole = (self.nbytes,), "uint8", 0
+        with working(self.device):
+            copyto(shaped(mine, *whole), shaped(its, *whole))

@@ -21,6 +21,7 @@ from typing import Any
 
 from minimx import engine, events, rng
 from minimx.device import Device
+from minimx.drivers import backend_of, during
 from minimx.engine.origin import capture
 from minimx.events import attribute, attribution, owner
 from minimx.graph import bulk
@@ -54,8 +55,9 @@ class Step:
         outs = [Entry(node, slot) for slot in range(len(plan.outs))]
         self.node = node
         self.name: str = plan.name
-        self.kernel: Kernel = plan.kernel
-        self.scratch: int = plan.workspace
+        way = plan if backend_of(program.device) == "cpu" else plan.twin
+        self.kernel: Kernel = way.kernel
+        self.scratch: int = way.workspace
         self.workspace = program.plan.workspace.get(node, 0)
         self.draws: bool = plan.needs_rng
         self.cost: Cost = plan.cost
@@ -281,8 +283,9 @@ class Program:
             cost = (
                 self._recorded(segment, arena, env) if self._replays else segment.cost
             )
+            run: Callable[[], None] = partial(segment.run, arena, env, scratch, streams)
             operation = (
-                partial(segment.run, arena, env, scratch, streams),
+                run if device.backend == "cpu" else during(device, run),
                 device,
                 reads,
                 writes,

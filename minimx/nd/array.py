@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from minimx import autograd, engine, flavour
 from minimx.device import Device
+from minimx.drivers import shaped
 from minimx.dtypes import DType, resolve
 from minimx.errors import DTypeError, MXNetError, OperatorError, ShapeError
 from minimx.events import attributed, owner
@@ -158,12 +157,15 @@ class NDArray(Arithmetic, Methods):
     # -- waiting and reading ----------------------------------------------------------
 
     def view(self) -> Any:
-        """The memory as a NumPy array, for code that runs inside the engine."""
+        """The memory as a NumPy array, for code that runs inside the engine.
+
+        On a CUDA device it is one of numba's device arrays.
+        """
         found = self._view
         if found is None:
             spec = self.spec
-            found = self._view = np.ndarray(
-                spec.shape, spec.dtype, self.chunk.memory(), self.offset
+            found = self._view = shaped(
+                self.chunk.memory(), spec.shape, spec.dtype, self.offset
             )
         return found
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from minimx import engine, rng
 from minimx.autograd import record_call, state
+from minimx.drivers import backend_of, during
 from minimx.engine import NORMAL
 from minimx.errors import DeviceError, OperatorError, ShapeError
 from minimx.events import attribution, owner
@@ -84,7 +85,11 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
     plan = op.plans.get(specs) or op.plan(specs)
     chunk = a.chunk
     device = chunk.device.home
-    if not plan.plain or (b is not None and b.chunk.device.home is not device):
+    if (
+        not plan.plain
+        or device.backend != "cpu"
+        or (b is not None and b.chunk.device.home is not device)
+    ):
         return _invoke(op, plan, inputs, None, None, None)
     spec = plan.outs[0]
     made = Chunk(device, spec.nbytes, owner(plan.name))
@@ -174,19 +179,23 @@ def _push(
     device: Device,
 ) -> int:
     """Hand the call to the engine."""
-    kernel = plan.kernel
+    on_cuda = (device.backend or backend_of(device)) != "cpu"
+    way = plan.twin if on_cuda else plan
+    kernel = way.kernel
     reads: Sequence[Chunk] = [x.chunk for x in inputs]
     writes: list[Any] = [out.chunk for out in outs]
     run: Callable[[], None]
-    if plan.workspace or plan.needs_rng or op.mutates:
+    if way.workspace or plan.needs_rng or op.mutates:
         if op.mutates:
             writes += _mutated(op, reads)
-        run = _with_extras(plan, inputs, outs, device, writes)
+        run = _with_extras(plan, way, inputs, outs, device, writes)
     else:
 
         def run() -> None:
             kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
 
+    if on_cuda:
+        run = during(device, run)
     return engine.current.push(
         run,
         device,
@@ -200,13 +209,17 @@ def _push(
 
 def _with_extras(
     plan: Plan,
+    way: Any,
     inputs: Sequence[NDArray],
     outs: Sequence[NDArray],
     device: Device,
     writes: list[Any],
 ) -> Callable[[], None]:
-    """A closure for kernels that want scratch memory or random numbers."""
-    kernel, nbytes = plan.kernel, plan.workspace
+    """A closure for kernels that want scratch memory or random numbers.
+
+    way: whose kernel runs, the plan itself or its twin for CUDA.
+    """
+    kernel, nbytes = way.kernel, way.workspace
     stream = rng.next_stream(device, plan.name) if plan.needs_rng else None
     if stream is not None:
         if stream.var is None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from minimx import autograd, drivers, engine
 from minimx.device import Device, cpu
+from minimx.drivers import copies, working
 from minimx.dtypes import resolve
 from minimx.errors import DeviceError, ShapeError
 from minimx.events import owner
@@ -54,7 +55,7 @@ def _copy_dense(source: NDArray, target: NDArray) -> None:
     at, prop, name = _route(start, end)
 
     def run() -> None:
-        np.copyto(target.view(), source.view(), casting="unsafe")
+        copies.between(target.view(), target.context, source.view(), source.context)
 
     cost = copy_cost(start, end, source.spec.nbytes, target.spec.nbytes)
     engine.current.push(
@@ -160,7 +161,10 @@ def _from_gpu(array: NDArray) -> Any:
     host = np.empty(array.shape, array.spec.dtype)
 
     def run() -> None:
-        np.copyto(host, array.view())
+        with working(array.context):
+            copies.copyto(
+                host, copies.fetch(array.view(), host.dtype).reshape(host.shape)
+            )
 
     arrived = engine.Var()
     engine.current.push(
@@ -187,7 +191,8 @@ def from_numpy_copy(source: Any, device: Device, array_class: type[NDArray]) -> 
     private = np.array(source)  # the caller may change his array before the copy runs
 
     def run() -> None:
-        np.copyto(out.view(), private)
+        with working(device):
+            copies.copyto(out.view(), private)
 
     engine.current.push(
         run,

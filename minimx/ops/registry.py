@@ -48,7 +48,7 @@ class Plan:
 
     __slots__ = (
         "_compute", "cost", "kernel", "name", "needs_rng", "outs", "plain",
-        "takes_over", "workspace",
+        "takes_over", "twin", "workspace",
     )  # fmt: skip
 
     def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
@@ -79,10 +79,16 @@ class Plan:
                 self.plain = False
 
     def __getattr__(self, name: str) -> Any:
-        """Make the kernel when it is first asked for.
+        """Make the kernel, or its twin for CUDA, when it is first asked for.
 
         Whoever only wants to know what comes out compiles nothing.
         """
+        if name == "twin":
+            from minimx.ops.twins import Twin
+
+            op = self._compute.func.__self__  # type: ignore[attr-defined]
+            self.twin = twin = Twin(op, self._compute.args, self)
+            return twin
         if name != "kernel":
             raise AttributeError(name)
         self.kernel = kernel = _nothing if Plan.rehearsing else self._compute()

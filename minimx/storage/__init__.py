@@ -128,7 +128,7 @@ def _kinds(name: str) -> list[str]:
 
 
 def _refit_gpus(name: str, new: Any, old: Any) -> None:
-    """The number or the size of simulated GPUs changed: let go of those it concerns.
+    """The number, size or kind of GPUs changed: let go of those it concerns.
 
     Raises `KnobError` while arrays live on one of them.
     """
@@ -144,7 +144,9 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
         for device, pool in doomed:
             pool.release_all()
             del _pools[device]
-            drivers.forget(device)
+        for device in [driver.device for driver in drivers.opened()]:
+            if device.device_type == "gpu" and device.device_id >= kept:
+                drivers.forget(device)
 
 
 def _check_start_values() -> None:
@@ -195,7 +197,13 @@ for _kind in PREFIXES:
     knobs.watch(knob_names(_kind), _retune)
 knobs.watch(BYPASS, _retune)
 knobs.watch(
-    ("MINIMX_SIM_GPUS", "MINIMX_SIM_GPU_MEMORY", "MINIMX_SIM_GPU_PRESET"), _refit_gpus
+    (
+        "MINIMX_SIM_GPUS",
+        "MINIMX_SIM_GPU_MEMORY",
+        "MINIMX_SIM_GPU_PRESET",
+        "MINIMX_CUDA",
+    ),
+    _refit_gpus,
 )
 Device.cache_emptier = empty_cache
 if hasattr(os, "register_at_fork"):

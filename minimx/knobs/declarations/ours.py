@@ -23,6 +23,31 @@ def cache_folder() -> str:
 
 KNOBS = (
     declare(
+        name="MINIMX_CUDA",
+        type="choice",
+        default="auto",
+        choices=("auto", "off", "required"),
+        scope="restart",
+        meaning=(
+            "Whether gpu(i) is a CUDA device where numba-cuda finds one with that "
+            "number. auto: yes, and a simulated GPU elsewhere. off: all GPUs are "
+            "simulated. required: an error where there is no CUDA. With "
+            "NUMBA_ENABLE_CUDASIM=1 in the environment, numba's CUDA simulator is the "
+            "CUDA that is found: CUDA kernels run thread by thread in Python."
+        ),
+        observable="The driver of gpu(0), and what `minimx doctor` says of it.",
+    ),
+    declare(
+        name="MINIMX_CUDA_VERBOSE",
+        type="bool",
+        default=True,
+        meaning=(
+            "Say once for each operator that it has no CUDA kernel for the inputs it "
+            "got, so that it runs on the host between two copies."
+        ),
+        observable="A warning with the operator's name.",
+    ),
+    declare(
         name="MINIMX_CLOCK",
         type="choice",
         default="wall",

@@ -1,0 +1,94 @@
+"""Numbers from one memory to another, wherever the two are.
+
+Arrays are NumPy's on the host and numba's on a CUDA device; whoever calls is inside
+`working` of each CUDA device that takes part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimx.device import Device
+from minimx.drivers import working
+from minimx.knobs import knobs
+
+
+def on_host(array: Any) -> bool:
+    """Whether an array's numbers can be read by this process directly."""
+    return isinstance(array, np.ndarray)
+
+
+def copyto(target: Any, source: Any) -> None:
+    """Copy all numbers, converting them where the element types differ."""
+    if on_host(target) and on_host(source):
+        np.copyto(target, source, casting="unsafe")
+    elif on_host(source):
+        send(source, target)
+    elif on_host(target) or target.dtype != source.dtype:
+        found = fetch(source)
+        copyto(target, found)
+    elif target.size:
+        target.copy_to_device(source, stream=_stream())
+
+
+def between(target: Any, at: Device, source: Any, home: Device) -> None:
+    """Copy from one device to another; over the host where they are no peers."""
+    with working(home), working(at):
+        if on_host(target) or on_host(source) or at is home or peers(at, home):
+            copyto(target, source)
+            return
+        staged = fetch(source)
+        copyto(target, staged)
+
+
+def peers(one: Device, other: Device) -> bool:
+    """Whether two CUDA devices may copy past the host: MXNET_ENABLE_GPU_P2P."""
+    if not knobs.get("MXNET_ENABLE_GPU_P2P"):
+        return False
+    from minimx.drivers import toolkit
+
+    module = toolkit.cuda()
+    if toolkit.simulated():
+        return False  # it has one device
+    mine, its = (module.gpus[device.device_id] for device in (one, other))
+    context: Any = module.current_context(mine.id)
+    return bool(context.can_access_peer(its.id))
+
+
+def fetch(array: Any, dtype: Any = None) -> Any:
+    """A NumPy array with the numbers; a host array as it is.
+
+    dtype: the element type they are meant in, where CUDA sees words of its size.
+    """
+    if not on_host(array):
+        stream = _stream()
+        array = array.copy_to_host(stream=stream)
+        if stream:
+            stream.synchronize()
+    return array if dtype is None or array.dtype == dtype else array.view(dtype)
+
+
+def send(numbers: Any, target: Any) -> None:
+    """Copy NumPy's numbers into a device array of as many elements."""
+    if not target.size:
+        return
+    numbers = np.asarray(numbers)
+    if numbers.dtype.isbuiltin != 1 and numbers.dtype != target.dtype:
+        numbers = numbers.view(target.dtype)
+    numbers = np.ascontiguousarray(
+        np.broadcast_to(numbers.astype(target.dtype, copy=False), target.shape)
+        if numbers.size != target.size
+        else numbers.astype(target.dtype, copy=False).reshape(target.shape)
+    )
+    stream = _stream()
+    target.copy_to_device(numbers, stream=stream)
+    if stream:
+        stream.synchronize()  # the caller may drop `numbers` now
+
+
+def _stream() -> Any:
+    from minimx.drivers.cuda import current_stream
+
+    return current_stream()

@@ -1,0 +1,67 @@
+"""How kernels are put on a CUDA device.
+
+    @kernel                a function of one CUDA thread
+    @inner                 a function that kernels call
+    run(k, n, *args)       as many threads as `n` pieces of work can use
+
+A kernel goes through its work in strides of the whole grid, `cuda.grid(1)` and then
+every `cuda.gridsize(1)`-th piece, so any number of blocks and threads gives the same
+answer: many on a device, two threads in numba's simulator, where each is one of
+Python's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from numba import cuda as numba_cuda
+
+from minimx.drivers import toolkit
+from minimx.drivers.cuda import current_stream
+
+#: Threads of a block on a device, and blocks at most: enough to hide the latency of
+#: memory on every device there is.
+THREADS, MOST_BLOCKS = 256, 4096
+#: Blocks and threads in the simulator; tests choose others.
+PLAYED = [1, 2]
+
+PLAYING = toolkit.simulated()
+if PLAYING:
+    # Where a GPU divides by 0 in silence, NumPy, which plays it, would warn.
+    warnings.filterwarnings(
+        "ignore", category=RuntimeWarning, module=r"minimx[._](kernels\.cuda|pointwise)"
+    )
+
+# numba does not say what this module has.
+cuda: Any = numba_cuda
+
+
+def kernel(function: Callable[..., None]) -> Any:
+    """Declare what one CUDA thread does; compiled when it is first launched."""
+    return cuda.jit(function)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Declare a function that kernels call; the simulator calls it as it is."""
+    return function if PLAYING else cuda.jit(device=True, inline=True)(function)
+
+
+def geometry(n: int) -> tuple[int, int]:
+    """Blocks and threads of a block for `n` pieces of work.
+
+    >>> blocks, threads = geometry(10**9)
+    >>> blocks * threads > 1
+    True
+    """
+    if PLAYING:
+        return PLAYED[0], PLAYED[1]
+    return min(-(-n // THREADS), MOST_BLOCKS), THREADS
+
+
+def run(function: Any, n: int, *args: Any) -> None:
+    """Launch a kernel over `n` pieces of work, into the stream of this thread."""
+    if n > 0:
+        blocks, threads = geometry(n)
+        function[blocks, threads, current_stream()](*args)

@@ -1,0 +1,153 @@
+"""The functions that a formula may call, for CUDA: the names of `kernels.mathematics`.
+
+On a device they are those of NVIDIA's library; the simulator calls NumPy's. What
+formulas rarely need (gamma and its relatives) is `MISSING`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minimx.kernels.cuda.launching import PLAYING, inner
+
+
+def _single(on_device: Callable[[Any], Any], name: str) -> Any:
+    if PLAYING:
+        return getattr(np, name)
+
+    def call(x):  # type: ignore[no-untyped-def]
+        return on_device(x)
+
+    return inner(call)
+
+
+def _pair(on_device: Callable[[Any, Any], Any], name: str) -> Any:
+    if PLAYING:
+        return getattr(np, name)
+
+    def call(a, b):  # type: ignore[no-untyped-def]
+        return on_device(a, b)
+
+    return inner(call)
+
+
+def _rounding(name: str) -> Any:
+    """A function from a real to a whole number that stays a real."""
+    if PLAYING:
+        return getattr(np, name)
+    from numba.cuda import libdevice
+
+    return _single(getattr(libdevice, name), name)
+
+
+exp, expm1 = _single(math.exp, "exp"), _single(math.expm1, "expm1")
+log, log1p = _single(math.log, "log"), _single(math.log1p, "log1p")
+log2, log10 = _single(math.log2, "log2"), _single(math.log10, "log10")
+sqrt = _single(math.sqrt, "sqrt")
+sin, cos, tan = map(_single, (math.sin, math.cos, math.tan), ("sin", "cos", "tan"))
+sinh, cosh = _single(math.sinh, "sinh"), _single(math.cosh, "cosh")
+tanh = _single(math.tanh, "tanh")
+arcsin, arccos = _single(math.asin, "arcsin"), _single(math.acos, "arccos")
+arctan, arcsinh = _single(math.atan, "arctan"), _single(math.asinh, "arcsinh")
+arccosh, arctanh = _single(math.acosh, "arccosh"), _single(math.atanh, "arctanh")
+isnan, isinf = _single(math.isnan, "isnan"), _single(math.isinf, "isinf")
+isfinite = _single(math.isfinite, "isfinite")
+hypot, arctan2 = _pair(math.hypot, "hypot"), _pair(math.atan2, "arctan2")
+copysign, fmod = _pair(math.copysign, "copysign"), _pair(math.fmod, "fmod")
+floor, ceil, trunc, rint, cbrt = map(
+    _rounding, ("floor", "ceil", "trunc", "rint", "cbrt")
+)
+_size = abs
+
+
+@inner
+def erf(x: Any) -> Any:
+    """The error function."""
+    return math.erf(x)
+
+
+@inner
+def abs(x: Any) -> Any:
+    """The size of a number."""
+    return _size(x)
+
+
+@inner
+def select(condition: Any, yes: Any, no: Any) -> Any:
+    """`yes if condition else no`, both computed."""
+    return yes if condition else no
+
+
+@inner
+def sign(x: Any) -> Any:
+    """-1, 0 or 1; NaN of NaN."""
+    return 1 if x > 0 else (-1 if x < 0 else x)
+
+
+@inner
+def round(x: Any) -> Any:
+    """The nearest integer, halves away from zero."""
+    whole = trunc(x)
+    rest = x - whole
+    return x if whole == x else whole + trunc(rest + rest)
+
+
+@inner
+def maximum(a: Any, b: Any) -> Any:
+    """The larger one; NaN if either is."""
+    return a if (a > b) or (a != a) else b
+
+
+@inner
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller one; NaN if either is."""
+    return a if (a < b) or (a != a) else b
+
+
+@inner
+def power(a: Any, b: Any) -> Any:
+    """A ** b."""
+    return a**b
+
+
+@inner
+def div(a: Any, b: Any) -> Any:
+    """A / b, of reals."""
+    return a / b
+
+
+@inner
+def div_whole(a: Any, b: Any) -> Any:
+    """Of integers: cut off towards zero; 0 where b is 0."""
+    if b == 0:
+        return 0
+    whole = a // b
+    return whole + 1 if (a % b != 0) and ((a < 0) != (b < 0)) else whole
+
+
+@inner
+def mod(a: Any, b: Any) -> Any:
+    """The rest with the sign of b; 0 where b is 0."""
+    return a * 0 if b == 0 else a % b
+
+
+@inner
+def floor_div(a: Any, b: Any) -> Any:
+    """A / b, of reals, rounded down."""
+    return floor(a / b)
+
+
+@inner
+def floor_div_whole(a: Any, b: Any) -> Any:
+    """Of integers; 0 where b is 0."""
+    return 0 if b == 0 else a // b
+
+
+#: What formulas may call, and is not here.
+MISSING = frozenset(("gamma", "gammaln", "digamma", "trigamma", "erfinv"))
+#: Functions that compute on integers in another way than on reals.
+WHOLE = frozenset(("div", "floor_div"))

@@ -1,0 +1,219 @@
+"""Kernels made from formulas, for CUDA: the same text as `kernels.pointwise` reads.
+
+    kernel(formula, shapes, dtypes, out_shape, out_dtype)   a callable (*ins, out)
+    walk(formula, ...)                                      the same over any strides
+
+A formula becomes a file with one CUDA kernel: thread by thread an output element, found
+by its number; where operands have other shapes, the number is taken apart into an index
+along every axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minimx.dtypes import DType
+from minimx.kernels import pointwise as common
+from minimx.kernels.cuda import launching, mathematics
+from minimx.kernels.cuda.launching import cuda
+from minimx.kernels.formula import FUNCTIONS, Formula
+from minimx.kernels.half import computing
+from minimx.shapes import Shape
+
+Launch = Callable[..., None]
+
+_HEAD = '''"""{text}
+
+{signature}; made by minimx.kernels.cuda.pointwise.
+"""
+
+from numba import cuda
+from numpy import {types}
+
+from minimx.kernels.cuda.mathematics import {functions}
+
+
+@cuda.jit
+def kernel({arguments}):
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+'''
+
+
+def known(formula: Formula, dtypes: Sequence[DType]) -> bool:
+    """Whether there is a kernel for a formula on these types."""
+    if any(dtype.isbuiltin != 1 for dtype in dtypes):  # bfloat16 is none of numba's
+        return False
+    words = {word for word in FUNCTIONS if f"{word}(" in formula.text}
+    whole = np.result_type(*dtypes).kind in "iub"
+    powers = "power" in words or "**" in formula.text
+    return words.isdisjoint(mathematics.MISSING) and not (whole and powers)
+
+
+def write(
+    formula: Formula, ins: Sequence[DType], out: DType, layout: str, axes: int = 0
+) -> str:
+    """The file that numba compiles.
+
+    layout: for each operand 1 if it moves with the output, 0 if it is one element, ? if
+    it is walked along `axes` axes; for the output as well.
+    """
+    letters = dict(zip(formula.operands, "abcdefgh", strict=False))
+    names, numbers = [*letters.values()][: len(ins)], [*letters.values()][len(ins) :]
+    wide = [computing(dtype) for dtype in ins]
+    kind = common.word(out)
+    body = common.expression(formula, wide, letters)
+    types = {
+        "float32",
+        "float64",
+        "intp",
+        kind,
+        *(common.word(d) for d in (*ins, *wide)),
+    }
+    imports = ", ".join(
+        sorted("bool_ as boolean" if t == "boolean" else t for t in types)
+    )
+    head = _HEAD.format(
+        text=common._Writer("", None, letters).value(formula.tree.body),
+        signature=f"({', '.join(d.name for d in ins)}) -> {out.name}",
+        types=imports,
+        functions=imported(common.called(formula), wide),
+        arguments=", ".join(
+            [*(f"{name}_" for name in names), "out_", "n", "steps", *numbers]
+        ),
+    )
+    lines = _places([*names, "out"], layout, axes)
+    for name, dtype, real, how in zip(names, ins, wide, layout, strict=False):
+        found = f"{name}_[{_index(name, how)}]"
+        found = f"{common.word(real)}({found})" if real != dtype else found
+        lines.append(f"{name} = {found}")
+    lines.append(f"out_[{_index('out', layout[len(names)])}] = {kind}({body})")
+    return head + "".join(f"        {line}\n" for line in lines)
+
+
+def imported(functions: Sequence[str], dtypes: Sequence[DType]) -> str:
+    """The words after `import` that bring in functions for operands of these types."""
+    whole = np.result_type(*dtypes).kind in "iub"
+    words = [
+        f"{name}_whole as {name}" if whole and name in mathematics.WHOLE else name
+        for name in functions
+    ]
+    return ", ".join(words) or "select"
+
+
+def _index(name: str, how: str) -> str:
+    return {"1": "i", "0": "0", "?": f"{name}_at"}[how]
+
+
+def _places(names: Sequence[str], layout: str, axes: int) -> list[str]:
+    """Lines that take the number `i` apart; the innermost axis comes first.
+
+    `steps` has a start for each operand, then for each axis its length and a step for
+    each.
+    """
+    walked = [(k, name) for k, name in enumerate(names) if layout[k] == "?"]
+    if not walked:
+        return []
+    lines = [f"{name}_at = steps[{k}]" for k, name in walked] + ["rest = i"]
+    base, width = len(names), len(names) + 1
+    for axis in range(axes):
+        here = base + axis * width
+        last = axis == axes - 1
+        lines.append("k = rest" if last else f"k = rest % steps[{here}]")
+        lines += [f"{name}_at += k * steps[{here + 1 + n}]" for n, name in walked]
+        if not last:
+            lines.append(f"rest //= steps[{here}]")
+    return lines
+
+
+@cache
+def compiled(
+    formula: Formula, ins: tuple[DType, ...], out: DType, layout: str, axes: int
+) -> Any:
+    """The CUDA kernel of a formula for one layout."""
+    text = write(formula, ins, out, layout, axes)
+    return common.make(text, mathematics, launching).kernel
+
+
+def kernel(
+    formula: Formula,
+    shapes: Sequence[Shape],
+    dtypes: Sequence[DType],
+    out_shape: Shape,
+    out_dtype: DType,
+    constants: tuple[float, ...] = (),
+) -> Launch | None:
+    """A callable `(*ins, out)` on device arrays that broadcast; None if unknown.
+
+    shapes, dtypes: of the inputs, which are the first operands of the formula;
+    constants: the values of its last operands.
+    """
+    if not known(formula, (*dtypes, out_dtype)):
+        return None
+    ins, numbers = tuple(dtypes), _numbers(constants, dtypes)
+    size = prod(out_shape)
+    if all(shape == out_shape or prod(shape) == 1 for shape in shapes):
+        layout = "".join("01"[shape == out_shape] for shape in shapes) + "1"
+        found = compiled(formula, ins, out_dtype, layout, 0)
+        return _launcher(found, size, (0,), numbers)
+    lengths, steps = common.collapse(out_shape, shapes)
+    moves = [[*line[: len(shapes)], line[-1]] for line in steps]
+    starts = (0,) * (len(shapes) + 1)
+    layout = "?" * len(shapes) + "1"
+    return walk(formula, ins, out_dtype, layout, starts, lengths, moves, numbers)
+
+
+def walk(
+    formula: Formula,
+    ins: Sequence[DType],
+    out: DType,
+    layout: str,
+    starts: Sequence[int],
+    lengths: Sequence[int],
+    moves: Sequence[Sequence[int]],
+    numbers: tuple[Any, ...] = (),
+) -> Launch:
+    """A callable `(*ins, out)` in which every operand goes its own way.
+
+    starts: for each operand and the output, the element at which it begins; lengths:
+    of the axes, the innermost first; moves: for each axis the elements to advance;
+    numbers: the last operands of the formula, the same for every element.
+    """
+    found = compiled(formula, tuple(ins), out, layout, len(lengths))
+    steps = [*starts]
+    for length, move in zip(lengths, moves, strict=True):
+        steps += [length, *move]
+    return _launcher(found, prod(lengths), tuple(steps), numbers)
+
+
+@launching.kernel
+def _fill(out: Any, n: int, number: Any) -> None:
+    """One number everywhere."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = number
+
+
+def filler(number: Any) -> Launch:
+    """A callable `(out)` that writes one number, of out's type, everywhere."""
+    return lambda out: launching.run(_fill, out.size, out.reshape(-1), out.size, number)
+
+
+def _numbers(constants: tuple[float, ...], dtypes: Sequence[DType]) -> tuple[Any, ...]:
+    """The settings of a formula in the type that it computes in."""
+    kind = np.result_type(*[computing(dtype) for dtype in dtypes])
+    with np.errstate(all="ignore"):
+        return tuple(np.array(value).astype(kind)[()] for value in constants)
+
+
+def _launcher(
+    found: Any, size: int, steps: tuple[int, ...], numbers: tuple[Any, ...] = ()
+) -> Launch:
+    def launch(*arrays: Any) -> None:
+        flat = [array.reshape(-1) for array in arrays]
+        launching.run(found, size, *flat, size, steps, *numbers)
+
+    return launch

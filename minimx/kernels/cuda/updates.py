@@ -1,0 +1,132 @@
+"""How optimizers change weights, on CUDA: the rules of the CPU's file of this name.
+
+A rule is a kernel `(out, weight, gradient, *states, n, *numbers)`; `out` may be
+`weight` itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minimx.kernels.cuda import launching
+from minimx.kernels.cuda.launching import cuda
+from minimx.kernels.cuda.mathematics import sqrt
+
+
+@launching.inner
+def scaled(gradient: Any, rescale: Any, clip: Any) -> Any:
+    """The gradient as the rules want it: rescaled, then clipped."""
+    g = gradient * rescale
+    return min(max(g, -clip), clip) if clip >= 0 else g
+
+
+@launching.inner
+def side(x: Any) -> Any:
+    """The sign of a number."""
+    return 1 if x > 0 else (-1 if x < 0 else x)
+
+
+@launching.kernel
+def sgd(
+    out: Any, weight: Any, gradient: Any, n: int,
+    lr: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """W -= lr * (g + wd * w)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        out[i] = w - lr * (scaled(gradient[i], rescale, clip) + wd * w)
+
+
+@launching.kernel
+def sgd_mom(
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
+    lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """M = momentum * m - lr * (g + wd * w); w += m."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i], rescale, clip) + wd * w
+        m = momentum * mom[i] - lr * g
+        mom[i] = m
+        out[i] = w + m
+
+
+@launching.kernel
+def nag_mom(
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
+    lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """Like sgd_mom, from where the momentum will have carried the weight to."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i], rescale, clip)
+        step = lr * (g + wd * w)
+        m = momentum * mom[i]
+        w += momentum * (m - step) - step
+        out[i] = w
+        mom[i] = m - lr * (g + wd * w)
+
+
+@launching.kernel
+def signsgd(
+    out: Any, weight: Any, gradient: Any, n: int,
+    lr: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """W = (1 - lr * wd) * w - lr * sign(g)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        out[i] = (1 - lr * wd) * weight[i] - lr * side(g)
+
+
+@launching.kernel
+def signum(
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
+    lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any, wd_lh: Any,
+) -> None:  # fmt: skip
+    """M averages -(g + wd * w); w follows the sign of m."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i], rescale, clip) + wd * w
+        m = momentum * mom[i] - (1 - momentum) * g
+        mom[i] = m
+        out[i] = (1 - lr * wd_lh) * w + lr * side(m)
+
+
+@launching.kernel
+def adam(
+    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, n: int,
+    lr: Any, beta1: Any, beta2: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """Running mean and square of the gradient; w -= lr * mean / (sqrt(var) + eps)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i] * rescale + wd * w, 1, clip)
+        m = beta1 * mean[i] + (1 - beta1) * g
+        v = beta2 * var[i] + (1 - beta2) * g * g
+        mean[i], var[i] = m, v
+        out[i] = w - lr * m / (sqrt(v) + epsilon)
+
+
+@launching.kernel
+def rmsprop(
+    out: Any, weight: Any, gradient: Any, square: Any, n: int,
+    lr: Any, gamma1: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
+    clip_weights: Any,
+) -> None:  # fmt: skip
+    """Square averages g * g; w -= lr * g / sqrt(square + epsilon)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i] * rescale + wd * w, 1, clip)
+        s = gamma1 * square[i] + (1 - gamma1) * g * g
+        square[i] = s
+        out[i] = scaled(w - lr * g / sqrt(s + epsilon), 1, clip_weights)
+
+
+def step(
+    rule: Any, weight: Any, gradient: Any, states: tuple[Any, ...], out: Any,
+    numbers: tuple[float, ...],
+) -> None:  # fmt: skip
+    """Apply a rule of this file to arrays of any shape; out may be `weight` itself."""
+    real, n = out.dtype.type, out.size
+    flat = [array.reshape(-1) for array in (out, weight, gradient, *states)]
+    launching.run(rule, n, *flat, n, *[real(number) for number in numbers])

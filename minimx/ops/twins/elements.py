@@ -1,0 +1,149 @@
+"""Twins of the operators that work element by element."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minimx.errors import OperatorError
+from minimx.kernels.cuda import pointwise, random, reduce
+from minimx.kernels.formula import Formula
+from minimx.ops.mixed import by_rows
+from minimx.ops.registry import Kernel, Op
+from minimx.ops.spec import Spec
+from minimx.ops.twins import twin
+
+_SAME = Formula("x", ("x",))
+
+
+@twin("pointwise")
+def formula(op: Any, *specs: Spec) -> Kernel | None:
+    """Every operator that is a formula: the one that the CPU has."""
+    out = op.infer(*specs)
+    return pointwise.kernel(
+        op.formula,
+        [spec.shape for spec in specs],
+        [spec.dtype for spec in specs],
+        out.shape,
+        out.dtype,
+        op.constants,
+    )
+
+
+@twin("Activation", "LeakyReLU")
+def chosen(op: Any, *specs: Spec) -> Kernel | None:
+    """The formula that a setting chooses."""
+    if getattr(op, "masked", False):
+        return None
+    aligned = op._aligned(specs) if op.name == "LeakyReLU" else specs
+    return formula(op._form, *aligned)
+
+
+@twin("_copy", "cast", "amp_cast", "_identity_with_attr_like_rhs")
+def cast(op: Op, *specs: Spec) -> Kernel | None:
+    """The same numbers, in the type of the output."""
+    out: Any = op.infer(*specs)
+    flat = (prod(out.shape),)
+    launch = pointwise.kernel(_SAME, [flat], [specs[0].dtype], flat, out.dtype)
+    if launch is None or len(specs) == 1:
+        return launch
+    return lambda *arrays: launch(arrays[0], arrays[-1])
+
+
+@twin("_zeros", "_ones", "_full", "zeros_like", "ones_like")
+def filled(op: Any, *specs: Spec) -> Kernel | None:
+    """One number everywhere."""
+    out = op.infer(*specs)
+    number = {"_zeros": 0, "zeros_like": 0, "_ones": 1, "ones_like": 1}.get(op.name)
+    value = op.value if number is None else number
+    if out.dtype.isbuiltin != 1:
+        return None
+    fill = pointwise.filler(np.array(value).astype(out.dtype)[()])
+    return lambda *arrays: fill(arrays[-1])
+
+
+@twin("broadcast_to", "broadcast_axis", "broadcast_like")
+def stretched(op: Any, *specs: Spec) -> Kernel | None:
+    """The identity, broadcast."""
+    data, wanted = specs[0], op.wanted(*specs)
+    launch = pointwise.kernel(_SAME, [data.shape], [data.dtype], wanted, data.dtype)
+    return launch and (lambda *arrays: launch(arrays[0], arrays[-1]))
+
+
+@twin("where")
+def where(op: Any, *specs: Spec) -> Kernel | None:
+    """Both are read, one is written."""
+    condition, x, y = specs
+    out = op.infer(*specs)
+    wide = by_rows(condition.shape, out.shape)
+    dtypes = [condition.dtype, x.dtype, y.dtype]
+    shapes = [wide, x.shape, y.shape]
+    return pointwise.kernel(op.formula, shapes, dtypes, out.shape, out.dtype)
+
+
+@twin("add_n")
+def add_n(op: Any, *specs: Spec) -> Kernel | None:
+    """As many at once as one formula takes, then further ones on top."""
+    spec, at_once = specs[0], op.AT_ONCE
+
+    def sum_of(count: int) -> Any:
+        names = tuple("abcdefg"[:count])
+        shapes, dtypes = [spec.shape] * count, [spec.dtype] * count
+        text = Formula(" + ".join(names), names)
+        return pointwise.kernel(text, shapes, dtypes, spec.shape, spec.dtype)
+
+    if sum_of(1) is None:
+        return None
+
+    def launch(*arrays: Any) -> None:
+        *xs, out = arrays
+        sum_of(min(len(xs), at_once))(*xs[:at_once], out)
+        for first in range(at_once, len(xs), at_once - 1):
+            more = xs[first : first + at_once - 1]
+            sum_of(1 + len(more))(out, *more, out)
+
+    return launch
+
+
+@twin("sum", "mean", "prod", "nansum", "nanprod", "max", "min", "_sum_to")
+def reduction(op: Any, *specs: Spec) -> Kernel | None:
+    """The same formulas as on the CPU, by one thread or by a block."""
+    (data,) = specs
+    kind = "sum" if op.name == "_sum_to" else op.kind
+    return reduce.reduction(kind, data.shape, op.axes(data), data.dtype)
+
+
+@twin("norm")
+def norm(op: Any, *specs: Spec) -> Kernel | None:
+    """A sum of squares or of sizes, where the type of the data is kept."""
+    (data,) = specs
+    if op.computed_in(data) != data.dtype or data.dtype.itemsize < 4:
+        return None
+    return reduce.reduction(f"norm{op.ord}", data.shape, op.axes(data), data.dtype)
+
+
+@twin("argmax", "argmin", "argmax_channel")
+def places(op: Any, *specs: Spec) -> Kernel | None:
+    """Where an extremum stands."""
+    (data,) = specs
+    split = (1, data.size, 1)
+    if op.axis is not None:
+        axis, shape = op.axis % data.ndim, data.shape
+        split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
+    return reduce.arg_extremum(split, data.dtype, op.sign)
+
+
+@twin("_random_uniform", "_random_normal")
+def drawn(op: Any, *specs: Spec) -> Kernel | None:
+    """Numbers of Philox; wrong parameters are refused as on the CPU, when drawn."""
+    if op.infer().dtype.itemsize < 4 or op.infer().dtype.kind != "f":
+        return None
+    try:
+        op.check()
+    except OperatorError:
+        return op.kernel()  # type: ignore[no-any-return]
+    if op.name == "_random_uniform":
+        return random.uniform(op.low, op.high)
+    return random.normal(op.loc, op.scale)

@@ -1,0 +1,307 @@
+"""Twins of the layers: products, convolution, pooling, normalization, dropout, losses.
+
+They compute in float32 and float64; half precision runs on the host.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minimx.kernels.cuda import (
+    conv,
+    dropout,
+    matmul,
+    norm,
+    pointwise,
+    pooling,
+    softmax,
+)
+from minimx.kernels.formula import Formula
+from minimx.ops.conv import _filters, _images
+from minimx.ops.nn import decisions_of
+from minimx.ops.norm import grouped
+from minimx.ops.registry import Kernel
+from minimx.ops.softmax import _grouped
+from minimx.ops.spec import Spec
+from minimx.ops.twins import twin
+
+_SUM = Formula("a + b", ("a", "b"))
+
+
+def real(*specs: Spec) -> bool:
+    """Whether all are of one of the two types that the kernels compute in."""
+    return all(spec.dtype.kind == "f" and spec.dtype.itemsize >= 4 for spec in specs)
+
+
+@twin("dot", "batch_dot")
+def product(op: Any, *specs: Spec) -> Kernel | None:
+    """A product of two matrices, or of two stacks of them."""
+    if not real(*specs):
+        return None
+    a, b, out, _ = op.matrices(*specs)
+    ta, tb = op.transpose_a, op.transpose_b
+    return lambda x, y, z: matmul.product(
+        x.reshape(*a), y.reshape(*b), z.reshape(*out), ta, tb
+    )
+
+
+@twin("FullyConnected")
+def dense(op: Any, *specs: Spec) -> Kernel | None:
+    """A product with the transposed weight, then the bias on every row."""
+    if not real(*specs):
+        return None
+    (rows, features), hidden = op.rows(specs[0]), op.num_hidden
+    flat, dtype = (rows, hidden), specs[0].dtype
+    add = pointwise.kernel(_SUM, [flat, (hidden,)], [dtype] * 2, flat, dtype)
+
+    def run(data: Any, weight: Any, *rest: Any) -> None:
+        *bias, out = rest
+        out = out.reshape(rows, hidden)
+        x, w = data.reshape(rows, features), weight.reshape(hidden, features)
+        matmul.product(x, w, out, False, True)
+        if bias and add is not None:
+            add(out, bias[0], out)
+
+    return run
+
+
+# -- convolution and pooling -----------------------------------------------------------
+
+
+@twin("Convolution")
+def convolution(op: Any, *specs: Spec) -> Kernel | None:
+    """Images and lines; volumes run on the host."""
+    data = specs[0]
+    if not real(*specs) or data.ndim == 5:
+        return None
+    at, biased = op.geometry(data), not op.no_bias
+    run = conv.forward(at)
+
+    def launch(data: Any, weight: Any, *rest: Any) -> None:
+        bias = rest[0] if biased else None
+        images, filters = data.reshape(*_images(at)), weight.reshape(*_filters(at))
+        run(images, filters, bias, rest[1 if biased else 0])
+
+    return launch
+
+
+@twin("_backward_Convolution_data")
+def convolution_data(op: Any, *specs: Spec) -> Kernel | None:
+    """The gradient of the data."""
+    data = specs[0].with_shape(op.shape)
+    if not real(*specs) or data.ndim == 5:
+        return None
+    return conv.data_gradient(op.conv.geometry(data))
+
+
+@twin("_backward_Convolution_weight")
+def convolution_weight(op: Any, *specs: Spec) -> Kernel | None:
+    """The gradients of weight and bias."""
+    data = specs[1]
+    if not real(*specs) or data.ndim == 5:
+        return None
+    run, biased = conv.weight_gradient(op.conv.geometry(data)), not op.conv.no_bias
+
+    def launch(dout: Any, data: Any, dweight: Any, *rest: Any) -> None:
+        run(dout, data, dweight, rest[0] if biased else None)
+
+    return launch
+
+
+@twin("Pooling")
+def pool(op: Any, *specs: Spec) -> Kernel | None:
+    """Largest, mean and sum, with channels second."""
+    (data,) = specs
+    if not real(data) or op.is_last or op.pool_type == "lp":
+        return None
+    at = op.windows(op.channels_second(data))
+    run: Any = pooling.max_pool if op.is_max else pooling.average_pool
+    return lambda *arrays: run(*arrays[: 3 if op.is_max else 2], at)
+
+
+@twin("_backward_Pooling", "_backward_Pooling_avg")
+def pool_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """To the pixel that won, or shared out."""
+    if not real(specs[0]):
+        return None
+    at = op.pool.windows(op.image(specs[0]))
+    run: Any = pooling.max_spread if len(specs) == 2 else pooling.average_spread
+    return lambda *arrays: run(*arrays, at)
+
+
+@twin("_pick_Pooling")
+def pool_pick(op: Any, *specs: Spec) -> Kernel | None:
+    """From the pixel that won."""
+    if not real(specs[0]):
+        return None
+    at = op.pool.windows(specs[0])
+    pick: Any = pooling.max_pick
+    return lambda *arrays: pick(*arrays, at)
+
+
+# -- normalization and dropout ---------------------------------------------------------
+
+
+@twin("BatchNorm")
+def batch_norm(op: Any, *specs: Spec) -> Kernel | None:
+    """The batch's statistics or the moving ones, then one pass."""
+    if not real(*specs):
+        return None
+    shape, batch, fixed = grouped(specs[0], op.axis), op.batch, op.fix_gamma
+    one = pointwise.filler(specs[1].dtype.type(1))
+
+    def run(
+        data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any,
+        out: Any, mean: Any, invstd: Any,
+    ) -> None:  # fmt: skip
+        if fixed:
+            one(gamma)
+        moving = moving_mean, moving_var
+        if batch:
+            numbers = op.eps, op.momentum
+            norm.batch_moments(data, shape, *numbers, mean, invstd, *moving)
+        else:
+            norm.statistics(*moving, op.eps, mean, invstd)
+        norm.batch_apply(data, shape, gamma, beta, mean, invstd, out, fixed)
+
+    return run
+
+
+@twin("_batch_norm_again")
+def batch_norm_again(op: Any, *specs: Spec) -> Kernel | None:
+    """The second half of BatchNorm."""
+    if not real(*specs):
+        return None
+    shape, fixed, relu = grouped(specs[0], op.axis), op.fix_gamma, op.relu
+    apply: Any = norm.batch_apply
+    return lambda data, *rest: apply(data, shape, *rest, fixed, relu)
+
+
+@twin("_backward_BatchNorm")
+def batch_norm_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """Sums over each channel, then one pass."""
+    if not real(*specs):
+        return None
+    shape, fixed, batch = grouped(specs[1], op.axis), op.fix_gamma, op.batch
+    zero = pointwise.filler(specs[2].dtype.type(0))
+
+    def run(dout: Any, data: Any, *rest: Any) -> None:
+        *gammas, mean, invstd, ddata, dgamma, dbeta = rest
+        gamma = mean if fixed else gammas[0]
+        statistics = gamma, mean, invstd, batch, fixed
+        norm.batch_gradient(dout, data, shape, *statistics, ddata, dgamma, dbeta)
+        if fixed:
+            zero(dgamma)
+
+    return run
+
+
+@twin("Dropout")
+def drop(op: Any, *specs: Spec) -> Kernel | None:
+    """A bit for every element, then a product."""
+    (data,) = specs
+    if not real(data):
+        return None
+    if not op.drops:
+        flat = (prod(data.shape),)
+        same = Formula("x", ("x",))
+        return pointwise.kernel(same, [flat], [data.dtype], flat, data.dtype)
+    if np.isinf(op.scale) or decisions_of(data.shape, op.axes) != data.shape:
+        return None
+    scale = data.dtype.type(op.scale)
+
+    def run(data: Any, out: Any, bits: Any, rng: Any) -> None:
+        dropout.draw(rng, bits, 1 - op.p)
+        dropout.apply(data, bits, scale, out)
+
+    return run
+
+
+@twin("_mask_Dropout")
+def mask(op: Any, *specs: Spec) -> Kernel | None:
+    """The same product again."""
+    data = specs[0]
+    whole = decisions_of(data.shape, op.axes) == data.shape
+    if not real(data) or np.isinf(op.scale) or not whole:
+        return None
+    scale = data.dtype.type(op.scale)
+    return lambda data, bits, out: dropout.apply(data, bits, scale, out)
+
+
+# -- softmax and losses ----------------------------------------------------------------
+
+
+@twin("softmax", "log_softmax", "softmin")
+def soft(op: Any, *specs: Spec) -> Kernel | None:
+    """Along one axis, where all of it counts."""
+    data, out = specs[0], op.infer(*specs)
+    if op.use_length or out.dtype != data.dtype or not real(data):
+        return None
+    shape, scale = _grouped(data.shape, op.axis % data.ndim), data.dtype.type(op.scale)
+
+    def run(data: Any, out: Any) -> None:
+        softmax.softmax(data.reshape(*shape), scale, op.log, out.reshape(*shape))
+
+    return run
+
+
+@twin("_backward_softmax")
+def soft_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """From the output and its gradient."""
+    if not real(*specs):
+        return None
+    shape = _grouped(specs[0].shape, op.axis % specs[0].ndim)
+    scale = specs[0].dtype.type(op.scale)
+
+    def run(dout: Any, y: Any, out: Any) -> None:
+        arrays = dout.reshape(*shape), y.reshape(*shape)
+        softmax.softmax_gradient(*arrays, scale, op.log, out.reshape(*shape))
+
+    return run
+
+
+@twin("SoftmaxOutput")
+def output(op: Any, *specs: Spec) -> Kernel | None:
+    """Softmax; the label is for the gradient."""
+    data = specs[0]
+    if not real(data):
+        return None
+    shape, one = op.groups(data), data.dtype.type(1)
+
+    def run(data: Any, label: Any, out: Any) -> None:
+        softmax.softmax(data.reshape(*shape), one, False, out.reshape(*shape))
+
+    return run
+
+
+@twin("_backward_SoftmaxOutput")
+def output_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """Softmax minus label, for labels that are class numbers."""
+    label, y = specs
+    settings = op.forward
+    if not real(y) or label.shape == y.shape or settings.normalization == "valid":
+        return None
+    shape = groups, _, inner = settings.groups(y)
+    scale = float(settings.grad_scale)
+    if settings.multi_output:
+        scale /= inner
+    if settings.normalization == "batch":
+        scale /= groups
+    ignored = float(settings.ignore_label if settings.use_ignore else np.nan)
+    smooth = 0.0 if settings.multi_output else float(settings.smooth_alpha)
+
+    def run(label: Any, y: Any, out: Any) -> None:
+        labels, place = label.reshape(-1), out.reshape(*shape)
+        probabilities = y.reshape(*shape)
+        softmax.output_gradient(probabilities, labels, ignored, smooth, place, scale)
+
+    return run
+
+
+@twin("softmax_cross_entropy")
+def cross_entropy(op: Any, *specs: Spec) -> Kernel | None:
+    """The sum over the rows."""
+    return softmax.cross_entropy if real(*specs) else None

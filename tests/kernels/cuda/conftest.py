@@ -1,0 +1,40 @@
+"""Tests of what runs on CUDA: on a device, or in numba's simulator.
+
+    make cuda                                    in the simulator, on any machine
+    pytest -m cuda                               on a device, where there is one
+
+Which of the two numba offers is decided when it is imported, so the simulator's run is
+a process of its own, with NUMBA_ENABLE_CUDASIM=1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from minimx.drivers import toolkit
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies here, and skip it where there is no CUDA of either kind."""
+    found = toolkit.look()
+    reason = f"no CUDA to run on: {found}; `make cuda` runs this in numba's simulator"
+    for item in items:
+        if "kernels/cuda" not in item.path.as_posix():
+            continue
+        item.add_marker(pytest.mark.cuda)
+        # What a GPU computes in silence, NumPy, which plays it, warns of.
+        item.add_marker(pytest.mark.filterwarnings("ignore::RuntimeWarning"))
+        if not found.count:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def everything_native() -> Iterator[None]:
+    """An operator that visits the host says so, and pytest makes an error of it."""
+    from minimx.ops import twins
+
+    twins._said.clear()
+    yield
+    twins._said.clear()
