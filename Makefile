@@ -23,12 +23,13 @@ COMPILED := $(wildcard minimx/kernels/*.py minimx/kernels/cpu/*.py minimx/ops/*.
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint unit notebooks browser book bench bench-peers compat same \
-  clean spotless
+.PHONY: help lab test lint unit cuda notebooks browser book bench bench-peers \
+  compat same clean spotless
 
 help:
 	@echo "make lab      open the course in JupyterLab"
 	@echo "make test     lint, types, floors, unit tests, notebooks, browser tests"
+	@echo "make cuda     the part of it that runs CUDA kernels, in a simulator"
 	@echo "make book     write the book's generated pages"
 	@echo "make bench    time minimx against its peers (make bench-peers fetches them)"
 	@echo "make compat   run the same programs under minimx and under MXNet 1.9.1"
@@ -40,7 +41,7 @@ help:
 lab: $(STAMPS)/lab $(STAMPS)/compiled
 	$(BIN)/minimx lab $(FLAGS)
 
-test: lint unit notebooks browser
+test: lint unit cuda notebooks browser
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
@@ -52,6 +53,10 @@ unit: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q -n 2 --dist loadfile --durations=25 --durations-min=4 \
 	  -m "not browser and not alone"
 	$(PYTEST) -q -m alone tests/widgets tests/benchmarks
+
+# CUDA's kernels on any machine: numba's simulator, chosen when numba is imported.
+cuda: $(STAMPS)/test
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -q -m cuda tests/kernels/cuda
 
 notebooks: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q --nbval --nbval-current-env --nbval-cell-timeout=240 \

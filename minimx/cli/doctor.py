@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from minimx.knobs.declarations.engine import usable_cores
 from minimx.version import __version__
@@ -140,15 +140,34 @@ def _gpu() -> tuple[str, str, str]:
 
     size = knobs.declared["MINIMX_SIM_GPU_MEMORY"].format(knobs.MINIMX_SIM_GPU_MEMORY)
     simulated = f"{knobs.MINIMX_SIM_GPUS} simulated, {size} each"
-    if importlib.util.find_spec("numba_cuda") is None:
-        advice = "With an NVIDIA GPU: pip install 'minimx[cuda]'"
-        return ("absent", f"{simulated}; numba-cuda is not installed", advice)
-    from numba import cuda
+    return ("ok", simulated, "")
 
-    if not cuda.is_available():  # type: ignore[no-untyped-call]
-        return ("absent", f"{simulated}; no NVIDIA driver was found", "")
-    names = ", ".join(str(gpu.name) for gpu in cuda.gpus)
-    return ("ok", f"{simulated}; {names} is there but not used by this version", "")
+
+def _cuda() -> tuple[str, str, str]:
+    from minimx.drivers import toolkit
+    from minimx.knobs import knobs
+
+    found = toolkit.look()
+    package = _version("numba-cuda")
+    by = f"by numba-cuda {package}" if package else "by numba itself"
+    if not found.count:
+        advice = "" if package else "With an NVIDIA GPU: pip install 'minimx[cuda]'"
+        return ("broken" if found.trouble else "absent", str(found), advice)
+    if knobs.MINIMX_CUDA == "off":
+        return ("absent", f"{found}, {by}; not used", "MINIMX_CUDA=auto uses it.")
+    if found.kind == "simulator":
+        return ("ok", f"{found}, {by}", "")
+    versions = [f"CUDA {toolkit.text(toolkit.cuda_version())}"]
+    if cudnn := toolkit.cudnn_version():
+        versions.append(f"cuDNN {toolkit.text(cudnn)} (not called)")
+    if cupy := _version("cupy-cuda12x") or _version("cupy-cuda13x"):
+        versions.append(f"cuBLAS through CuPy {cupy}")
+    names = ", ".join(_device_name(gpu) for gpu in toolkit.cuda().gpus)
+    return ("ok", f"{names}; {', '.join(versions)}, {by}", "")
+
+
+def _device_name(gpu: Any) -> str:
+    return gpu.name.decode() if isinstance(gpu.name, bytes) else str(gpu.name)
 
 
 def _onednn() -> tuple[str, str, str]:
@@ -218,7 +237,8 @@ LOOKS: dict[str, Callable[[], tuple[str, str, str]]] = {
     "numba": _numba,
     "kernel threads": _threading,
     "kernel cache": _cache,
-    "GPU": _gpu,
+    "simulated GPU": _gpu,
+    "CUDA": _cuda,
     "oneDNN": _onednn,
     "dot": _dot,
     "MPI": _mpi,

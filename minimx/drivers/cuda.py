@@ -24,11 +24,12 @@ import numpy as np
 
 from minimx.device import Device
 from minimx.drivers import toolkit
-from minimx.drivers.addressed import GRAIN, SIMULATED_COSTS, AddressedDriver
+from minimx.drivers.addressed import GRAIN, AddressedDriver
 from minimx.drivers.base import Bytes, DeviceFull, Driver, Region, address_of
+from minimx.drivers.cards import GENERIC
 from minimx.drivers.host import HostDriver
+from minimx.drivers.machine import card
 from minimx.errors import DeviceError
-from minimx.knobs import knobs
 
 #: numba's simulator runs one kernel at a time, whichever thread launches it.
 _turn = threading.RLock()
@@ -123,7 +124,7 @@ def _lessons(device: Device) -> Iterator[None]:
 class CudaDriver(Working, Driver):
     """The memory of a real CUDA device."""
 
-    costs = SIMULATED_COSTS
+    costs = GENERIC.costs
 
     def __init__(self, device: Device) -> None:
         super().__init__(device)
@@ -198,7 +199,7 @@ class PlayedCuda(Working, AddressedDriver):
 def opened(device: Device) -> Driver:
     """The driver of a CUDA device that `toolkit.stack` counted."""
     if toolkit.simulated():
-        return PlayedCuda(device, int(knobs.get("MINIMX_SIM_GPU_MEMORY")))
+        return PlayedCuda(device, card().memory)
     return CudaDriver(device)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from minimx import autograd, engine, flavour
 from minimx.device import Device
 from minimx.drivers import shaped
+from minimx.drivers.copies import fetch
 from minimx.dtypes import DType, resolve
 from minimx.errors import DTypeError, MXNetError, OperatorError, ShapeError
 from minimx.events import attributed, owner
@@ -167,6 +168,13 @@ class NDArray(Arithmetic, Methods):
             found = self._view = shaped(
                 self.chunk.memory(), spec.shape, spec.dtype, self.offset
             )
+        return found
+
+    def host_view(self) -> Any:
+        """The same as a NumPy array in any case: a copy of what a CUDA device has."""
+        found = self.view()
+        if self.chunk.device.backend == "cuda":
+            return fetch(found, self.spec.dtype).reshape(self.spec.shape)
         return found
 
     def wait_to_read(self) -> None:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minimx import autograd, engine
+from minimx.drivers import backend_of, during
+from minimx.drivers.copies import copyto
 from minimx.errors import ShapeError
 from minimx.ops.registry import lookup
 from minimx.ops.spec import Cost, Spec
@@ -79,18 +81,26 @@ def _push_assignment(
 
     def run() -> None:
         place = numpy_key if numpy_key is not None else _resolved(key)
-        numbers = value.view() if is_array else value
-        target = array.view()
+        numbers = value.host_view() if is_array else value
+        target = array.host_view()
         if numpy_key is not None:
             numbers = _squeezed(numbers, target[place].ndim)
         target[place] = numbers
+        if array.context.backend == "cuda":
+            copyto(array.view(), target)  # a part has no kernel; all goes there again
 
     reads = [index.chunk for index in indices]
     if is_array:
         reads.append(value.chunk)
     cost = Cost(0, 2 * (value.spec.nbytes if is_array else value.nbytes))
+    device = array.context
     engine.current.push(
-        run, array.context, reads, [array.chunk], "_slice_assign", cost=cost
+        run if backend_of(device) == "cpu" else during(device, run),
+        device,
+        reads,
+        [array.chunk],
+        "_slice_assign",
+        cost=cost,
     )
 
 
@@ -261,7 +271,7 @@ def _resolved(key: tuple[Any, ...]) -> tuple[Any, ...]:
     from minimx.nd.array import NDArray
 
     return tuple(
-        index_numbers(item.view()) if isinstance(item, NDArray) else item
+        index_numbers(item.host_view()) if isinstance(item, NDArray) else item
         for item in key
     )
 

@@ -39,7 +39,7 @@ def test_what_is_missing_comes_with_advice(monkeypatch: pytest.MonkeyPatch) -> N
     for part, advice in {
         "dot": "apt-get install graphviz",
         "MPI": "minimx[dist]",
-        "GPU": "minimx[cuda]",
+        "CUDA": "minimx[cuda]",
         "oneDNN": "minimx[onednn]",
         "Jupyter": "minimx[lab]",
     }.items():

@@ -25,6 +25,7 @@ from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
 from tests.knobs import (
+    test_cuda_liveness,
     test_data_liveness,
     test_mirror_liveness,
     test_pass_liveness,
@@ -39,6 +40,7 @@ from tests.knobs import (
 from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
 __all__ = [
+    "test_cuda_liveness",
     "defaults",
     "test_data_liveness",
     "test_mirror_liveness",

@@ -163,10 +163,12 @@ KNOBS = (
         ),
         type="bool",
         default=True,
-        planned_in="CUDA devices",
+        planned_in="",
+        status="live",
         meaning=(
-            "Warn when the CUDA library is older than, or different from, the one that "
-            "was built against."
+            "Warn, when a CUDA device is opened, of a CUDA library that is older than "
+            "the one that minimx needs, or newer than the driver knows. MXNet compares "
+            "it with the one that it was built against."
         ),
         observable="A warning when an old version is pretended.",
     ),
@@ -178,10 +180,11 @@ KNOBS = (
         ),
         type="bool",
         default=True,
-        planned_in="CUDA devices",
+        planned_in="",
+        status="live",
         meaning=(
-            "Warn when the cuDNN library is older than, or different from, the one "
-            "that was built against."
+            "Warn, when a CUDA device is opened, of a cuDNN library that is older than "
+            "8.0. minimx does not call it: convolutions are its own kernels."
         ),
         observable="A warning when an old version is pretended.",
     ),
