@@ -8,6 +8,7 @@ An error of ours is a short lesson: what was asked, what is true, what to try.
     ├─ DTypeError               element types that do not fit together (TypeError)
     ├─ DeviceError              an unknown device, or arrays on different devices
     ├─ OutOfMemory              a device has no room for a request (MemoryError)
+    ├─ MemoryLeak               memory that should have come back is still in use
     ├─ OperatorError            an operator was called with wrong or missing settings
     ├─ ArgumentError            a Python argument that cannot be used (ValueError)
     │  └─ MissingArgument       …because it is not there (TypeError, as in Python)
@@ -50,6 +51,10 @@ class DeviceError(MXNetError):
 
 class OutOfMemory(MXNetError, MemoryError):
     """A device has no room for a request, even after its cache was given back."""
+
+
+class MemoryLeak(MXNetError):
+    """Memory that should have come back is still in use; see `storage.check_leaks`."""
 
 
 class OperatorError(MXNetError, ValueError):

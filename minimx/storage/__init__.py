@@ -11,6 +11,7 @@ once: idle blocks go back to the device, blocks on loan do so when they return.
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import threading
 import warnings
@@ -21,17 +22,24 @@ from minimx import drivers
 from minimx.device import Device
 from minimx.errors import KnobError
 from minimx.knobs import knobs
+from minimx.storage.leaks import LeakCheck
 from minimx.storage.policy import BYPASS, PREFIXES, Policy, from_knobs, knob_names
-from minimx.storage.pool import Block, Pool
-from minimx.storage.report import largest_owners, who
+from minimx.storage.pool import Block, Pool, Usage
+from minimx.storage.report import largest_owners
 from minimx.storage.stats import Stats, human
+from minimx.storage.summary import Summary
 
 __all__ = [
     "Block",
+    "LeakCheck",
     "Policy",
     "Pool",
     "Stats",
+    "Summary",
+    "Usage",
     "before_rebuild",
+    "categories",
+    "check_leaks",
     "device_memory_info",
     "empty_cache",
     "human",
@@ -42,6 +50,8 @@ __all__ = [
     "stats",
     "summary",
 ]
+
+log = logging.getLogger(__name__)
 
 _pools: dict[Device, Pool] = {}
 _opening = threading.RLock()
@@ -69,14 +79,37 @@ def reset_peaks(device: Device) -> None:
     pool_for(device).reset_peaks()
 
 
-def summary() -> str:
-    """What every pool holds and for whom, in words."""
-    lines = []
-    for pool in pools():
-        lines.append(pool.stats().line())
-        for owner, nbytes, blocks in largest_owners(pool.lent()):
-            lines.append(f"  {human(nbytes):>9} {who(owner, blocks)}")
-    return "\n".join(lines) or "No device was asked for memory yet."
+def summary(device: Device | None = None, most: int = 5) -> Summary:
+    """What a device's pool holds and for whom; by default, of all that were used.
+
+    most: how many owners to show for each. The result prints as tables, draws itself in
+    a notebook, and gives its numbers as `summary()["gpu(0)"].stats`, `.categories` and
+    `.owners`.
+    """
+    return Summary.of(pools() if device is None else [pool_for(device)], most)
+
+
+def categories(device: Device) -> dict[str, Usage]:
+    """The bytes asked for on behalf of each category: (in use now, at most)."""
+    return pool_for(device).categories()
+
+
+def check_leaks(device: Device | None = None) -> LeakCheck:
+    """Check that all memory comes back that a `with` block borrows.
+
+    device: look at this one only. At the end of the block the operations in the
+    background are waited for, and `MemoryLeak` is raised if arrays from inside are
+    still in use; it says whose they are. Memory that a graph keeps between calls
+    (`static_alloc`) counts, so run it once before.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> with mx.storage.check_leaks():
+    ...     total = mx.nd.ones((3,)).sum().asscalar()
+    """
+    looked_at = pools if device is None else lambda: [pool_for(device)]
+    return LeakCheck(looked_at, _settle)
 
 
 def empty_cache(device: Device) -> int:
@@ -109,6 +142,7 @@ def _open(device: Device) -> Pool:
             else:
                 policy = from_knobs(device.device_type, knobs.get)
                 pool = Pool(drivers.driver_for(device), policy)
+                _announce(pool)
             _pools[device] = pool
         return pool
 
@@ -118,8 +152,18 @@ def _retune(name: str, new: Any, old: Any) -> None:
     policies = {kind: from_knobs(kind, knobs.get) for kind in _kinds(name)}
     for pool in pools():
         kind = pool.driver.device.device_type
-        if kind in policies:
+        if kind in policies and pool.policy is not policies[kind]:
             pool.adopt(policies[kind])
+            _announce(pool)
+
+
+def _announce(pool: Pool) -> None:
+    """Say in the log, in MXNet's words, which manager a device has from now on."""
+    kind = pool.driver.device.device_type
+    name = f"Pooled ({pool.policy.name})" if pool.policy.keeps else "Unpooled"
+    if kind in PREFIXES and knobs.get(BYPASS):
+        name = "Naive"
+    log.info("Using %s StorageManager for %s", name, kind.upper())
 
 
 def _kinds(name: str) -> list[str]:
@@ -162,12 +206,17 @@ def _check_start_values() -> None:
             )
 
 
+def _settle() -> None:
+    """Let operations in the background end; what hangs in cycles does not count."""
+    for finish in _before_rebuild:
+        finish()
+    gc.collect()
+
+
 def _demand_empty(pool: Pool, knob: str) -> None:
     """Raise `KnobError` if arrays live in a pool."""
     if pool.lent():
-        for finish in _before_rebuild:
-            finish()
-        gc.collect()  # what hangs in reference cycles does not count
+        _settle()
     if live := pool.lent():
         size = human(sum(block.requested for block in live))
         raise KnobError(

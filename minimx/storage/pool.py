@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from minimx import events
 from minimx.drivers.base import Bytes, DeviceFull, Driver, Region
@@ -37,6 +37,13 @@ class Bus(Protocol):
     """Where a pool looks for its listener: the module `events`, or a replay's own."""
 
     recorder: Recorder | None
+
+
+class Usage(NamedTuple):
+    """Bytes asked for: those in use now, and the most there ever were."""
+
+    live: int
+    peak: int
 
 
 class Block:
@@ -102,8 +109,10 @@ class Pool:
     """
 
     __slots__ = (
+        "_by_category",
         "_known",
         "_lent",
+        "_peaks",
         "_shelves",
         "bus",
         "driver",
@@ -136,6 +145,8 @@ class Pool:
         self._known: set[Block] = set()  # everything that came from the device
         self._lent: set[Block] = set()
         self._shelves: dict[int, list[Block]] = {}
+        self._by_category: dict[str, int] = {}  # requested bytes that are in use
+        self._peaks: dict[str, int] = {}
         self.lock = threading.Lock()
 
     def alloc(self, nbytes: int, owner: Owner | None = None) -> Block:
@@ -172,6 +183,11 @@ class Pool:
                     self.peak_requested = self.live_requested
                 if self.live_rounded > self.peak_rounded:
                     self.peak_rounded = self.live_rounded
+                category = owner.category
+                live = self._by_category.get(category, 0) + nbytes
+                self._by_category[category] = live
+                if live > self._peaks.get(category, 0):
+                    self._peaks[category] = live
             except BaseException:
                 self._repair(block)
                 raise
@@ -198,9 +214,8 @@ class Pool:
             self.held += size
             self.live_requested += size
             self.live_rounded += size
-            self.peak_held = max(self.peak_held, self.held)
-            self.peak_requested = max(self.peak_requested, self.live_requested)
-            self.peak_rounded = max(self.peak_rounded, self.live_rounded)
+            self._by_category = self._counted()
+            self._raise_peaks()
         self._tell("alloc", size, size, owner, block)
         return block
 
@@ -248,9 +263,19 @@ class Pool:
     def reset_peaks(self) -> None:
         """Start the peaks again from what is in use now."""
         with self._books():
-            self.peak_requested = self.live_requested
-            self.peak_rounded = self.live_rounded
-            self.peak_held = self.held
+            self.peak_requested = self.peak_rounded = self.peak_held = 0
+            self._peaks = dict.fromkeys(self._peaks, 0)
+            self._raise_peaks()
+
+    def categories(self) -> dict[str, Usage]:
+        """The bytes asked for on behalf of each category, now and at most.
+
+        The peaks are of different moments; a record knows what was in use at the peak
+        of all together.
+        """
+        with self._books():
+            live = self._by_category
+            return {name: Usage(live[name], peak) for name, peak in self._peaks.items()}
 
     def lent(self) -> list[Block]:
         """The blocks on loan, oldest first."""
@@ -314,7 +339,7 @@ class Pool:
         except DeviceFull:
             self._tell("oom", nbytes, size, owner)
             raise report.out_of_memory(
-                self.driver, self.policy, nbytes, size, self._lent
+                self.driver, self.policy, nbytes, size, owner, self._lent
             ) from None
 
     def _empty_letterbox(self) -> None:
@@ -327,6 +352,7 @@ class Pool:
                 self.n_free += 1
                 self.live_requested -= block.requested
                 self.live_rounded -= block.size
+                self._by_category[block.owner.category] -= block.requested
                 if block.shelf is not None:
                     block.shelf.append(block)
                 else:
@@ -369,6 +395,23 @@ class Pool:
         self.held = sum(block.size for block in self._known)
         self.live_requested = sum(block.requested for block in self._lent)
         self.live_rounded = sum(block.size for block in self._lent)
+        self._by_category = self._counted()
+
+    def _counted(self) -> dict[str, int]:
+        """What the lent blocks add up to by category; those of the past have 0."""
+        live = dict.fromkeys([*self._peaks, *self._by_category], 0)
+        for block in self._lent:
+            category = block.owner.category
+            live[category] = live.get(category, 0) + block.requested
+        return live
+
+    def _raise_peaks(self) -> None:
+        """No peak is lower than what is in use now."""
+        self.peak_held = max(self.peak_held, self.held)
+        self.peak_requested = max(self.peak_requested, self.live_requested)
+        self.peak_rounded = max(self.peak_rounded, self.live_rounded)
+        for category, live in self._by_category.items():
+            self._peaks[category] = max(self._peaks.get(category, 0), live)
 
     def _tell(
         self,

@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 
 OWNERS_SHOWN = 3
 
+# What helps where one category has more than half of the memory.
+REMEDIES = {
+    "parameter": "a smaller network, or one in float16, needs less.",
+    "gradient": "grad_req='null' saves those that nobody needs.",
+    "optimizer state": (
+        "Adam keeps two numbers for every weight, SGD with momentum one, SGD none."
+    ),
+    "activation": (
+        "it grows with the batch. MXNET_BACKWARD_DO_MIRROR=1 lets a hybridized network "
+        "or a symbol compute some of it again instead of keeping it, and outside "
+        "autograd.record() nothing is kept."
+    ),
+    "workspace": "a smaller workspace= of the convolutions needs less.",
+    "data": "fetching fewer batches ahead (prefetch=) needs less.",
+}
+
 
 def largest_owners(
     blocks: Iterable[Block], most: int = OWNERS_SHOWN
@@ -32,13 +48,19 @@ def largest_owners(
 
 
 def out_of_memory(
-    driver: Driver, policy: Policy, nbytes: int, size: int, lent: Iterable[Block]
+    driver: Driver,
+    policy: Policy,
+    nbytes: int,
+    size: int,
+    owner: Owner,
+    lent: Iterable[Block],
 ) -> OutOfMemory:
     """The error for a request that failed even after the cache was given back."""
     blocks = list(lent)
+    wish = f"{_named(owner)} asked" if owner.op else "somebody asked"
     block = f" (a block of {human(size)})" if size > nbytes else ""
     lines = [
-        f"{driver.device}: {human(nbytes)} was asked for{block}, "
+        f"{driver.device}: {wish} for {human(nbytes)}{block}; "
         f"{human(driver.free_bytes)} of {human(driver.total_bytes)} is free, and live "
         f"arrays hold {human(sum(b.size for b in blocks))}. "
         "Delete some arrays, or shrink the batch."
@@ -46,19 +68,33 @@ def out_of_memory(
     if driver.largest_free < size <= driver.free_bytes:
         piece = human(driver.largest_free)
         lines.append(f"The free memory lies in pieces; the largest has {piece}.")
-    owners = largest_owners(blocks)
-    if owners:
-        lines.append("The largest owners:")
+    held = by_category(blocks)
+    if held:
+        parts = [f"{category} {human(n)}" for category, n in held]
+        lines.append(f"It holds: {', '.join(parts)}. The largest owners:")
+        owners = largest_owners(blocks)
         lines += [f"  {human(n):>9} {who(owner, k)}" for owner, n, k in owners]
     lines.append(_advice(driver, policy, nbytes, size, blocks))
     return OutOfMemory("\n".join(lines))
 
 
+def by_category(blocks: Iterable[Block]) -> list[tuple[str, int]]:
+    """Requested bytes by category, the largest first."""
+    nbytes: Counter[str] = Counter()
+    for block in blocks:
+        nbytes[block.owner.category] += block.requested
+    return nbytes.most_common()
+
+
 def who(owner: Owner, blocks: int) -> str:
     """An owner and how many blocks it has, in words."""
-    where = f" in {owner.layer}" if owner.layer else ""
     many = f"{blocks} blocks" if blocks > 1 else "1 block"
-    return f"{owner.op or 'unknown'}{where} ({owner.category}, {owner.phase}), {many}"
+    return f"{_named(owner)}, {many}"
+
+
+def _named(owner: Owner) -> str:
+    where = f" in {owner.layer}" if owner.layer else ""
+    return f"{owner.op or 'unknown'}{where} ({owner.category}, {owner.phase})"
 
 
 def _advice(
@@ -79,9 +115,14 @@ def _advice(
             f"{prefix}_MEM_POOL_TYPE=Round would cut the memory into fewer different "
             "sizes, which fit into one another's place more often."
         )
+    held = by_category(blocks)
+    total = sum(n for _, n in held)
+    if held and held[0][1] > total // 2 and held[0][0] in REMEDIES:
+        category, most = held[0]
+        return f"{most / total:.0%} is for {category}: {REMEDIES[category]}"
     if driver.simulated:
         return (
             "MINIMX_SIM_GPU_MEMORY makes a larger simulated GPU, while no array lives "
             "on this one."
         )
-    return "gpu_memory_info() and minimx.storage.summary() show where the memory is."
+    return "gpu_memory_info() and mx.storage.summary() show where the memory is."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from minimx.device import gpu
@@ -33,8 +35,9 @@ def test_what_was_asked_what_is_true_what_to_try() -> None:
     full.alloc(88 * MIB, CONV)
     first, *_ = refusal(full, 20 * MIB).splitlines()
     assert first == (
-        "gpu(0): 20 MiB was asked for, 12 MiB of 100 MiB is free, and live arrays hold "
-        "88 MiB. Delete some arrays, or shrink the batch."
+        "gpu(0): FullyConnected in net.fc (activation, forward) asked for 20 MiB; "
+        "12 MiB of 100 MiB is free, and live arrays hold 88 MiB. Delete some arrays, "
+        "or shrink the batch."
     )
 
 
@@ -44,7 +47,7 @@ def test_the_largest_owners_stand_first() -> None:
         full.alloc(10 * MIB, CONV)
     full.alloc(50 * MIB, FC)
     lines = refusal(full, 40 * MIB).splitlines()
-    at = lines.index("The largest owners:")
+    at = lines.index("It holds: activation 80 MiB. The largest owners:")
     assert lines[at + 1].split(maxsplit=2) == [
         "50",
         "MiB",
@@ -60,6 +63,28 @@ def test_a_small_gpu_could_be_larger() -> None:
     assert "MINIMX_SIM_GPU_MEMORY makes a larger" in refusal(
         pool(naive(), 10), 20 * MIB
     )
+
+
+@pytest.mark.parametrize(
+    ("category", "advice"),
+    [
+        ("activation", "100% is for activation: .*MXNET_BACKWARD_DO_MIRROR=1"),
+        ("optimizer state", "Adam keeps two numbers"),
+        ("parameter", "float16"),
+        ("gradient", "grad_req='null'"),
+        ("workspace", "workspace="),
+        ("data", "prefetch="),
+        ("temporary", "MINIMX_SIM_GPU_MEMORY"),
+    ],
+)
+def test_the_advice_fits_what_the_memory_is_for(category: str, advice: str) -> None:
+    full = pool(naive())
+    full.alloc(90 * MIB, CONV.for_category(category))
+    assert re.search(advice, refusal(full, 20 * MIB))
+    torn = pool(naive())
+    for other in ("parameter", "gradient", "data"):
+        torn.alloc(30 * MIB, CONV.for_category(other))
+    assert "MINIMX_SIM_GPU_MEMORY" in refusal(torn, 20 * MIB)
 
 
 def test_when_rounding_takes_what_is_missing() -> None:

@@ -116,13 +116,26 @@ def test_the_driver_counts_idle_blocks_as_used() -> None:
     assert storage.device_memory_info(gpu()) == (free - 2 * MIB, total)
 
 
-def test_a_summary_for_people() -> None:
-    block = pool_for(gpu()).alloc(3 * MIB)
-    text = storage.summary()
-    assert "gpu(0) Naive: live 3 MiB in 4 MiB (blocks: 1), idle" in text
-    storage.reset_peaks(gpu())
-    assert stats(gpu()).peak_requested == 3 * MIB
-    block.free()
+def test_the_log_says_which_manager_a_device_has(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "minimx.storage")
+    pool_for(gpu())
+    caplog.clear()
+    with knobs(MXNET_GPU_MEM_POOL_TYPE="Round"):
+        with knobs(MXNET_GPU_MEM_POOL_TYPE="Unpooled"):
+            pass
+        with knobs(MXNET_USE_NAIVE_STORAGE_MANAGERS=1):
+            pass
+        knobs.set(MXNET_CPU_MEM_POOL_ROUND_LINEAR_CUTOFF=30)  # of the others
+    told = [text for text in caplog.messages if text.endswith(" GPU")]
+    managers = ["Pooled (Round)", "Unpooled", "Pooled (Round)", "Naive"]
+    managers += ["Pooled (Round)", "Pooled (Naive)"]
+    assert told == [f"Using {name} StorageManager for GPU" for name in managers]
+    caplog.clear()
+    with knobs(MINIMX_SIM_GPUS=2):
+        pool_for(gpu(1))
+    assert caplog.messages == ["Using Pooled (Naive) StorageManager for GPU"]
 
 
 # Every knob, on every kind of device, there and back
