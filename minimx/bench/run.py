@@ -33,8 +33,9 @@ Tell = Callable[[Cell], None]
 class Plan:
     """What to measure, and how.
 
-    task: `score` or `train`. ctx: `cpu` or `gpu`. gpu_memory: of the simulated GPU,
-        in bytes; 0 leaves it as it is. rehearse: see only what fits.
+    task: `score` or `train`. ctx: `cpu` or `gpu`. card: which one the simulated GPU
+        is, a choice of `MINIMX_SIM_GPU_PRESET`; gpu_memory: its memory in bytes. Empty
+        and 0 leave them as they are. rehearse: see only what fits.
     image: pixels along a side, 0 for those that the network was published with.
     warm: batches before the timed ones. least, most: timed batches; between them,
         `seconds` decide. limit: seconds for a cell, start of the process included.
@@ -45,6 +46,7 @@ class Plan:
     batches: tuple[int, ...]
     ctx: str = "cpu"
     dtype: str = "float32"
+    card: str = ""
     gpu_memory: int = 0
     rehearse: bool = False
     classes: int = 1000
@@ -68,10 +70,10 @@ class Plan:
             raise ArgumentError(
                 f"batch sizes must be whole numbers from 1 on, not {self.batches}."
             )
-        if self.ctx == "cpu" and (self.rehearse or self.gpu_memory):
+        if self.ctx == "cpu" and (self.rehearse or self.gpu_memory or self.card):
             raise ArgumentError(
-                "only a simulated GPU can be rehearsed or made of another size; add "
-                "--ctx gpu."
+                "only a simulated GPU can be rehearsed, or made another card or of "
+                "another size; add --ctx gpu."
             )
 
     @property
@@ -148,6 +150,8 @@ def _child(
         "rehearse": rehearse,
     }
     environment = dict(os.environ)
+    if plan.card:
+        environment["MINIMX_SIM_GPU_PRESET"] = plan.card
     if plan.gpu_memory:
         environment["MINIMX_SIM_GPU_MEMORY"] = str(plan.gpu_memory)
     process = subprocess.Popen(

@@ -1,7 +1,7 @@
 """`minimx bench`: the performance tables of MXNet's document, on this machine.
 
 minimx bench score --model all --batch 1,2,4,8 --document C5.xlarge
-minimx bench train --model resnet50_v2 --batch 8 --ctx gpu --gpu-memory 12GiB
+minimx bench train --model resnet50_v2 --batch 8 --ctx "gpu(0)" --gpu K80
 minimx bench compare before.json after.json
 """
 
@@ -43,8 +43,10 @@ def _declare_task(task: argparse.ArgumentParser) -> None:
     add = task.add_argument
     add("--model", default="all", help="names of the zoo; `all` of the document's")
     add("--batch", default="1,2,4,8", help="batch sizes, with commas")
-    add("--ctx", choices=("cpu", "gpu"), default="cpu", help="where")
+    add("--ctx", type=_ctx, default="cpu", metavar="CTX", help="cpu or gpu, gpu(0)")
     add("--dtype", choices=("float32", "float16", "float64"), default="float32")
+    cards = knobs.declared["MINIMX_SIM_GPU_PRESET"].choices
+    add("--gpu", choices=cards, metavar="CARD", help=f"simulated: {', '.join(cards)}")
     add("--gpu-memory", metavar="SIZE", help="of the simulated GPU, such as 12GiB")
     add("--rehearse", action="store_true", help="only see what fits the device")
     add("--image", type=int, default=0, metavar="PIXELS", help="along a side")
@@ -121,12 +123,16 @@ def planned(options: argparse.Namespace) -> Plan:
     if options.gpu_memory:
         knob: Any = knobs.declared["MINIMX_SIM_GPU_MEMORY"]
         size = knob.parse(options.gpu_memory)
+    card = options.gpu or ""
+    if options.ctx == "gpu" and not card:
+        card = str(knobs.get("MINIMX_SIM_GPU_PRESET"))
     return Plan(
         options.task,
         tuple(models),
         _numbers(options.batch),
         ctx=options.ctx,
         dtype=options.dtype,
+        card=card,
         gpu_memory=size,
         rehearse=options.rehearse,
         classes=options.classes,
@@ -134,6 +140,14 @@ def planned(options: argparse.Namespace) -> Plan:
         limit=options.limit,
         **(QUICK if options.quick else {}),  # type: ignore[arg-type]
     )
+
+
+def _ctx(words: str) -> str:
+    """The kind of device; there is nothing to choose but the first of its kind."""
+    kind = words.removesuffix("(0)")
+    if kind not in ("cpu", "gpu"):
+        raise argparse.ArgumentTypeError(f"{words!r} is neither cpu nor gpu(0)")
+    return kind
 
 
 def _numbers(words: str) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from minimx.bench.result import Cell, Result, load, merged, save
 from minimx.bench.run import Plan
 from minimx.errors import DataError
 
-PLAN = Plan("score", ("vgg16",), (1, 2, 4), ctx="gpu", gpu_memory=12 << 30)
+PLAN = Plan("score", ("vgg16",), (1, 2, 4), ctx="gpu", card="K80", gpu_memory=12 << 30)
 CELLS = [
     Cell("vgg16", 1, "ok", 10.0, (0.1, 0.1), 600 << 20),
     Cell("vgg16", 2, "ok", 16.0, (0.125,), 700 << 20),
@@ -59,7 +59,7 @@ def test_cells_of_two_machines_do_not_come_together() -> None:
 
 def test_a_report_says_everything() -> None:
     text = table.report(result(), ["K80"])
-    assert "score on gpu of 12 GiB, float32" in text
+    assert "score on gpu, a simulated K80, of 12 GiB, float32" in text
     assert describe()["processor"] in text
     rows = [line.split() for line in text.splitlines()]
     assert "OOM" in text and "slow" in text and "700 MiB" in text

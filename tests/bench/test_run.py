@@ -77,6 +77,15 @@ def test_a_large_device_is_rehearsed_without_its_memory() -> None:
     assert large.status == "oom"
 
 
+def test_a_card_brings_its_memory() -> None:
+    settings = {**SMALL, "models": ("vgg16",), "image": 0, "rehearse": True}
+    plans = [
+        Plan("score", batches=(300,), ctx="gpu", card=card, **settings)
+        for card in ("generic", "V100")
+    ]
+    assert [run(plan)[0].status for plan in plans] == ["oom", "rehearsed"]
+
+
 def test_what_fits_the_device_and_not_the_host_is_not_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

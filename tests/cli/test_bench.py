@@ -56,6 +56,7 @@ def test_results_of_another_kind_are_left_alone(
         (["score", "--model", "vgg"], "Did you mean"),
         (["score", "--batch", "1,x"], "whole numbers"),
         (["train", "--ctx", "cpu", "--gpu-memory", "1GiB"], "--ctx gpu"),
+        (["train", "--gpu", "K80"], "--ctx gpu"),
         (["score", "--ctx", "gpu", "--gpu-memory", "much"], "MINIMX_SIM_GPU_MEMORY"),
         (["show", "/no/such/file"], "cannot read"),
     ],
@@ -75,3 +76,17 @@ def test_all_are_the_document_s_networks() -> None:
     assert plan.models == tuple(MODELS)
     assert plan.batches == (1, 2, 4, 8)
     assert plan.gpu_memory == 12 << 30
+    assert (plan.ctx, plan.card) == ("gpu", "generic")
+
+
+def test_a_device_is_written_as_in_a_program() -> None:
+    words = ["bench", "score", "--ctx", "gpu(0)", "--gpu", "V100"]
+    plan = planned(parser("bench").parse_args(words))
+    assert (plan.ctx, plan.card, plan.gpu_memory) == ("gpu", "V100", 0)
+    assert planned(parser("bench").parse_args(["bench", "score"])).card == ""
+
+
+def test_a_device_that_cannot_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser("bench").parse_args(["bench", "score", "--ctx", "gpu(1)"])
+    assert "neither cpu nor gpu(0)" in capsys.readouterr().err
