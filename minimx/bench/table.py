@@ -108,7 +108,7 @@ def report(result: Result, document: Iterable[str] = ()) -> str:
     """Everything about a result. document: machines of the document to set beside."""
     settings = result.settings
     size = settings["gpu_memory"]
-    card = f", a simulated {settings['card']}," if settings.get("card") else ""
+    card = f", a simulated {settings['card']}" if settings.get("card") else ""
     where = settings["ctx"] + card + (f" of {human(size)}" if size else "")
     parts = [
         f"{settings['task']} on {where}, {settings['dtype']}, images per second "

@@ -216,6 +216,8 @@ class ImageDetRecordIter(ImageRecordIter):
     `BoxDistortion`, mean_r … std_a and scale.
     """
 
+    aug_seq = "det_aug_default"
+
     def __init__(
         self,
         path_imgrec: str = "./data/imgrec.rec",

@@ -77,14 +77,19 @@ class ImageRecordIter(MXDataIter):
     other labels, by the id of the image. data_shape: (C, H, W), C being 1, 3 or 4.
     label_width: how many numbers a label has. preprocess_threads: that decode.
     prefetch_buffer: how many batches are made ahead. num_parts, part_index: read one of
-    so many parts. shuffle, seed: in another order in every epoch. seed_aug: for the
-    random changes. round_batch: see `minimx.io.rounds`. dtype: float32, uint8 or int8.
+    so many parts. shuffle, seed: in another order in every epoch. shuffle_chunk_size,
+    shuffle_chunk_seed: take pieces of so many MB in another order in every epoch, which
+    spares a disk; `shuffle` then mixes within a piece. seed_aug: for the random
+    changes. round_batch: see `minimx.io.rounds`. dtype: float32, uint8 or int8.
+    aug_seq: there is only one.
 
     The other settings are those of `Distortion` and, for float32, of `Normal`; mean_img
     names a file with a mean image, which is computed and stored if it is missing.
     """
 
     dtype = "float32"
+    #: The only sequence of changes that there is.
+    aug_seq = "aug_default"
 
     def __init__(
         self,
@@ -105,12 +110,16 @@ class ImageRecordIter(MXDataIter):
         dtype: str | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
+        shuffle_chunk_size: int = 0,
+        shuffle_chunk_seed: int = 0,
+        aug_seq: str | None = None,
         **kwargs: Any,
     ) -> None:
         from concurrent.futures import ThreadPoolExecutor
 
         self._dtype = self.dtype if dtype is None else np.dtype(dtype).name
         self._check(tuple(data_shape), preprocess_threads, prefetch_buffer)
+        self._check_order(shuffle_chunk_size, aug_seq)
         self._shape = tuple(data_shape)
         self._size = (data_shape[1], data_shape[2])
         self._threads, self._ahead = preprocess_threads, max(prefetch_buffer, 1)
@@ -124,6 +133,10 @@ class ImageRecordIter(MXDataIter):
         self._settings(kwargs)
         length = len(self._records)
         order = shuffled(length, seed) if shuffle else None
+        if shuffle_chunk_size:
+            order = self._records.chunked(
+                shuffle_chunk_size, shuffle_chunk_seed, seed if shuffle else None
+            )
         super().__init__(
             Rounds(length, batch_size, bool(round_batch), order),
             described(data_name, batch_size, data_shape, self._dtype),
@@ -147,6 +160,15 @@ class ImageRecordIter(MXDataIter):
                 f"prefetch_buffer={ahead} not negative."
             )
 
+    def _check_order(self, chunk: int, changes: str | None) -> None:
+        if chunk < 0 or changes not in (None, self.aug_seq):
+            raise ArgumentError(
+                f"{type(self).__name__}: shuffle_chunk_size={chunk} must not be "
+                f"negative, and aug_seq={changes!r} can only be {self.aug_seq!r}: its "
+                "changes are settings of their own, such as rand_crop. For another "
+                "sequence use mx.image.ImageIter(aug_list=[…])."
+            )
+
     def _settings(self, words: dict[str, Any]) -> None:
         """Part the other settings: changes of the image, and of its numbers."""
         names = [_names(Distortion), _names(Normal)]
@@ -155,9 +177,7 @@ class ImageRecordIter(MXDataIter):
         ]
         self._distortion, self._normal = Distortion(**given[0]), Normal(**given[1])
         other = {w: x for w, x in words.items() if w not in names[0] + names[1]}
-        idle = ("shuffle_chunk_size", "shuffle_chunk_seed", "aug_seq")
-        known = {word: x for word, x in other.items() if word not in idle}
-        note_unknown(type(self).__name__, known, (*names[0], *names[1]))
+        note_unknown(type(self).__name__, other, (*names[0], *names[1]))
 
     def _described_label(self, name: str, batch_size: int) -> DataDesc:
         return described(name, batch_size, (self._label_width,), "float32", label=True)

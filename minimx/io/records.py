@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minimx.errors import DataError
 from minimx.io.files import files_at
-from minimx.io.rounds import part_of
+from minimx.io.rounds import chunked, part_of
 from minimx.recordio import FIRST, LAST, MAGIC, MOST_BYTES, WHOLE, MXRecordIO, unpack
 
 
@@ -75,7 +76,9 @@ class ImageRecords:
     ) -> None:
         self.labels = labels
         self._items: list[tuple[MXRecordIO, int]] = []
-        starts: list[int] = []
+        #: Where each record begins, the files one after the other.
+        self.starts: list[int] = []
+        starts = self.starts
         before = 0
         for path in files_at(place):
             reader = MXRecordIO(path, "r")
@@ -92,11 +95,20 @@ class ImageRecords:
         if part[0] != 1 or part[1]:
             ranks = np.argsort(starts)[part_of(sorted(starts), before, *part)]
             self._items = [self._items[rank] for rank in ranks]
+            self.starts = [starts[rank] for rank in ranks]
         if not self._items:
             raise DataError(f"there are no records for us in {place!r}.")
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def chunked(
+        self, megabytes: int, seed: int, inside: int | None
+    ) -> Callable[[int], list[int]]:
+        """An order that takes pieces of about so many MB in turn: `rounds.chunked`."""
+        low, high = min(self.starts), max(self.starts) + 1
+        chunks = max(round((high - low) / (megabytes << 20)), 1)
+        return chunked(self.starts, high, chunks, seed, inside)
 
     def name(self, number: int) -> str:
         """What errors call a record."""

@@ -89,6 +89,37 @@ def shuffled(count: int, seed: int) -> Callable[[int], list[int]]:
     return order
 
 
+def chunked(
+    starts: list[int], size: int, chunks: int, seed: int, inside: int | None = None
+) -> Callable[[int], list[int]]:
+    """An order for `Rounds` that takes pieces of a file in another order every epoch.
+
+    A disk then reads long stretches and still gives another order: one movement of its
+    head for a piece, not for a sample. starts: where the samples begin; size: where the
+    last one ends; chunks: how many pieces of the same size. inside: a seed to shuffle
+    within pieces as well.
+
+    >>> chunked([0, 10, 20, 30, 40, 50], 60, 3, seed=1)(1)
+    [4, 5, 0, 1, 2, 3]
+    """
+    low = min(starts)
+    pieces: list[list[int]] = [[] for _ in range(chunks)]
+    for row in np.argsort(starts, kind="stable"):
+        pieces[(starts[row] - low) * chunks // max(size - low, 1)].append(int(row))
+
+    def order(epoch: int) -> list[int]:
+        rows: list[int] = []
+        for number in shuffled(chunks, seed)(epoch):
+            piece = pieces[number]
+            if inside is not None:
+                mixed = np.random.default_rng([inside & 0xFFFFFFFF, epoch, number])
+                piece = [piece[k] for k in mixed.permutation(len(piece))]
+            rows += piece
+        return rows
+
+    return order
+
+
 def part_of(starts: list[int], size: int, num_parts: int, part_index: int) -> slice:
     """Which items of a file one of several readers takes, cutting by bytes as MXNet.
 

@@ -59,7 +59,7 @@ def test_cells_of_two_machines_do_not_come_together() -> None:
 
 def test_a_report_says_everything() -> None:
     text = table.report(result(), ["K80"])
-    assert "score on gpu, a simulated K80, of 12 GiB, float32" in text
+    assert "score on gpu, a simulated K80 of 12 GiB, float32" in text
     assert describe()["processor"] in text
     rows = [line.split() for line in text.splitlines()]
     assert "OOM" in text and "slow" in text and "700 MiB" in text

@@ -6,6 +6,7 @@ import gc
 import logging
 import random
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from minimx.io import (
     ImageRecordInt8Iter,
     ImageRecordIter,
     ImageRecordUInt8Iter,
+    rounds,
 )
 from minimx.io.boxes import BoxDistortion
 from minimx.io.distort import Distortion
@@ -105,6 +107,46 @@ def test_order_and_parts(tmp_path: Path) -> None:
     (tmp_path / "x.idx").write_text("0\t40000\n")
     with pytest.raises(DataError, match="is not the index of"):
         ImageRecordIter(str(tmp_path / "x.rec"), (3, 4, 4), 1, path_imgidx=index)
+
+
+def test_pieces_of_the_file_in_another_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows(**settings: Any) -> list[list[int]]:
+        it = made(tmp_path, range(20), batch_size=20, **settings)
+        return [numbers(it)[0] for _ in range(4)]
+
+    kept = list(range(20))
+    assert rows(shuffle_chunk_size=1) == [kept] * 4  # all of it is a piece
+    size = (tmp_path / "x.rec").stat().st_size
+    # Pieces are counted in MB; here a MB has a fifth of the file.
+    chunked = rounds.chunked
+    monkeypatch.setattr(
+        "minimx.io.records.chunked",
+        lambda starts, end, chunks, *seeds: chunked(starts, size, 5, *seeds),
+    )
+    found = rows(shuffle_chunk_size=1, shuffle_chunk_seed=2)
+    assert all(sorted(one) == kept for one in found)
+    assert kept not in found[1:] and found[0] != found[1]
+    breaks = [sum(b != a + 1 for a, b in pairwise(one)) for one in found]
+    assert max(breaks) <= 4
+    mixed = rows(shuffle_chunk_size=1, shuffle_chunk_seed=2, shuffle=True)
+    assert sum(b != a + 1 for a, b in pairwise(mixed[0])) > 4
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"aug_seq": "aug_default,mine"}, {"shuffle_chunk_size": -1}],
+)
+def test_orders_and_changes_that_are_not_there(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match="can only be 'aug_default'"):
+        made(tmp_path, **settings)
+    assert len(numbers(made(tmp_path, aug_seq="aug_default"))) == 3
+    path = str(tmp_path / "x.rec")
+    with pytest.raises(ValueError, match="can only be 'det_aug_default'"):
+        ImageDetRecordIter(path, (3, 4, 4), 1, aug_seq="aug_default")
 
 
 def test_labels(tmp_path: Path) -> None:

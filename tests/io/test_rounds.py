@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minimx.errors import ArgumentError
-from minimx.io.rounds import Rounds, part_of, shuffled
+from minimx.io.rounds import Rounds, chunked, part_of, shuffled
 
 few = st.integers(1, 12)
 
@@ -59,3 +61,36 @@ def test_parts_are_disjoint_and_complete(lengths: list[int], parts: int) -> None
 def test_a_part_that_is_not_there() -> None:
     with pytest.raises(ArgumentError, match="no part 2 among 2"):
         part_of([0], 4, 2, 2)
+
+
+@given(
+    st.lists(st.integers(0, 500), min_size=1, max_size=40, unique=True),
+    st.integers(1, 6),
+    st.one_of(st.none(), st.integers(0, 9)),
+)
+def test_pieces_of_a_file_are_taken_in_turn(
+    starts: list[int], chunks: int, inside: int | None
+) -> None:
+    size = max(starts) + 1
+    order = chunked(starts, size, chunks, 3, inside)
+    step = size - min(starts)
+    for epoch in range(3):
+        rows = order(epoch)
+        assert sorted(rows) == list(range(len(starts)))
+        assert rows == order(epoch)
+        pieces = [(starts[row] - min(starts)) * chunks // step for row in rows]
+        changes = sum(a != b for a, b in pairwise(pieces))
+        assert changes == len(set(pieces)) - 1  # a piece is left once, and for good
+        if inside is None:
+            inner = [(p, starts[row]) for p, row in zip(pieces, rows, strict=True)]
+            for number in set(pieces):
+                mine = [start for p, start in inner if p == number]
+                assert mine == sorted(mine)
+
+
+def test_each_epoch_has_its_own_order_of_pieces() -> None:
+    starts = list(range(0, 1000, 10))
+    plain, mixed = (chunked(starts, 1000, 10, 7, inside) for inside in (None, 1))
+    assert len({tuple(plain(epoch)) for epoch in range(5)}) == 5
+    assert [row // 10 for row in plain(0)] == [row // 10 for row in mixed(0)]
+    assert plain(0) != mixed(0)
