@@ -310,6 +310,11 @@ class Record:
         """A table by name, as one structured array."""
         return self._read(name, 0)[1]
 
+    def rows(self, name: str) -> int:
+        """How many rows a table has, without reading it."""
+        saved = self._saved.get(name)
+        return len(self._rings[name]) if saved is None else len(saved)
+
     @property
     def strings(self) -> list[str]:
         """The string table: text columns of tables read so far hold indices into it."""
@@ -364,7 +369,7 @@ class Record:
     def __repr__(self) -> str:
         peak = storage.human(self.memory_curve().peak)
         return (
-            f"Record({self._rows('ops'):,} ops, {self._rows('mem'):,} memory events, "
+            f"Record({self.rows('ops'):,} ops, {self.rows('mem'):,} memory events, "
             f"peak {peak}, {sum(self.dropped.values()):,} dropped)"
         )
 
@@ -405,10 +410,6 @@ class Record:
         first, rows = self._rings[name].since(position)
         with self._reading:
             return first, to_array(name, rows, self._strings)
-
-    def _rows(self, name: str) -> int:
-        saved = self._saved.get(name)
-        return len(self._rings[name]) if saved is None else len(saved)
 
     def _knob_turned(self, name: str, new: Any, old: Any) -> None:
         declared = knobs.declared[name]

@@ -103,6 +103,10 @@ class History:
         """The bytes of lent blocks after each event."""
         return np.asarray(np.cumsum(self._loan * self.size))
 
+    def lent_of(self, which: Array) -> Array:
+        """The bytes of lent blocks of some events, a mask (n,), after each event."""
+        return np.asarray(np.cumsum(self._loan * self.size * which))
+
     @cached_property
     def asked(self) -> Array:
         """What was asked for of the bytes that are lent, after each event."""

@@ -72,12 +72,14 @@ def replay_pool(
     policy: Policy | None = None,
     knobs: Mapping[str, object] | None = None,
     capacity: int | None = None,
+    steps: Steps | None = None,
 ) -> PoolReplay:
     """Serve the recorded requests of one device by another policy.
 
     policy: how the pool decides; by default what the record's knobs say, with the
     changes in `knobs`. capacity: the memory of the device in bytes; by default that of
-    the recorded device. A request that does not fit is counted and left out.
+    the recorded device. A request that does not fit is counted and left out. steps:
+    those of the record, if they are known already.
 
     Raises `KnobError` for knobs that do not exist or contradict one another, and
     `ArgumentError` for a device that the record knows nothing of.
@@ -90,7 +92,8 @@ def replay_pool(
     if policy is None:
         turned = _policies(record, where.device_type, knobs or {})
         policy = next(turned)[1]
-    steps, listener = Steps.of(record, place), _Listener()
+    steps = Steps.of(record, place) if steps is None else steps
+    listener = _Listener()
     bus = SimpleNamespace(recorder=listener)
     pool = Pool(CountingDriver(where, capacity), policy, bus=bus)
     refused = _serve(steps, pool, listener, turned)

@@ -279,3 +279,17 @@ def test_an_interrupted_run_is_paused_and_goes_on(
     lab.train()
     lab.wait()
     assert lab.session.state == "done"
+
+
+def test_the_pool_map_is_there_while_its_drawer_is_open(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make(epochs=1)
+    lab.run()
+    assert lab.pool is None
+    lab._drawer.selected_index = 0
+    assert lab.pool is not None
+    assert lab.pool.record is lab.record
+    assert repr(lab.pool).startswith("PoolMap(cpu(0) Naive, reserved=")
+    lab._drawer.selected_index = None
+    assert lab.pool is None and lab._drawer.children[0].children == ()

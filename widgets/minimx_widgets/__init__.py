@@ -3,10 +3,11 @@
     from minimx_widgets import Lab
     Lab("lenet", "glyphs")
 
-Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`. What becomes of a
-network as a graph, under the knobs in force or others: `MemoryPlan(net, data=shape)`,
-`GraphPassDiff(net, data=shape)`, `MirrorExplorer(net, data=shape)`. What `minimx bench`
-measured: `BenchCurves("mine.json")`.
+Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`, `PoolMap(record)`.
+What becomes of a network as a graph, under the knobs in force or others:
+`MemoryPlan(net, data=shape)`, `GraphPassDiff(net, data=shape)`,
+`MirrorExplorer(net, data=shape)`. What `minimx bench` measured:
+`BenchCurves("mine.json")`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
 package for `minimx_widgets.server` and needs none of them.
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from minimx_widgets.memory_timeline import MemoryTimeline as MemoryTimeline
     from minimx_widgets.mirror_explorer import MirrorExplorer as MirrorExplorer
     from minimx_widgets.pass_diff import GraphPassDiff as GraphPassDiff
+    from minimx_widgets.pool_map import PoolMap as PoolMap
     from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
 
 _ROOMS = {
@@ -40,6 +42,7 @@ _ROOMS = {
     "MemoryPlan": "memory_plan",
     "MemoryTimeline": "memory_timeline",
     "MirrorExplorer": "mirror_explorer",
+    "PoolMap": "pool_map",
     "Result": "lab",
     "TrainingMonitor": "training_monitor",
 }

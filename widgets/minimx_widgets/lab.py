@@ -24,6 +24,7 @@ from minimx_widgets.knob_panel import PINNED, KnobPanel
 from minimx_widgets.lab_controls import Field, LabControls
 from minimx_widgets.memory_timeline import MemoryTimeline
 from minimx_widgets.networks import NETWORKS
+from minimx_widgets.pool_map import PoolMap
 from minimx_widgets.run import Run
 from minimx_widgets.session import (
     DONE,
@@ -71,7 +72,7 @@ class Result:
 
 
 class Lab:
-    """Controls, knobs and four views round one training.
+    """Controls, knobs and the views round one training.
 
     network: "mlp", "lenet", "resnet", a Block, or a function that makes one.
     data: "glyphs", "digits", a Gluon dataset, or four arrays (train images and labels,
@@ -115,6 +116,7 @@ class Lab:
         self.monitor = TrainingMonitor(self._run, height=128)
         self.engine = EngineTimeline(self._run, height=112)
         self.memory = MemoryTimeline(self._run, height=176)
+        self.pool: PoolMap | None = None  # while its drawer is open
         self._unwatch = knobs.watch("*", self._knob_turned)
         self.box = self._compose()
         self._changed(self.session)
@@ -216,7 +218,8 @@ class Lab:
         self.session.stop()
         self.record.stop()
         self._unwatch()
-        for part in (self.controls, self.knobs):
+        self._drawer.unobserve_all()  # its observer is this lab, with the network
+        for part in (self.controls, self.knobs, self._drawer):
             part.close()
         self._run.close()
         self.box.close()
@@ -337,13 +340,26 @@ class Lab:
         }
 
     def _compose(self) -> ipywidgets.Box:
-        views = ipywidgets.Box([self.monitor, self.engine, self.memory])
+        self._drawer = ipywidgets.Accordion([ipywidgets.Box()], selected_index=None)
+        self._drawer.set_title(0, "The inside of the pool")
+        self._drawer.observe(self._opened, "selected_index")
+        views = ipywidgets.Box([self.monitor, self.engine, self.memory, self._drawer])
         views.add_class("mx-lab-views")
         box = ipywidgets.Box([self.controls, self.knobs, views])
         self.controls.add_class("mx-lab-top")
         self.knobs.add_class("mx-lab-knobs")
         box.add_class("mx-lab")
         return box
+
+    def _opened(self, _change: Any) -> None:
+        """The drawer was opened or closed: the pool map is there while one looks."""
+        box = self._drawer.children[0]
+        if self.pool is not None:
+            self.pool.close()
+            self.pool, box.children = None, ()
+        if self._drawer.selected_index is not None:
+            self.pool = PoolMap(self._run)
+            box.children = (self.pool,)
 
 
 # The lab that trains: two at once would share the devices and show each other's work.

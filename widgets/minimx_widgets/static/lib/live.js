@@ -116,5 +116,7 @@ function receive(model, data, views, message, buffers) {
     data.store.set({ op: message.op, opTime: message.t });
   } else if (message.kind === "table") {
     for (const view of views) view.frame.setTable(message.html);
+  } else if (message.kind === "answer") {
+    for (const view of views) view.hear(message);
   }
 }

@@ -49,6 +49,7 @@ export function roundUp(value) {
 /** @param {number} value */
 function short(value) {
   const size = Math.abs(value);
+  if (size % 1 === 0.5 && size >= 100) return String(2 * Math.round(value / 2)); // as Python
   if (size >= 100 || Number.isInteger(value)) return value.toFixed(0);
   return size >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

@@ -18,7 +18,15 @@ const SHORT = {
   MXNET_MEMORY_OPT: "memory opt",
   MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD: "join forward",
   MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD: "join backward",
+  MINIMX_SIM_GPU_MEMORY: "capacity",
 };
+for (const device of ["CPU", "GPU", "CPU_PINNED"]) {
+  SHORT[`MXNET_${device}_MEM_POOL_TYPE`] = "pool";
+  SHORT[`MXNET_${device}_MEM_POOL_PAGE_SIZE`] = "page";
+  SHORT[`MXNET_${device}_MEM_POOL_RESERVE`] = "reserve %";
+  SHORT[`MXNET_${device}_MEM_LARGE_ALLOC_ROUND_SIZE`] = "large rounding";
+  SHORT[`MXNET_${device}_MEM_POOL_ROUND_LINEAR_CUTOFF`] = "cutoff";
+}
 
 /** A row of controls that sends what is tried, shows what is in force, and why not. */
 export class Trials {
@@ -76,7 +84,9 @@ export class Trials {
       root.dataset.value = text;
     }
     this.back.disabled = state.tried.length === 0;
-    const words = state.tried.length ? "what if · no knob is turned" : "the knobs in force";
+    const words = state.tried.length
+      ? "what if · no knob is turned"
+      : (state.said ?? "the knobs in force");
     this.said.textContent = words;
     this.said.title = state.code;
   }
