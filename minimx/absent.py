@@ -13,7 +13,6 @@ from minimx.errors import did_you_mean
 _ROOMS = {
     "onnx": "graphs in the form of ONNX",
     "amp": "automatic mixed precision",
-    "profiler": "MXNet's profiler; mx.Record sees what runs",
 }
 
 #: By place: the names that MXNet has there, each with a few words on what it is.

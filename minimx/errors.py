@@ -95,6 +95,10 @@ class EngineError(MXNetError):
     """The engine was used in a way that its state does not allow."""
 
 
+class ProfilerError(MXNetError, ValueError):
+    """Something that the profiler cannot do, or was not told rightly."""
+
+
 class DataError(MXNetError, ValueError):
     """A file is missing, damaged, or not what it claims to be."""
 

@@ -71,7 +71,11 @@ class Engine(ABC):
         """Queue an operation, and note it and the call that pushed it."""
         begun = events.clock()
         trace = operation.trace = Trace(recorder, begun)
-        door = "MXInvokeCachedOp" if operation.prop == SEGMENT else "MXImperativeInvoke"
+        door = (
+            "MXInvokeCachedOpEx"
+            if operation.prop == SEGMENT
+            else "MXImperativeInvokeEx"
+        )
         try:
             if bulking.users and self.bulks:
                 bulking.route(operation, self.submit)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from minimx import autograd, nd
+from minimx import autograd, events, nd
 from minimx.autograd.function import once_differentiable
 from minimx.device import Device, as_device, current_device
 from minimx.dtypes import resolve
@@ -28,6 +28,9 @@ from minimx.nd.launch import invoke
 from minimx.ops.registry import Op, Site, Value, lookup, register
 from minimx.ops.spec import Spec
 from minimx.shapes import Shape
+
+#: What MXNet's profiler calls the category of users' operators.
+CUSTOM = "Custom Operator"
 
 #: The registered properties: `op_type` → a class derived from CustomOpProp.
 PROPS: dict[str, Callable[..., Any]] = {}
@@ -231,7 +234,11 @@ def run(
         shapes = [list(x.shape) for x in inputs[:count]]
         worker = op.prop.create_operator(ctx, shapes, [x.dtype for x in arrays[:count]])
     training = autograd.is_training()
-    with op._lesson("forward"), autograd.pause(train_mode=training):
+    with (
+        op._lesson("forward"),
+        autograd.pause(train_mode=training),
+        watched(op.op_type),
+    ):
         worker.forward(
             is_train=training,
             req=["write"] * len(outs),
@@ -242,6 +249,24 @@ def run(
     if autograd.is_recording():
         _record(op, worker, inputs, outs)
     return outs[0] if len(outs) == 1 else outs
+
+
+@contextmanager
+def watched(op_type: str) -> Iterator[None]:
+    """Let who records tell the user's code from the operators that it calls."""
+    listener = events.recorder
+    if listener is None:
+        yield
+        return
+    outside = events.attribution.layer
+    mine = f"{CUSTOM}::{op_type}"
+    begun = events.clock()
+    with events.attributed(layer=f"{outside}/{mine}" if outside else mine):
+        try:
+            yield
+        finally:
+            name = f"{op_type}::pure_python"
+            listener.call(name, CUSTOM, begun, events.clock())
 
 
 def _device(op: Custom, inputs: Sequence[NDArray], ctx: Device | None) -> Device:
@@ -326,7 +351,11 @@ class _Call(Op):
             _zeros(spec, stype, douts[0].context, douts[0])
             for spec, stype in zip(specs, stypes, strict=True)
         ]
-        with op._lesson("backward"), autograd.pause(autograd.is_training()):
+        with (
+            op._lesson("backward"),
+            autograd.pause(autograd.is_training()),
+            watched(f"_backward_{op.op_type}"),
+        ):
             self.worker.backward(
                 req=["write" if wanted else "null" for wanted in at.wants[: len(ins)]],
                 out_grad=douts,

@@ -113,7 +113,7 @@ def test_calls_of_the_interface_are_noted() -> None:
         nd.waitall()
     calls = record.table("calls")
     names = record.texts(calls["name"])
-    assert names.count("MXImperativeInvoke") == 2
+    assert names.count("MXImperativeInvokeEx") == 2
     assert "MXNDArrayWaitToRead" in names
     assert names[-1] == "MXNDArrayWaitAll"
     assert "_plus_scalar" in record.texts(calls["detail"])

@@ -1,0 +1,140 @@
+"""`mx.profiler`: where time and memory went, told by the runtime itself.
+
+    mx.profiler.set_config(profile_all=True, aggregate_stats=True)
+    mx.profiler.set_state("run")
+    ...                                       # train
+    mx.nd.waitall()
+    mx.profiler.set_state("stop")
+    print(mx.profiler.dumps())                # a table
+    mx.profiler.dump()                        # profile.json, for ui.perfetto.dev
+
+The profiler is a `Record` of its own beside whichever else listens. Reading order:
+`settings.py`, `session.py` (the mechanism), `trace.py` and `aggregate.py` (pure:
+records in, texts out), `objects.py` (what a program measures itself), `check.py` (the
+rules of a trace).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minimx.errors import ProfilerError
+from minimx.profiler.check import check_trace
+from minimx.profiler.objects import Counter, Domain, Event, Frame, Marker, Task, scope
+from minimx.profiler.session import ProfilerWarning, profiler
+from minimx.profiler.settings import checked
+
+__all__ = [
+    "Counter",
+    "Domain",
+    "Event",
+    "Frame",
+    "Marker",
+    "ProfilerWarning",
+    "Task",
+    "check_trace",
+    "dump",
+    "dump_profile",
+    "dumps",
+    "pause",
+    "profiler_set_config",
+    "profiler_set_state",
+    "resume",
+    "scope",
+    "set_config",
+    "set_kvstore_handle",
+    "set_state",
+]
+
+
+def set_config(**kwargs: Any) -> None:
+    """Choose what is profiled and where it goes; see `minimx.profiler.settings`.
+
+    profile_all, profile_symbolic, profile_imperative, profile_memory, profile_api,
+    filename, continuous_dump, dump_period, aggregate_stats,
+    gpu_memory_profile_filename_prefix, profile_process; profile_dependencies is ours.
+
+    An existing file of that name is deleted. Raises `ProfilerError` for another name.
+    """
+    _this_process(kwargs.pop("profile_process", "worker"))
+    profiler.set_config(checked(**kwargs))
+
+
+def set_state(state: str = "stop", profile_process: str = "worker") -> None:
+    """Start (`run`) or stop profiling (`stop`); what was heard is kept for `dump`."""
+    _this_process(profile_process)
+    profiler.set_state(state)
+
+
+def pause(profile_process: str = "worker") -> None:
+    """Leave out what follows, until `resume`."""
+    _this_process(profile_process)
+    profiler.pause(True)
+
+
+def resume(profile_process: str = "worker") -> None:
+    """Go on after `pause`."""
+    _this_process(profile_process)
+    profiler.pause(False)
+
+
+def dump(finished: bool = True, profile_process: str = "worker") -> None:
+    """Write the trace; with `finished` the profile ends, and the next run is another.
+
+    Raises `ProfilerError` if the file cannot be written; nothing is lost by that.
+    """
+    _this_process(profile_process)
+    profiler.dump(finished)
+
+
+def dumps(
+    reset: bool = False,
+    format: str = "table",
+    sort_by: str = "total",
+    ascending: bool = False,
+) -> str:
+    """What took how long, by category and name.
+
+    reset: forget it afterwards. format: `table` or `json`. sort_by: `total`, `avg`,
+    `min`, `max` or `count`, the largest first unless `ascending`.
+    """
+    return profiler.dumps(reset, format, sort_by, ascending)
+
+
+def _this_process(profile_process: str) -> None:
+    """Refuse to profile servers where there are none."""
+    if profile_process not in ("worker", "server"):
+        raise ProfilerError(
+            f"profile_process={profile_process!r}; there are 'worker' and 'server'."
+        )
+    if profile_process == "server":
+        raise ProfilerError(
+            "profile_process='server': this program has no servers. They come with a "
+            "distributed kvstore; 'worker' is this process."
+        )
+
+
+def set_kvstore_handle(handle: Any) -> None:
+    """Accepted, so that programs run: only servers would need it."""
+
+
+def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
+    """Spell `set_config` as MXNet 0.x did; mode: `symbolic`, `imperative`, `all`, ….
+
+    Raises `ProfilerError` for another mode.
+    """
+    modes = ("symbolic", "imperative", "api", "memory")
+    if mode not in (*modes, "all"):
+        raise ProfilerError(f"mode={mode!r}; there are {', '.join(modes)} and all.")
+    wanted = {f"profile_{each}": mode in (each, "all") for each in modes}
+    set_config(filename=filename, **wanted)
+
+
+def profiler_set_state(state: str = "stop") -> None:
+    """Spell `set_state` as MXNet 0.x did."""
+    set_state(state)
+
+
+def dump_profile() -> None:
+    """Spell `dump` as MXNet 0.x did."""
+    dump(True)
