@@ -1,8 +1,8 @@
 """The file of a trace, which can be read after every write, and grows.
 
 After every write the file is whole: the end of its JSON is written behind the last
-event, and written over by the next ones. If the disk is full, what was there before stays, and the
-events that did not fit are still with whoever brought them.
+event, and written over by the next ones. If the disk is full, what was there before
+stays, and the events that did not fit are still with whoever brought them.
 """
 
 from __future__ import annotations
