@@ -11,7 +11,7 @@ from minimx.device import Device
 from minimx.drivers import machine, toolkit
 from minimx.drivers.base import Bytes, Costs, DeviceFull, Driver, Region, shaped
 from minimx.drivers.host import HostDriver
-from minimx.drivers.links import hops, place
+from minimx.drivers.links import HOST, hops, place
 from minimx.drivers.machine import Passage, link_between, passage
 from minimx.drivers.shared import SharedDriver
 from minimx.drivers.simulated import SimulatedGPU
@@ -19,6 +19,7 @@ from minimx.errors import DeviceError
 from minimx.knobs import knobs
 
 __all__ = [
+    "HOST",
     "Bytes",
     "Costs",
     "DeviceFull",

@@ -22,6 +22,7 @@ from minimx_widgets import kernel
 
 if TYPE_CHECKING:
     from minimx_widgets.bench_curves import BenchCurves as BenchCurves
+    from minimx_widgets.device_view import DeviceView as DeviceView
     from minimx_widgets.engine_timeline import EngineTimeline as EngineTimeline
     from minimx_widgets.knob_panel import KnobPanel as KnobPanel
     from minimx_widgets.lab import Lab as Lab
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "BenchCurves": "bench_curves",
+    "DeviceView": "device_view",
     "EngineTimeline": "engine_timeline",
     "GraphPassDiff": "pass_diff",
     "KnobPanel": "knob_panel",

@@ -144,6 +144,13 @@ class EngineTimeline(View):
         layout = lay_out(self.record)
         return dict(zip(layout.lanes, layout.busy.tolist(), strict=True))
 
+    def summary(self) -> list[str]:
+        """The key numbers, in words."""
+        return [
+            f"{human_count(len(self.record.ops()))} operations",
+            counted(len(self.lanes) - 1, "worker"),
+        ]
+
     def __repr__(self) -> str:
         ops = self.record.ops()
         workers = len(self.lanes) - 1
@@ -179,19 +186,19 @@ class EngineTimeline(View):
 
     def table(self) -> Tables:
         """Busy time by lane, and the operators that took the most time."""
-        return Tables((self._lane_table(), self._operator_table()))
+        return Tables((self._lane_table(self.lanes), self._operator_table()))
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture of the record, with the arrows of the selected operation."""
         return draw(self, lay_out(self.record, axis=self.axis), dark=dark, width=width)
 
-    def _lane_table(self) -> Table:
+    def _lane_table(self, lanes: Sequence[str]) -> Table:
         record, rows = self.record, []
         ops = record.ops()
         workers = np.array(record.texts(ops["worker"]), dtype=object)
         took = ops["t_end"] - ops["t_start"]
         busy = self.busy
-        for lane in self.lanes:
+        for lane in lanes:
             mine = workers == lane
             total, longest = int(took[mine].sum()), int(took[mine].max(initial=0))
             count = int(mine.sum())
@@ -229,17 +236,25 @@ _NUMBERS = {
 }
 
 
-def draw(view: EngineTimeline, layout: EngineLayout, *, dark: bool, width: int) -> str:
+def draw(
+    view: EngineTimeline,
+    layout: EngineLayout,
+    *,
+    dark: bool,
+    width: int,
+    picture: type[Picture] | None = None,
+) -> str:
     """The layout as a picture."""
-    height = TOP + len(layout.lanes) * LANE + BELOW
-    picture = _Picture(view, layout, dark=dark, width=width, height=height)
-    parts = [*picture.head(), *picture.lanes(), *picture.axis(), *picture.boxes()]
-    parts += [*picture.selected(), *picture.marks(), *picture.legend()]
-    return svg.picture(width, height, parts, title=repr(view), dark=dark)
+    made = (picture or Picture)(view, layout, dark=dark, width=width)
+    parts = [*made.head(), *made.lanes(), *made.axis(), *made.boxes()]
+    parts += [*made.selected(), *made.marks(), *made.legend()]
+    return svg.picture(width, made.height, parts, title=repr(view), dark=dark)
 
 
-class _Picture:
-    """One static picture in the making."""
+class Picture:
+    """One static picture in the making; others may arrange and name lanes anew."""
+
+    title = "Engine"
 
     def __init__(
         self,
@@ -248,39 +263,51 @@ class _Picture:
         *,
         dark: bool,
         width: int,
-        height: int,
     ) -> None:
         self.view, self.layout, self.dark = view, layout, dark
-        self.width, self.height = width, height
+        self.width = width
+        self.places = self.tops()
+        self.height = round(self.places[-1]) + BELOW
         self.record = view.record
         self.layers: dict[int, int] = {}
 
     def ink(self, name: str) -> str:
+        """The colour of a surface or of text."""
         return palette.surface(name, dark=self.dark)
 
     def x(self, value: float) -> float:
+        """The place of a moment."""
         layout = self.layout
         share = (value - layout.start) / (layout.end - layout.start)
         return LEFT + share * (self.width - LEFT - RIGHT)
 
+    def tops(self) -> list[float]:
+        """Where each lane begins, and the end of the last one."""
+        return [TOP + lane * float(LANE) for lane in range(len(self.layout.lanes) + 1)]
+
+    def label(self, lane: str) -> str:
+        """What a lane is called."""
+        return lane
+
     def y(self, lane: int) -> float:
-        return TOP + lane * LANE
+        """Where a lane begins."""
+        return self.places[lane]
 
     def colour(self, box: Box) -> str:
+        """The colour of a phase or of a layer."""
         if self.view.colour == "phase":
             return palette.phase(PHASES[box.phase], dark=self.dark)
         number = self.layers.setdefault(box.layer, len(self.layers))
         return palette.layer(number, dark=self.dark)
 
     def head(self) -> list[str]:
-        words = (
-            f"{human_count(len(self.layout.pushes))} operations · "
-            f"{counted(len(self.layout.lanes) - 1, 'worker')} · "
-            f"clock {self.record.conditions.clock}"
-        )
+        """The title and the key numbers."""
+        clock = f"clock {self.record.conditions.clock}"
+        words = " · ".join([*self.view.summary(), clock])
+        after = 26 + 7.5 * len(self.title)
         return [
-            svg.text(14, 21, "Engine", self.ink("ink"), size=13, bold=True),
-            svg.text(70, 21, words, self.ink("muted"), size=11.5),
+            svg.text(14, 21, self.title, self.ink("ink"), size=13, bold=True),
+            svg.text(after, 21, words, self.ink("muted"), size=11.5),
         ]
 
     def lanes(self) -> list[str]:
@@ -290,7 +317,7 @@ class _Picture:
             y = self.y(lane)
             wide = self.width - LEFT - RIGHT
             parts.append(svg.rect(LEFT, y, wide, LANE - 4, self.ink("card")))
-            label = svg.clipped(name, LEFT - 62)
+            label = svg.clipped(self.label(name), LEFT - 62)
             parts.append(svg.text(14, y + 16, label, self.ink("ink")))
             busy = float(self.layout.busy[lane]) if len(self.layout.busy) else 0.0
             share = "push" if name == PUSHER and not busy else human_share(min(1, busy))
@@ -303,6 +330,7 @@ class _Picture:
         return parts
 
     def axis(self) -> list[str]:
+        """Ticks of time, or of numbers of operations."""
         bottom = self.y(len(self.layout.lanes))
         parts = []
         for value in svg.ticks(self.layout.start, self.layout.end, 7):
@@ -318,6 +346,7 @@ class _Picture:
         return parts
 
     def boxes(self) -> list[str]:
+        """The operations."""
         parts = []
         paper = self.ink("paper")
         for box in self.layout.boxes:
@@ -348,7 +377,7 @@ class _Picture:
         op = self.view.run.selected
         by_op = {
             int(self.record.ops()[box.row]["op"]): box
-            for box in self.layout.boxes
+            for box in reversed(self.layout.boxes)  # the first one of a row counts
             if box.row >= 0
         }
         if op not in by_op:
@@ -371,6 +400,7 @@ class _Picture:
         return [*parts, svg.line(ring, self.ink("ink"), width=2)]
 
     def arrow(self, source: Box, target: Box, colour: str) -> str:
+        """An arrow from the end of one box to the start of another."""
         middle = (LANE - 4) / 2
         x0, y0 = self.x(source.end), self.y(source.lane) + middle
         x1, y1 = self.x(target.start), self.y(target.lane) + middle
@@ -401,6 +431,7 @@ class _Picture:
         return parts
 
     def legend(self) -> list[str]:
+        """What the colours mean."""
         if self.view.colour == "phase":
             used = {PHASES[box.phase]: box.phase for box in self.layout.boxes}
             order = sorted(used, key=PHASES.index)

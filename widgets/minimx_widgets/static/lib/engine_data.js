@@ -3,8 +3,8 @@
 import { Columns } from "./columns.js";
 import { RunData } from "./live.js";
 
-const CAPACITY = 120_000;
-const OPS = {
+export const CAPACITY = 120_000;
+export const OPS = {
   op: "u4",
   name: "u4",
   layer: "u4",
@@ -59,18 +59,31 @@ export class EngineData extends RunData {
   laneNumber(worker) {
     let lane = this.laneOf.get(worker);
     if (lane === undefined) {
-      const name = this.strings[worker];
-      lane = this.lanes.indexOf(name);
-      if (lane < 0) {
-        lane = this.lanes.push(name) - 1;
-        this.laneOrder.push(lane);
-        const inOrder = (a, b) =>
-          this.lanes[a].localeCompare(this.lanes[b], "en", { numeric: true });
-        this.laneOrder = [0, ...this.laneOrder.slice(1).sort(inOrder)];
-      }
+      lane = this.laneNamed(this.strings[worker]);
       this.laneOf.set(worker, lane);
     }
     return lane;
+  }
+
+  /** The number of a lane, which is new if nobody has heard of it. @param {string} name */
+  laneNamed(name) {
+    const known = this.lanes.indexOf(name);
+    if (known >= 0) return known;
+    const lane = this.lanes.push(name) - 1;
+    this.laneOrder = [0, ...this.laneOrder.slice(1), lane].sort(
+      (a, b) => Number(a !== 0) - Number(b !== 0) || this.compare(a, b),
+    );
+    return lane;
+  }
+
+  /** Which of two lanes is drawn first. @param {number} a @param {number} b */
+  compare(a, b) {
+    return this.lanes[a].localeCompare(this.lanes[b], "en", { numeric: true });
+  }
+
+  /** What a lane is called in the picture. @param {number} lane */
+  label(lane) {
+    return this.lanes[lane];
   }
 
   fit() {

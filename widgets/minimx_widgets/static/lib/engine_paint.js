@@ -24,7 +24,7 @@ export function paintLanes(
     ctx.textAlign = "left";
     ctx.globalAlpha = active[lane] || name === PUSHER ? 1 : 0.5;
     ctx.fillStyle = theme.ink;
-    ctx.fillText(clip(ctx, name, LEFT - 44), 2, y + (laneHeight - 3) / 2);
+    ctx.fillText(clip(ctx, data.label(lane), LEFT - 44), 2, y + (laneHeight - 3) / 2);
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
     const share =

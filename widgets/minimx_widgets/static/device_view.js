@@ -1,0 +1,143 @@
+// What every device did: its workers, streams and copies, and what crossed which link.
+
+import { Columns } from "./lib/columns.js";
+import { CAPACITY, EngineData, OPS } from "./lib/engine_data.js";
+import { EngineView, TOP } from "./lib/engine_view.js";
+import { tipHead, tipRow } from "./lib/frame.js";
+import { liveView } from "./lib/live.js";
+import { bytes, count, duration, percent } from "./lib/scale.js";
+
+const HEAD = 17; // pixels of a device's name above its lanes
+const HELP =
+  "The lanes of every device, and below them the links between devices. A GPU has workers, " +
+  "each with a stream of its own, and lanes for copies; a copy keeps its link busy for as " +
+  "long as its bytes need. The per cent is the busy share of the visible stretch. Click a " +
+  "copy or its bar on the link: both are one operation. A link that is busy all the time is " +
+  "what the devices wait for.";
+
+class DeviceData extends EngineData {
+  reset() {
+    super.reset();
+    this.ops = new Columns({ ...OPS, bytes: "f8" }, CAPACITY);
+    /** @type {string[]} lanes in the order in which they are drawn */
+    this.order = [];
+    /** @type {Map<string, [string, string]>} lane -> its device and what it is called */
+    this.places = new Map();
+    /** How many rows are stretches of a link, and the bytes that they brought. */
+    this.crossings = 0;
+    this.sent = 0;
+  }
+
+  add({ ops, deps, links }, header) {
+    for (const [lane, group, label] of header.places ?? []) {
+      if (!this.places.has(lane)) this.order = header.places.map((place) => place[0]);
+      this.places.set(lane, [group, label]);
+    }
+    if (links?.op.length) this.cross(links);
+    if (ops) ops.bytes = new Float64Array(ops.op.length);
+    super.add({ ops, deps }, header);
+  }
+
+  /** Stretches of links, as rows that belong to the operations of their copies. */
+  cross(links) {
+    const n = links.op.length;
+    this.crossings += n;
+    this.sent += links.bytes.reduce((sum, more) => sum + more, 0);
+    const lane = Uint16Array.from(links.src, (src, i) =>
+      this.laneNamed(`${this.strings[src]} → ${this.strings[links.dst[i]]}`),
+    );
+    const none = new Float64Array(n).fill(Number.NaN); // no tick in the push lane
+    this.ops.append({
+      ...links,
+      lane,
+      failed: new Uint8Array(n),
+      push: none,
+      ready: links.start,
+      forward: new Uint32Array(n),
+      priority: new Int32Array(n),
+    });
+  }
+
+  compare(a, b) {
+    return this.order.indexOf(this.lanes[a]) - this.order.indexOf(this.lanes[b]);
+  }
+
+  label(lane) {
+    return this.places.get(this.lanes[lane])?.[1] ?? this.lanes[lane];
+  }
+
+  group(lane) {
+    return this.places.get(this.lanes[lane])?.[0] ?? "";
+  }
+}
+
+class DeviceView extends EngineView {
+  about() {
+    return { title: "Devices", name: "devices", help: HELP };
+  }
+
+  arrange() {
+    const high = this.laneHeight;
+    this.tops = new Map();
+    /** @type {[string, number][]} */
+    this.heads = [];
+    let y = TOP;
+    let before = "";
+    for (const lane of this.lanes) {
+      const group = this.data.group(lane);
+      if (group !== before && lane !== 0) {
+        this.heads.push([group, y]);
+        y += HEAD;
+      }
+      before = group;
+      this.tops.set(lane, y);
+      y += high;
+    }
+    this.end = Math.max(y, TOP + 2 * high);
+  }
+
+  draw(ctx, width, height) {
+    super.draw(ctx, width, height);
+    ctx.font = `600 11px ${this.theme.font}`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "middle";
+    ctx.fillStyle = this.theme.muted;
+    for (const [group, y] of this.heads) ctx.fillText(group, 2, y + HEAD / 2 - 1);
+  }
+
+  isLink(row) {
+    return this.data.ops.at.bytes[row] > 0;
+  }
+
+  describe(row) {
+    if (!this.isLink(row)) return super.describe(row);
+    const { at } = this.data.ops;
+    const took = at.end[row] - at.start[row];
+    return [
+      tipHead(this.data.lanes[at.lane[row]], this.palette[this.colourOf(row) % this.palette.length]),
+      tipRow("sent", bytes(at.bytes[row])),
+      tipRow("took", duration(took)),
+      tipRow("speed", `${(at.bytes[row] / took).toPrecision(3)} GB/s`),
+      tipRow("operation", `#${at.op[row]}`),
+    ];
+  }
+
+  numbers(total, workers, mean) {
+    const { data } = this;
+    const devices = new Set(workers.map((lane) => data.group(lane)));
+    devices.delete("links");
+    devices.delete("program");
+    Object.assign(this.frame.root.dataset, {
+      groups: this.heads.map(([group]) => group).join("|"),
+      crossings: data.crossings,
+    });
+    return [
+      ["operations", count(total - data.crossings)],
+      ["devices", `${devices.size}`],
+      ["busy", percent(mean)],
+      ["sent", bytes(data.sent)],
+    ];
+  }
+}
+
+export default liveView(DeviceData, DeviceView);
