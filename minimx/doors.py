@@ -49,8 +49,7 @@ def open_doors() -> None:
             continue
         sys.modules[whole] = sys.modules[f"minimx.{room}"]
         place, _, name = whole.rpartition(".")
-        if not hasattr(sys.modules[place], name):
-            setattr(sys.modules[place], name, sys.modules[whole])
+        vars(sys.modules[place]).setdefault(name, sys.modules[whole])
     for door, home in NAMES.items():
         (place, name), (room, own) = (path.split(".") for path in (door, home))
         found = getattr(sys.modules[f"minimx.{room}"], own)

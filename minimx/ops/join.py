@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.ops import deduction
 from minimx.ops.pointwise import same_dtype
-from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
+from minimx.ops.registry import Kernel, Op, Site, Value, bind, register, with_settings
 from minimx.ops.shape import BasicIndex, Move, SliceAxis
 from minimx.ops.spec import Spec
 from minimx.ops.views import reshaped
@@ -221,7 +220,7 @@ class SplitV2(Pieces):
 # -- frames ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@with_settings
 class Frame(Move):
     """What padding and its gradient share. pad_width: before, after, for each axis."""
 

@@ -9,7 +9,6 @@ a standard number, gradients flow to the parameters: the standard numbers are ke
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, ClassVar
@@ -19,7 +18,16 @@ from minimx.dtypes import INT64, resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.ops.reduce import sum_to
-from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.ops.registry import (
+    Kernel,
+    Op,
+    Site,
+    Value,
+    bind,
+    lookup,
+    register,
+    with_settings,
+)
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape
 
@@ -118,7 +126,7 @@ class OfEach(Draw):
         return (*(_as_shape(self.size) or ()), *common)
 
 
-@dataclass(frozen=True)
+@with_settings
 class _LocScale(Draw):
     """Numbers loc + scale · standard."""
 
@@ -191,7 +199,7 @@ class NpUniformN(OfEach, NpUniform):
     """As `_npi_uniform`, `size` of each. low, high (n,), size=(m,); out (m, n)."""
 
 
-@dataclass(frozen=True)
+@with_settings
 class _Scaled(Draw):
     """Numbers scale · standard."""
 
@@ -222,7 +230,7 @@ class NpRayleigh(_Scaled):
     """Lengths of vectors with two normal parts of deviation `scale`. out: `size`."""
 
 
-@dataclass(frozen=True)
+@with_settings
 class _Shaped(Draw):
     """Numbers y = f(standard) ^ (1 / a), moved by `shift`: y + shift is the power."""
 

@@ -6,7 +6,6 @@ Sums, means, products and extrema are those of `reduce.py`, asked with `np_shape
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,13 +13,22 @@ import numpy as np
 from minimx.dtypes import INT64, is_float, resolve
 from minimx.errors import ShapeError
 from minimx.ops.np_elementwise import BOOL
-from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.ops.registry import (
+    Kernel,
+    Op,
+    Site,
+    Value,
+    bind,
+    lookup,
+    register,
+    with_settings,
+)
 from minimx.ops.spec import Cost, Spec
 from minimx.ops.views import reshaped
 from minimx.shapes import Shape, normalize_axes, normalize_axis, reduced
 
 
-@dataclass(frozen=True)
+@with_settings
 class Quantifier(Op):
     """Whether any or all elements are true. data: any type; out: bool."""
 
@@ -64,7 +72,7 @@ class All(Quantifier):
     function = staticmethod(np.all)
 
 
-@dataclass(frozen=True)
+@with_settings
 class Place(Op):
     """Where an extremum stands, the first one; int64."""
 

@@ -10,7 +10,6 @@ no arrays without dimensions; with `np_shape` it has shape ().
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
@@ -18,7 +17,16 @@ from minimx.dtypes import FLOAT16, FLOAT32, FLOAT64, NARROW, DType, resolve
 from minimx.errors import ShapeError
 from minimx.kernels import find
 from minimx.knobs import knobs
-from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.ops.registry import (
+    Kernel,
+    Op,
+    Site,
+    Value,
+    bind,
+    lookup,
+    register,
+    with_settings,
+)
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape, normalize_axes, normalize_axis, reduced
 
@@ -98,7 +106,7 @@ class Reduction(Op):
         return bind(lookup("_reshape_to").of(shape=kept), value)
 
 
-@dataclass(frozen=True)
+@with_settings
 class OverAxes(Reduction):
     """The settings that most reductions share."""
 
@@ -177,7 +185,7 @@ class NanProd(OverAxes):
         return (bind(lookup("where").of(), data == data, quotient, zeros),)
 
 
-@dataclass(frozen=True)
+@with_settings
 class Extremum(OverAxes):
     """The largest or smallest element."""
 
@@ -317,7 +325,7 @@ class SumTo(Op):
         return Cost(data.size, data.nbytes + self.infer(data).nbytes)
 
 
-@dataclass(frozen=True)
+@with_settings
 class ArgExtremum(Op):
     """The place of an extremum, in the element type of the data; the first one wins."""
 

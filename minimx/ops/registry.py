@@ -14,18 +14,15 @@ device, the engine or the tape.
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import operator
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-import numpy as np
-
 from minimx.dtypes import NAMES, DType
 from minimx.errors import MXNetError, OperatorError, did_you_mean
+from minimx.ops.settings import exact, to_type
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Deduced, Opens
 
@@ -315,7 +312,7 @@ class Op:
                 continue
             kind: Any = fields[name].type  # a class where annotations are not text
             wanted = kind.__name__ if isinstance(kind, type) else str(kind)
-            converted[name] = _to_type(cls.name, name, value, wanted)
+            converted[name] = to_type(cls.name, name, value, wanted)
         missing = [
             name
             for name, field in fields.items()
@@ -366,7 +363,7 @@ class Op:
     def _told(self) -> Any:
         if not dataclasses.is_dataclass(self):
             return id(self)  # made by hand, equal to no other
-        return type(self), _exact(tuple(self.settings.values()))
+        return type(self), exact(tuple(self.settings.values()))
 
     @cached_property
     def relatives(self) -> dict[type[Op], Op]:
@@ -382,62 +379,6 @@ class Op:
         }
 
 
-def _exact(value: Any) -> Any:
-    """A key of a setting: 0.0 and -0.0, 1 and True are told apart, NaN is NaN."""
-    if isinstance(value, tuple):
-        return tuple(map(_exact, value))
-    if isinstance(value, float):
-        return type(value), value.hex()
-    if isinstance(value, np.generic):
-        return type(value), value.tobytes()
-    return type(value), value
-
-
-def _as_tuple(value: Any) -> Any:
-    """Lists as tuples, also those inside."""
-    if isinstance(value, (list, tuple)):
-        return tuple([_as_tuple(item) for item in value])
-    return value
-
-
-def _to_type(op: str, name: str, value: Any, wanted: str) -> Any:
-    """Convert a setting as MXNet does: numbers and tuples may come as text."""
-    if isinstance(value, str) and wanted.startswith("bool"):
-        value = value.capitalize()  # files of MXNet have `true` as well as `True`
-    if isinstance(value, str) and "str" not in wanted and "DType" not in wanted:
-        try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            raise OperatorError(
-                f"{op}: {name}={value!r} is not a value of type {wanted}."
-            ) from None
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, np.ndarray) and wanted.startswith("Shape"):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        value = _as_tuple(value)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None and ("None" in wanted or wanted == "Any"):
-        return None
-    try:
-        if wanted.startswith("bool"):
-            return bool(value)
-        if wanted.startswith("int") and not isinstance(value, tuple):
-            return operator.index(value)
-        if wanted.startswith("float"):
-            return float(value)
-        if wanted.startswith("Shape"):
-            items = value if isinstance(value, tuple) else (value,)
-            return tuple(operator.index(item) for item in items)
-    except (TypeError, ValueError):
-        raise OperatorError(
-            f"{op}: {name}={value!r} is not a value of type {wanted}."
-        ) from None
-    return value
-
-
 #: Settings that no caller gives: they say what holds at the moment of a call.
 OF_THE_MOMENT = ("training", "np_shape")
 
@@ -446,6 +387,50 @@ REGISTRY: dict[str, type[Op]] = {}
 ALIASES: dict[str, str] = {}
 
 OpT = TypeVar("OpT", bound=Op)
+
+
+class _Settings:
+    """What sheets share that `dataclass` would compile anew for each of hundreds."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        every = dataclasses.fields(self)  # type: ignore[arg-type]
+        names = [field.name for field in every if not field.kw_only]
+        given = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or not settings.keys().isdisjoint(given):
+            raise TypeError(f"{type(self).__name__}: too many settings: {args}")
+        given |= settings
+        for field in every:
+            value = given.pop(field.name, field.default)
+            if value is dataclasses.MISSING:
+                raise TypeError(f"{type(self).__name__}: {field.name} is missing")
+            object.__setattr__(self, field.name, value)
+        if given:
+            raise TypeError(f"{type(self).__name__} has no setting {min(given)!r}")
+        self.__post_init__()  # type: ignore[attr-defined]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __repr__(self) -> str:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        told = ", ".join([f"{f.name}={getattr(self, f.name)!r}" for f in fields])
+        return f"{type(self).__qualname__}({told})"
+
+
+@dataclass_transform(frozen_default=True)
+def with_settings(sheet: type[OpT]) -> type[OpT]:
+    """Make the fields of a class settings; for classes that several sheets share."""
+    known = [getattr(base, "__dataclass_params__", None) for base in sheet.__mro__]
+    if any(params is not None and params.frozen for params in known):
+        # Python wants what is derived from a frozen class of somebody's to be one.
+        return dataclasses.dataclass(frozen=True, eq=False)(sheet)
+    for name in ("__init__", "__setattr__", "__delattr__", "__repr__"):
+        if name not in vars(sheet):
+            setattr(sheet, name, vars(_Settings)[name])
+    return dataclasses.dataclass(init=False, repr=False, eq=False)(sheet)
 
 
 @dataclass_transform(frozen_default=True)
@@ -462,7 +447,7 @@ def register(name: str, *aliases: str) -> Callable[[type[OpT]], type[OpT]]:
                 )
         sheet.name = name
         sheet._made = {}
-        REGISTRY[name] = made = dataclasses.dataclass(frozen=True, eq=False)(sheet)
+        REGISTRY[name] = made = with_settings(sheet)
         fields = dataclasses.fields(made)  # type: ignore[arg-type]
         types = " ".join([str(field.type) for field in fields])
         made._nested = "Any" in types

@@ -37,11 +37,15 @@ class Peer:
         return peers / self.library / "bin" / "python"
 
     def environment(self) -> dict[str, str]:
-        """The variables it runs under: the user's without any MXNet knob."""
+        """The variables it runs under: the user's without any MXNet knob.
+
+        Compiled bytecode may be kept, as where programs are installed.
+        """
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("MXNET_", "MINIMX_")) or name == "MINIMX_CACHE"
+            if not name.startswith(("MXNET_", "MINIMX_", "PYTHONDONTWRITEBYTECODE"))
+            or name == "MINIMX_CACHE"
         }
         return kept | dict(self.settings)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -73,3 +74,19 @@ def test_an_operator_that_is_no_sheet_equals_itself_alone() -> None:
     one, other = Own(), Own()
     assert one == one and one != other
     assert len({one, other}) == 2
+
+
+def test_settings_are_given_once_and_stay() -> None:
+    sheet: Any = lookup("Pooling")
+    made = sheet((2, 2), "avg", stride=(2, 2))
+    assert (made.kernel, made.pool_type) == ((2, 2), "avg")
+    assert repr(made).startswith("Pooling(kernel=(2, 2), pool_type='avg', ")
+    with pytest.raises(dataclasses.FrozenInstanceError, match="pool_type"):
+        made.pool_type = "max"
+    with pytest.raises(dataclasses.FrozenInstanceError, match="stride"):
+        del made.stride
+    for args, settings in (((), {"size": 2}), (((2, 2),), {"kernel": 3})):
+        with pytest.raises(TypeError, match="Pooling"):
+            sheet(*args, **settings)
+    with pytest.raises(TypeError, match="num_hidden is missing"):
+        lookup("FullyConnected")()
