@@ -24,6 +24,7 @@ from minimx.events import attribute, attribution
 from minimx.knobs import knobs
 from minimx.ops.registry import Op, Site, Value, bind, lookup
 from minimx.ops.spec import Spec
+from minimx.shapes import Shape
 
 
 def backward(
@@ -143,6 +144,7 @@ def _as_lists(heads: Any, head_grads: Any) -> tuple[list[Value], list[Value | No
             f"backward: {len(heads)} heads but {len(head_grads)} head gradients. "
             "Give one for each, or none at all."
         )
+    fitted: list[Value | None] = []
     for head, gradient in zip(heads, head_grads, strict=True):
         if head._entry is None:
             raise GradientError(
@@ -150,13 +152,23 @@ def _as_lists(heads: Any, head_grads: Any) -> tuple[list[Value], list[Value | No
                 "marked variable inside `with autograd.record():`. Call attach_grad() "
                 "on the inputs first, and compute inside the block."
             )
+        if gradient is not None and _is_longer(gradient.shape, head.shape):
+            gradient = gradient[: head.shape[0]]  # as MXNet, which reads its front
         fits = gradient is None or gradient.shape == head.shape
         if not fits and _leads_back(head):
             raise GradientError(
                 f"backward: head gradient {gradient.shape} does not have the shape "
                 f"{head.shape} of its head."
             )
-    return list(heads), list(head_grads)
+        fitted.append(gradient)
+    return list(heads), fitted
+
+
+def _is_longer(shape: Shape, than: Shape) -> bool:
+    """Whether a shape differs from another only by more rows."""
+    if not shape or not than:
+        return False
+    return shape[1:] == than[1:] and shape[0] > than[0] > 0
 
 
 def _leads_back(head: Value) -> bool:

@@ -26,7 +26,12 @@ from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.plain import Block, _Edits
 from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
-from minimx.gluon.symbolic import is_symbolic, settle_shapes, write_down
+from minimx.gluon.symbolic import (
+    is_symbolic,
+    settle_shapes,
+    settle_types,
+    write_down,
+)
 from minimx.graph.partition import backend_named, partition, tell
 from minimx.graph.run import watched
 from minimx.nd.array import NDArray
@@ -314,6 +319,10 @@ class HybridBlock(Block):
         parameter in another way overrides this, and sets `parameter.shape`.
         """
         settle_shapes(self, *args)
+
+    def infer_type(self, *args: Any) -> None:
+        """Set the element types of the parameters, given the block's inputs."""
+        settle_types(self, *args)
 
     def _learn_shapes(self, args: tuple[Any, ...]) -> bool:
         if type(self).infer_shape is HybridBlock.infer_shape:

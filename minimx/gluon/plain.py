@@ -17,6 +17,7 @@ from typing import Any
 import minimx.nd as nd
 from minimx.errors import ArgumentError, DeferredInitializationError
 from minimx.events import attribute, attribution
+from minimx.gluon import saving
 from minimx.gluon.naming import BlockScope, name_block
 from minimx.gluon.parameter.dictionary import (
     ParameterDict,
@@ -291,6 +292,14 @@ class Block:
     ) -> None:
         """What `load_parameters` was called before MXNet 1.3."""
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
+
+    def save(self, prefix: str) -> None:
+        """Write the names of all parts and all values; see `minimx.gluon.saving`."""
+        saving.save(self, prefix)
+
+    def load(self, prefix: str) -> None:
+        """Read what `save` wrote, into a block that is made in the same way."""
+        saving.load(self, prefix)
 
     def load_dict(
         self,

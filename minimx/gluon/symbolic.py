@@ -26,12 +26,12 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, (list, tuple)) and not value)
 
 
-def _named(value: Any, shapes: dict[str, Any]) -> Any:
-    """Symbols in place of the arrays in nested inputs; `shapes` learns theirs."""
+def _named(value: Any, known: dict[str, Any], what: str = "shape") -> Any:
+    """Symbols in place of the arrays in nested inputs; `known` learns of each what."""
     if isinstance(value, (list, tuple)):
-        return [_named(item, shapes) for item in value]
-    name = f"data{len(shapes)}"
-    shapes[name] = value.shape
+        return [_named(item, known, what) for item in value]
+    name = f"data{len(known)}"
+    known[name] = getattr(value, what)
     return symbol.var(name)
 
 
@@ -59,6 +59,19 @@ def settle_shapes(block: HybridBlock, *args: Any) -> None:
     for parameter in block.collect_params().values():
         if shape_is_known(found.get(parameter.name) or None):
             parameter.shape = found[parameter.name]
+
+
+def settle_types(block: HybridBlock, *args: Any) -> None:
+    """Set the element types of a block's parameters from those of its inputs."""
+    inputs: dict[str, Any] = {}
+    outputs = block(*_named(args, inputs, "dtype"))
+    graph = symbol.Group(list(_each(outputs)))
+    types, _, states = graph.infer_type(**inputs)
+    names = [*graph.list_arguments(), *graph.list_auxiliary_states()]
+    found = dict(zip(names, [*(types or ()), *(states or ())], strict=True))
+    for parameter in block.collect_params().values():
+        if found.get(parameter.name) is not None:
+            parameter.dtype = found[parameter.name]
 
 
 def write_down(block: HybridBlock, *args: Any) -> Any:

@@ -321,6 +321,18 @@ class NDArray(Arithmetic, Methods):
     def __getitem__(self, key: Any) -> NDArray:
         return indexing.get(self, key)
 
+    def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any) -> NDArray:
+        """Write into the part that begin, end and step name for each axis; itself."""
+        self[tuple(map(slice, begin, end, step))] = rhs
+        return self
+
+    slice_assign_scalar = slice_assign
+
+    @property
+    def writable(self) -> bool:
+        """Whether it may be written to: always."""
+        return True
+
     def __setitem__(self, key: Any, value: Any) -> None:
         indexing.set(self, key, value)
 

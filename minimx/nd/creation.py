@@ -189,8 +189,10 @@ def full(
     out: Any = None,
 ) -> NDArray:
     """An array filled with one value."""
-    name = checked_dtype(dtype).name
-    return _create("_full", ctx, out, shape=_shape(shape), value=float(val), dtype=name)
+    name, found = checked_dtype(dtype).name, _shape(shape)
+    if not found:
+        shape_to_fill("full", found)
+    return _create("_full", ctx, out, shape=found, value=float(val), dtype=name)
 
 
 def arange(

@@ -233,6 +233,8 @@ def make(
     call = Call(sheet)
     if array_class is not NDArray and "np_shape" in call.internal:
         call.internal["np_shape"] = lambda: True
+    elif sheet.keeps_an_axis:
+        call.internal["np_shape"] = lambda: False
     takes_arrays = sheet.variadic or bool(call.inputs)
     asked = tuple(call.internal.values())
     # Calls of arrays by place and settings by name, as they were met: most calls are

@@ -233,13 +233,6 @@ class ndarray(Operators, Methods):  # noqa: N801 (NumPy's name)
         """A copy with one axis."""
         return self.reshape(-1, order=order)
 
-    def slice_assign(self, value: Any, begin: Any, end: Any, step: Any) -> ndarray:
-        """Overwrite the part that begin, end and step name for each axis."""
-        self[tuple(map(slice, begin, end, step or [None] * len(begin)))] = value
-        return self
-
-    slice_assign_scalar = slice_assign
-
     # -- with NumPy -------------------------------------------------------------------
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:

@@ -202,6 +202,7 @@ class Pick(Move):
     keepdims: bool = False
     mode: str = "clip"
     np_shape: bool = False
+    keeps_an_axis = True
     inputs = ("data", "index")
     saves = ("index",)
 

@@ -64,6 +64,7 @@ class Reduction(Op):
     exclude: bool = False
     np_shape: bool = False
 
+    keeps_an_axis = True
     kind: ClassVar[str] = ""
     #: The answer where there is nothing to reduce is part of the mathematics.
     has_empty: ClassVar[bool] = True
@@ -332,6 +333,7 @@ class ArgExtremum(Op):
     axis: int | None = None
     keepdims: bool = False
     np_shape: bool = False
+    keeps_an_axis = True
 
     differentiable = False
     sign: ClassVar[int] = 1

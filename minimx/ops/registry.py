@@ -159,6 +159,8 @@ class Op:
     needs_rng: ClassVar[bool] = False
     #: The output is another view of the input's memory (reshape and its relatives).
     is_view: ClassVar[bool] = False
+    #: Whether `mx.nd` has a result of shape (1,) for (), under np_shape as without.
+    keeps_an_axis: ClassVar[bool] = False
     #: False for operators such as `argmax`, through which no gradient flows.
     differentiable: ClassVar[bool] = True
     #: Give the same answer twice for the same inputs (dropout does not).

@@ -198,6 +198,7 @@ class Squeeze(View):
 
     axis: Any = None
     np_shape: bool = False
+    keeps_an_axis = True
 
     def infer(self, *specs: Spec) -> Spec:
         """Fewer axes; refuses to drop one that is longer than 1."""

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
+from minimx import flavour
 from minimx.catalogue import Catalogue
 from minimx.dtypes import FLOAT16, resolve
 from minimx.lr_scheduler import LRScheduler
@@ -65,6 +66,8 @@ class Optimizer:
         if lr_scheduler is not None and learning_rate is not None:
             lr_scheduler.base_lr = learning_rate
         self.multi_precision = multi_precision
+        # Whether it was made where layers give mx.np arrays; MXNet's programs ask.
+        self.allow_np_array = flavour.is_np_array()
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
         # One table of counts for each device: every device updates every weight.

@@ -60,10 +60,12 @@ from minimx.test_utils.consistency import (
     same_symbol_structure,
 )
 from minimx.test_utils.data import (
+    DummyIter,
     download,
     get_bz2_data,
     get_cifar10,
     get_mnist,
+    get_mnist_iterator,
     get_mnist_ubyte,
     get_zip_data,
 )
@@ -94,6 +96,7 @@ from minimx.test_utils.sparse import (
     create_sparse_array_zd,
     rand_sparse_ndarray,
 )
+from minimx.test_utils.speed import check_speed
 from minimx.test_utils.statistics import (
     chi_square_check,
     gen_buckets_probs_with_ppf,
@@ -128,6 +131,7 @@ from minimx.util import use_np
 
 __all__ = [
     "Context",
+    "DummyIter",
     "NDArray",
     "OrderedDict",
     "almost_equal",
@@ -142,6 +146,7 @@ __all__ = [
     "check_consistency",
     "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
+    "check_speed",
     "check_symbolic_backward",
     "check_symbolic_forward",
     "chi_square_check",
@@ -169,6 +174,7 @@ __all__ = [
     "get_identity_mat",
     "get_identity_mat_batch",
     "get_mnist",
+    "get_mnist_iterator",
     "get_zip_data",
     "get_mnist_ubyte",
     "get_cifar10",

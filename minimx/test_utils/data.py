@@ -1,4 +1,4 @@
-"""Files from the network, and MNIST as NumPy arrays."""
+"""Files from the network, MNIST as NumPy arrays, and iterators for tests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from minimx.errors import DataError
 from minimx.gluon import utils
 from minimx.gluon.data.vision import MNIST
+from minimx.io import DataBatch, DataIter, NDArrayIter
 
 
 def download(
@@ -45,6 +46,48 @@ def get_mnist() -> dict[str, Any]:
         found[f"{part}_data"] = pixels / 255
         found[f"{part}_label"] = np.asarray(labels, np.int32)
     return found
+
+
+def get_mnist_iterator(
+    batch_size: int,
+    input_shape: tuple[int, ...],
+    num_parts: int = 1,
+    part_index: int = 0,
+) -> tuple[NDArrayIter, NDArrayIter]:
+    """Iterators over MNIST: shuffled to train with, and to validate.
+
+    input_shape: of an image, (1, 28, 28) or (784,). num_parts, part_index: only every
+    so manieth image, from which on; workers that train together take one part each.
+    """
+    found = get_mnist()
+
+    def images(part: str, rows: slice, shuffle: bool) -> NDArrayIter:
+        pixels = found[f"{part}_data"][rows].reshape(-1, *input_shape)
+        labels = found[f"{part}_label"][rows].astype(np.float32)
+        return NDArrayIter(
+            pixels, labels, batch_size, shuffle, label_name="softmax_label"
+        )
+
+    mine = slice(part_index, None, num_parts)
+    return images("train", mine, True), images("test", mine, False)
+
+
+class DummyIter(DataIter):
+    """Gives the first batch of another iterator again and again, without an end.
+
+    It costs nothing, so what is measured with it is training alone.
+    """
+
+    def __init__(self, real_iter: Any) -> None:
+        super().__init__(real_iter.batch_size)
+        self.real_iter = real_iter
+        self.provide_data = real_iter.provide_data
+        self.provide_label = real_iter.provide_label
+        self.the_batch = next(real_iter)
+
+    def next(self) -> DataBatch:
+        """The batch."""
+        return self.the_batch  # type: ignore[no-any-return]
 
 
 def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:

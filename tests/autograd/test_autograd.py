@@ -31,7 +31,9 @@ def test_head_gradients() -> None:
     with autograd.record():
         y = x * 3
     with pytest.raises(GradientError, match="head gradient"):
-        y.backward(nd.ones((3,)))
+        y.backward(nd.ones((1, 2)))
+    y.backward(nd.array([1.0, 2.0, 3.0]))  # a longer one: its first rows
+    np.testing.assert_allclose(x.grad.asnumpy(), [3, 6])
 
 
 def test_what_is_given_for_a_head_without_a_gradient_is_not_looked_at() -> None:

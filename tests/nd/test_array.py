@@ -342,3 +342,23 @@ def test_operators_reach_all_memory_of_the_host(kind: str) -> None:
     assert (staged.asnumpy() == 2).all()
     with pytest.raises(DeviceError, match="different devices"):
         staged + nd.ones((2, 3), ctx=mx.gpu(0))
+
+
+def test_results_of_shape_1_stay_so_under_np_shape() -> None:
+    x = nd.ones((2, 3))
+    with mx.np_shape():
+        assert nd.sum(x).shape == x.mean().shape == nd.norm(x).shape == (1,)
+        assert nd.argmax(x).shape == nd.ones((1, 1)).squeeze().shape == (1,)
+        assert nd.pick(nd.ones(3), nd.array([1]), axis=0).shape == (1,)
+        assert x[0, 0].shape == ()
+        assert mx.np.ones((2, 3)).sum().shape == ()
+    with pytest.raises(ShapeError, match="no axes"):
+        nd.full((), 2.0)
+
+
+def test_assignment_to_a_part_by_its_bounds() -> None:
+    x = nd.ones((2, 2))
+    assert x.writable
+    assert x.slice_assign_scalar(5, (0, None), (1, None), (None, None)) is x
+    x.slice_assign(nd.zeros((2, 1)), (None, 1), (None, 2), (None, None))
+    assert x.asnumpy().tolist() == [[5, 0], [1, 0]]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import bz2
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from minimx.errors import DataError
+import minimx as mx
+from minimx.errors import ArgumentError, DataError
 from minimx.test_utils import (
     get_bz2_data,
     get_cifar10,
@@ -44,3 +47,16 @@ def test_sets_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (tmp_path / "data" / "cifar" / name).touch()
     get_cifar10()
     assert not (tmp_path / "data" / "cifar10.zip").exists()
+
+
+def test_one_batch_without_an_end_and_how_long_a_symbol_takes() -> None:
+    real = mx.io.NDArrayIter(np.arange(6), np.arange(6), 2)
+    dummy = mx.test_utils.DummyIter(real)
+    batches: Any = [next(dummy) for _ in range(5)]
+    firsts = [batch.data[0].asnumpy().tolist() for batch in batches]
+    assert firsts == [[0, 1]] * 5 and dummy.provide_data == real.provide_data
+    net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2)
+    for typ in ("whole", "forward"):
+        assert 0 < mx.test_utils.check_speed(net, N=2, typ=typ, x=(3, 4)) < 10
+    with pytest.raises(ArgumentError, match="typ"):
+        mx.test_utils.check_speed(net, typ="backward", x=(3, 4))
