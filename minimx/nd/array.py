@@ -323,7 +323,7 @@ class NDArray(Arithmetic, Methods):
 
     def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any) -> NDArray:
         """Write into the part that begin, end and step name for each axis; itself."""
-        self[tuple(map(slice, begin, end, step))] = rhs
+        self[tuple(map(slice, begin, end, step or [None] * len(begin)))] = rhs
         return self
 
     slice_assign_scalar = slice_assign
