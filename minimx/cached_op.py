@@ -23,6 +23,7 @@ from typing import Any
 from minimx import autograd, flavour
 from minimx.autograd import tape, walk
 from minimx.device import Device, current_context
+from minimx.drivers import kernels_as_on
 from minimx.errors import ArgumentError, GradientError
 from minimx.graph.bulk import limits
 from minimx.graph.infer import settled
@@ -200,6 +201,7 @@ class CachedOp:
                 settings=settings,
                 sizes=self.flags.sizes(settings, training or bool(leads)),
                 flows=self._flows,
+                kind=kernels_as_on(ctx),
             )
         except (Unplanned, GradientError):  # the tape can, or says why it cannot
             return None

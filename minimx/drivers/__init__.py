@@ -30,6 +30,7 @@ __all__ = [
     "during",
     "driver_for",
     "forget",
+    "kernels_as_on",
     "hops",
     "link_between",
     "num_gpus",
@@ -69,6 +70,15 @@ def driver_for(device: Device) -> Driver:
                 found = _drivers[device] = _open(device)
                 device.backend = found.backend
     return found
+
+
+def kernels_as_on(device: Device) -> str:
+    """Which of the CPU's kernels a device has: those a "gpu" would choose, or "cpu".
+
+    A simulated GPU chooses by the knobs of GPUs.
+    """
+    simulated = device.device_type == "gpu" and backend_of(device) == "cpu"
+    return "gpu" if simulated else "cpu"
 
 
 def backend_of(device: Device) -> str:

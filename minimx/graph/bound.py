@@ -11,6 +11,7 @@ from typing import Any
 
 from minimx import autograd, rng
 from minimx.device import Device
+from minimx.drivers import kernels_as_on
 from minimx.errors import GradientError
 from minimx.events import attributed, owner
 from minimx.graph.arena import Arena, Ground
@@ -92,6 +93,7 @@ class Bound:
                 self.wanted if gradients else (),
                 training=training,
                 settings=self._settings,
+                kind=kernels_as_on(self.device),
             )
             tell(prepared.passes, self._settings.subgraph_backend)
             with attributed(phase="forward", category="activation"):

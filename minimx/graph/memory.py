@@ -180,6 +180,7 @@ def plan_memory(
     *,
     places: Mapping[Node, Hashable] | None = None,
     item_bytes: int | None = None,
+    kind: str = "cpu",
 ) -> MemoryPlan:
     """Give every result of a graph a block of storage, and each block a place.
 
@@ -191,6 +192,7 @@ def plan_memory(
     places: the device of each node, where there are several.
     item_bytes: what every element is said to take. MXNet 1.x says 4; such a plan is for
     comparing, it has too little room for wider types.
+    kind: of the device where there is one.
     """
     numbers = numbered(graph, specs, external, places, item_bytes)
     if colours is None and colour_count(settings) > 1:
@@ -205,7 +207,7 @@ def plan_memory(
             best = sweep
     assert best is not None
     blocks, ends = _laid_out([*zip(best.sizes, best.places, strict=True)], {})
-    workspace, wanted = _workspaces(graph, specs, settings, places)
+    workspace, wanted = _workspaces(graph, specs, settings, places, kind)
     scratch, _ = _laid_out(wanted, ends)
     entries = numbers.entries
     return MemoryPlan(
@@ -266,6 +268,7 @@ def _workspaces(
     specs: Specs,
     settings: Settings,
     places: Mapping[Node, Hashable] | None,
+    kind: str,
 ) -> tuple[dict[Node, int], list[tuple[int, Hashable]]]:
     """Which nodes share a workspace, and how large each is.
 
@@ -275,7 +278,7 @@ def _workspaces(
     asking = {}
     for node in graph:
         if node.op is not None and Entry(node) in specs:
-            nbytes = plan_of(node, specs).workspace
+            nbytes = plan_of(node, specs, kind).workspace
             if nbytes:
                 asking[node] = nbytes
     shades = coloured(graph, workspace_count(settings), asking) if asking else {}

@@ -84,6 +84,7 @@ def prepare(
     settings: Settings | None = None,
     sizes: tuple[int | None, int | None] | None = None,
     flows: tuple[bool, ...] | None = None,
+    kind: str = "cpu",
 ) -> Prepared:
     """Run all passes over a graph.
 
@@ -91,7 +92,7 @@ def prepare(
     wanted: those whose gradients are asked for. training: what operators such as
     dropout are to do. sizes: how many nodes forward and backward are joined into one
     operation of the engine; None joins all of a half, and without it the settings say.
-    flows: which outputs have a gradient, if not all do.
+    flows: which outputs have a gradient, if not all do. kind: of the device.
     Raises `Unplanned` where an operator's result cannot be planned ahead.
     """
     settings = settings or Settings()
@@ -101,8 +102,7 @@ def prepare(
         learns = training or bool(wanted)
         passes.append(partition(graph, settings.subgraph_backend, learns))
         graph = passes[0].after
-    specs = _all_specs(graph, variables)
-    heads = len(graph.outputs)
+    specs, heads = _all_specs(graph, variables), len(graph.outputs)
     head_grads: Nodes = ()
     clones = frozenset[Node]()
     if wanted:
@@ -117,7 +117,7 @@ def prepare(
         [*map(Entry, variables), *map(Entry, head_grads), *graph.outputs]
     )
     graph, ahead = _forward_first(graph, heads)
-    plan = plan_memory(graph, specs, external, settings)
+    plan = plan_memory(graph, specs, external, settings, kind=kind)
     sizes = limits(settings, training) if sizes is None else sizes
     joined = [s for s in segments(graph, *sizes, ahead) if not plan.skips >= {*s.nodes}]
     return Prepared(

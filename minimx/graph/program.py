@@ -21,7 +21,7 @@ from typing import Any
 
 from minimx import engine, events, rng
 from minimx.device import Device
-from minimx.drivers import backend_of, during
+from minimx.drivers import backend_of, during, kernels_as_on
 from minimx.engine.origin import capture
 from minimx.events import attribute, attribution, owner
 from minimx.graph import bulk
@@ -51,7 +51,7 @@ class Step:
 
     def __init__(self, program: Program, node: Node) -> None:
         assert node.op is not None
-        plan = plan_of(node, program.specs)
+        plan = plan_of(node, program.specs, kernels_as_on(program.device))
         outs = [Entry(node, slot) for slot in range(len(plan.outs))]
         self.node = node
         self.name: str = plan.name

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from minimx.kernels import tuner
 from minimx.knobs import knobs
 
 
@@ -37,11 +38,14 @@ class Settings:
     bulk_exec_max_node_train_fwd: int = 15
     bulk_exec_max_node_train_bwd: int = 15
     enable_cuda_graphs: bool = False
+    #: What the choice of a convolution's algorithm hangs on.
+    convolution: tuple[Any, ...] = ()
 
     @classmethod
     def now(cls) -> Settings:
         """The knobs in force."""
-        return cls(**{field: knobs.get(knob) for field, knob in KNOBS.items()})
+        found = {field: knobs.get(knob) for field, knob in KNOBS.items()}
+        return cls(**found, convolution=tuple(map(knobs.get, tuner.KNOBS)))
 
 
 #: The knob behind each field.
@@ -87,4 +91,4 @@ def _forget(*_: object) -> None:
     _in_force = None
 
 
-knobs.watch(tuple(KNOBS.values()), _forget)
+knobs.watch((*KNOBS.values(), *tuner.KNOBS), _forget)

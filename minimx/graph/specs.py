@@ -17,14 +17,15 @@ from minimx.ops.spec import Spec
 Specs = Mapping[Entry, Spec]
 
 
-def plan_of(node: Node, specs: Specs) -> Plan:
-    """The plan of an operator's node for what goes into it.
+def plan_of(node: Node, specs: Specs, kind: str = "cpu") -> Plan:
+    """The plan of an operator's node for what goes into it, on a kind of device.
 
     Raises ShapeError or DTypeError, with the name of a node that does not accept it.
     """
     assert node.op is not None
     try:
-        return node.op.plan(tuple([specs[entry] for entry in node.inputs]))
+        op = node.op.on(kind) if node.op.on else node.op
+        return op.plan(tuple([specs[entry] for entry in node.inputs]))
     except (ShapeError, DTypeError) as reason:
         raise type(reason)(f"{node.name}: {reason}") from None
 

@@ -1,7 +1,7 @@
 """The ways to compute a convolution, before any array exists.
 
 Every direction (forward, gradient of the data, gradient of the weight) can be computed
-by three algorithms, the last by a fourth, numbered as a tuner will name them:
+by several algorithms, numbered as the tuner and its knobs name them:
 
     0  direct   nested loops over windows; no workspace; the one to read first
     1  im2col   copy every window of a piece of the image into a column of a matrix,
@@ -11,18 +11,29 @@ by three algorithms, the last by a fourth, numbered as a tuner will name them:
                 (Cho and Brand, "MEC: memory-efficient convolution", 2017)
     3  lean     mec with one running sum of the weight's gradient for every thread,
                 where mec keeps up to 16: less workspace, but how the sum is grouped,
-                and so its last bits, depend on the number of threads
+                and so its last bits, depend on the number of threads; for no other
+                direction
+    4  winograd2  2×2 outputs at a time through Winograd's transform, with 2.25 times
+                fewer multiplications; for windows of 3×3 that visit every pixel
+    5  winograd4  4×4 outputs, 4 times fewer, and larger rounding errors
+    6  fft      whole images through a Fourier transform; for long windows
+    7  onednn   what the library oneDNN does, where it is installed
+    8  sliced   for float16: sums over a part of the channels (filters, images) at a
+                time, rounded to float16 in between; least memory, fewest digits
 
-`choose` is a pure function of shapes, so that a tuner, a replay and a test can ask it.
-The first three are deterministic: work is cut into pieces that depend on shapes only,
-and sums over images are taken in one order, whatever the number of threads.
+`minimx.kernels.choosing` decides among them. All but lean are deterministic: work is
+cut into pieces that depend on shapes only, and sums are taken in one order, whatever
+the number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
-from typing import NamedTuple
+from math import log2, prod, sqrt
+from typing import Any, NamedTuple
+
+from minimx.kernels import transforms
 
 #: Into how many pieces a kernel cuts its work at most; threads share them.
 PIECES = 16
@@ -30,6 +41,8 @@ PIECES = 16
 CACHE = 512 << 10
 #: The bytes that the running sums of a weight gradient may take together.
 SUMS = 64 << 20
+#: Into how many slices sums of float16 are cut at most, and how much coarser they are.
+SLICES, HALF = 8, 2.0**13
 
 FORWARD, DATA, WEIGHT = "forward", "data", "weight"
 
@@ -128,36 +141,130 @@ class Lowering(NamedTuple):
     packed: int
 
 
+class Slices(NamedTuple):
+    """What is summed over, in slices of `size`; `part` is the convolution of one.
+
+    word: which length of the convolution it is. elements: of the workspace for mec.
+    """
+
+    word: str
+    length: int
+    size: int
+    part: Geometry
+    lowering: Lowering
+    elements: int
+
+    @property
+    def wide(self) -> int:
+        """The elements of a slice's arrays, which are float32."""
+        at = self.part
+        image = at.images * at.channels * at.height * at.width
+        out = at.images * at.filters * at.out_h * at.out_w
+        return image + out + at.weights + at.filters
+
+
 @dataclass(frozen=True)
 class Algorithm:
-    """One way to compute one direction of a convolution."""
+    """One way to compute one direction of a convolution.
+
+    notes: what sets it apart, in cuDNN's abbreviations: `nd` not deterministic, `rp`
+    sums of reduced precision, `w` Winograd, `fft` Fourier.
+    error: how many times the direct algorithm's bound of rounding errors it may reach.
+    unfit: why it cannot compute this convolution, or nothing.
+    """
 
     number: int
     name: str
     direction: str
     workspace: int  # bytes
     lowering: Lowering | None
-    deterministic: bool = True
-    reduced_precision: bool = False
+    notes: tuple[str, ...] = ()
+    error: float = 1.0
+    way: Any = None  # Tiling, Spectrum or Slices
+    unfit: str = ""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether it gives the same bits for any number of threads."""
+        return "nd" not in self.notes
+
+    @property
+    def reduced_precision(self) -> bool:
+        """Whether it adds in a narrower type than it multiplies in."""
+        return "rp" in self.notes
+
+
+#: The names by number.
+NAMES = (
+    *("direct", "im2col", "mec", "lean", "winograd2", "winograd4", "fft", "onednn"),
+    "sliced",
+)
 
 
 def algorithms(
-    direction: str, at: Geometry, itemsize: int, threads: int = 0
+    direction: str, at: Geometry, itemsize: int, threads: int = 0, half: bool = False
 ) -> tuple[Algorithm, ...]:
-    """Every algorithm for one direction of one convolution, by number.
+    """Every algorithm that can compute one direction of one convolution, by number.
 
-    threads: how many share the work; 0 leaves out what depends on it.
+    threads: how many share the work; 0 leaves out what depends on it. half: the arrays
+    are float16, though most algorithms compute in `itemsize` bytes.
     """
-    found = [Algorithm(0, "direct", direction, 0, None)]
-    for number, name, taps in ((1, "im2col", at.kernel_h), (2, "mec", 1)):
-        lowering = _lowering(direction, at, taps, itemsize)
-        workspace = _workspace(direction, at, lowering) * itemsize
-        found.append(Algorithm(number, name, direction, workspace, lowering))
+    every = known(direction, at, itemsize, threads, half)
+    return tuple([one for one in every if not one.unfit])
+
+
+def known(
+    direction: str, at: Geometry, itemsize: int, threads: int = 0, half: bool = False
+) -> Iterator[Algorithm]:
+    """All algorithms by number, those too that are `unfit` for this convolution."""
+    yield Algorithm(0, NAMES[0], direction, 0, None)
+    for number, taps in ((1, at.kernel_h), (2, 1)):
+        low = _lowering(direction, at, taps, itemsize)
+        workspace = _workspace(direction, at, low) * itemsize
+        yield Algorithm(number, NAMES[number], direction, workspace, low)
     if direction == WEIGHT and threads:
-        lean = lowering._replace(pieces=min(threads, lowering.pieces))
-        workspace = _workspace(direction, at, lean) * itemsize
-        found.append(Algorithm(3, "lean", direction, workspace, lean, False))
-    return tuple(found)
+        low = low._replace(pieces=min(threads, low.pieces))
+        workspace = _workspace(direction, at, low) * itemsize
+        yield Algorithm(3, NAMES[3], direction, workspace, low, ("nd",))
+    yield from _transformed(direction, at, itemsize)
+    if half:
+        yield _sliced(direction, at, itemsize)
+
+
+def _sliced(direction: str, at: Geometry, itemsize: int) -> Algorithm:
+    """Mec on slices of what is summed over, with float16 sums."""
+    if at.groups > 1:
+        unfit = "only without groups"
+        return Algorithm(8, NAMES[8], direction, 0, None, ("rp",), unfit=unfit)
+    length = {FORWARD: at.channels, DATA: at.filters, WEIGHT: at.images}[direction]
+    least = max(1, -(-length // SLICES))
+    size = next((n for n in range(least, length) if length % n == 0), max(length, 1))
+    word = {FORWARD: "channels", DATA: "filters", WEIGHT: "images"}[direction]
+    part = at._replace(**{word: size})
+    low = _lowering(direction, part, 1, itemsize)
+    slices = Slices(word, length, size, part, low, _workspace(direction, part, low))
+    nbytes = (slices.elements + slices.wide) * itemsize
+    error = HALF * max(1, length // size)
+    return Algorithm(8, NAMES[8], direction, nbytes, None, ("rp",), error, slices)
+
+
+def _transformed(direction: str, at: Geometry, itemsize: int) -> Iterator[Algorithm]:
+    """Winograd's and Fourier's."""
+    shape = transforms.turned(at) if direction == DATA else at
+    for number, size in ((4, 2), (5, 4)):
+        name = NAMES[number]
+        if not transforms.tiles(at):
+            unfit = "only for windows of 3×3 with stride 1 and dilate 1"
+            yield Algorithm(number, name, direction, 0, None, ("w",), unfit=unfit)
+            continue
+        tiling = transforms.tiling(shape, size, itemsize)
+        nbytes, error = tiling.elements * itemsize, transforms.AMPLIFICATION[size]
+        yield Algorithm(number, name, direction, nbytes, None, ("w",), error, tiling)
+    plan = transforms.spectrum(at)
+    plane, window = plan.height * plan.width, at.kernel_h * at.kernel_w
+    error = 2 * log2(plane + 1) * sqrt(plane / window) + 1
+    nbytes = plan.elements * itemsize
+    yield Algorithm(6, NAMES[6], direction, nbytes, None, ("fft",), error, plan)
 
 
 def _workspace(direction: str, at: Geometry, lowering: Lowering) -> int:
@@ -166,26 +273,6 @@ def _workspace(direction: str, at: Geometry, lowering: Lowering) -> int:
     if direction == WEIGHT:
         return elements + lowering.pieces * (lowering.packed + at.filters)
     return elements + lowering.packed * (lowering.products > 1)
-
-
-def choose(
-    direction: str, at: Geometry, itemsize: int, limit: int = 1 << 30, threads: int = 0
-) -> Algorithm:
-    """The algorithm that should be fastest within `limit` bytes of workspace.
-
-    threads: how many share the work, 0 to have a deterministic algorithm only.
-
-    The fewer bytes are copied the better, which makes it mec, except where the gradient
-    of a few channels (of an image, say) is taken through a strided window: there its
-    many small products cost more than the copies.
-    """
-    direct, im2col, mec, *lean = algorithms(direction, at, itemsize, threads)
-    small = at.channels // at.groups * at.kernel_w < 64
-    few = direction != FORWARD and at.stride_h > 1 and small
-    for algorithm in (*((im2col, mec) if few else (mec, im2col)), *lean):
-        if algorithm.workspace <= limit:
-            return algorithm
-    return direct
 
 
 def _lowering(direction: str, at: Geometry, taps: int, itemsize: int) -> Lowering:

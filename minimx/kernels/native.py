@@ -78,6 +78,19 @@ def pointer(typing: Any, array: Any) -> Any:
 
 
 @intrinsic
+def halves(typing: Any, array: Any) -> Any:
+    """The pointer to the first element of a complex array, as two real numbers."""
+    signature = types.CPointer(array.dtype.underlying_float)(array)
+
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        of_type: Any = make_array
+        address = of_type(sig.args[0])(context, builder, values[0]).data
+        return builder.bitcast(address, context.get_value_type(sig.return_type))
+
+    return signature, emit
+
+
+@intrinsic
 def load(typing: Any, pointer: Any, i: Any) -> Any:
     """Element `i`."""
     signature = pointer.dtype(pointer, types.intp)

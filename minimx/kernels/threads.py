@@ -70,6 +70,11 @@ def parts(size: int) -> int:
     return count() if size >= knobs.get("MXNET_CPU_PARALLEL_SIZE") else 1
 
 
+def transforming() -> int:
+    """The threads of Winograd's and Fourier's convolutions: no more than NNPACK's."""
+    return min(count(), int(knobs.get("MXNET_CPU_NNPACK_NTHREADS")))
+
+
 def _adopt() -> None:
     """Tell numba this thread's number, if it changed since this thread last asked."""
     if getattr(_thread, "generation", -1) != _state.generation:
@@ -197,6 +202,20 @@ class Parallel:
         _adopt()
         with _state.guard:
             return self.parallel(*args)
+
+    def sharing(self, most: int, *args: Any) -> Any:
+        """Run on at most `most` threads."""
+        if min(count(), most) == 1:
+            return self.serial(*args)
+        _adopt()
+        numba = _numba()
+        usual = numba.get_num_threads()
+        numba.set_num_threads(min(usual, most))
+        try:
+            with _state.guard:
+                return self.parallel(*args)
+        finally:
+            numba.set_num_threads(usual)
 
 
 def jit(*, parallel: bool = False, **options: Any) -> Callable[[Any], Any]:

@@ -180,6 +180,8 @@ def _push(
 ) -> int:
     """Hand the call to the engine."""
     on_cuda = (device.backend or backend_of(device)) != "cpu"
+    if op.on and not on_cuda:
+        plan = op.on(device.device_type).plan(tuple([x.spec for x in inputs]))
     way = plan.twin if on_cuda else plan
     kernel = way.kernel
     reads: Sequence[Chunk] = [x.chunk for x in inputs]

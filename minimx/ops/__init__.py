@@ -151,17 +151,17 @@ __all__ = [
     "warm",
 ]
 
-# A plan settles on how many threads its kernel runs, and in which type it adds.
+# A plan settles on how many threads its kernel runs, in which type it adds, and by
+# which algorithm it convolves.
 knobs.watch(
     (
         "MXNET_CPU_PARALLEL_SIZE",
-        "MXNET_ENFORCE_DETERMINISM",
         "MXNET_OMP_MAX_THREADS",
         "MXNET_SAFE_ACCUMULATION",
         "MXNET_TUNING_WEIGHT_SCALE",
         "MXNET_USE_NUM_CORES_OPERATOR_TUNING",
         "MXNET_USE_OPERATOR_TUNING",
-        "OMP_NUM_THREADS",
+        *kernels.tuner.KNOBS,
     ),
     lambda name, new, old: registry.forget_plans(),
 )

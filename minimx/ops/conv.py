@@ -14,8 +14,10 @@ from dataclasses import field
 from math import prod
 from typing import Any
 
-from minimx.errors import OperatorError, ShapeError
-from minimx.kernels import find, threads
+from minimx.dtypes import NARROW
+from minimx.errors import OperatorError, ShapeError, did_you_mean
+from minimx.kernels import find, tuner
+from minimx.kernels.choosing import MODES, decided
 from minimx.kernels.convolution import (
     DATA,
     FORWARD,
@@ -23,12 +25,11 @@ from minimx.kernels.convolution import (
     Algorithm,
     Depth,
     Geometry,
-    choose,
 )
 from minimx.kernels.half import computing, in_single
-from minimx.knobs import knobs
 from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
+from minimx.ops.devices import ByDevice
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape, window
@@ -64,7 +65,7 @@ def channels_second(op: str, layout: str | None, axes: int) -> None:
 
 
 @register("Convolution", "Convolution_v1")
-class Convolution(Op):
+class Convolution(ByDevice, Op):
     """Slide `num_filter` windows over an image; take a dot product at every stop.
 
     data (N, C, H, W), weight (num_filter, C / num_group, *kernel), bias (num_filter,)
@@ -72,8 +73,10 @@ class Convolution(Op):
     Along a line data is (N, C, W), in a volume (N, C, D, H, W); `kernel` and its
     companions have one number for each of these axes.
 
-    workspace: the scratch memory that it may use, in MiB. cudnn_tune and cudnn_off
-    choose among NVIDIA's algorithms; `minimx.kernels.convolution.choose` among ours.
+    workspace: the scratch memory that it may use, in MiB. cudnn_tune: how algorithms
+    are chosen, without it MXNET_CUDNN_AUTOTUNE_DEFAULT says: "off" guesses,
+    "limited_workspace" measures those that fit, "fastest" all. cudnn_off: only those
+    that need no transform and no library. See `minimx.kernels.choosing`.
     """
 
     kernel: Shape = field()  # type: ignore[assignment]
@@ -91,6 +94,7 @@ class Convolution(Op):
     all_inputs = ("data", "weight", "bias")
     saves = ("data", "weight")
     deduce = deduction.image_of_out
+    choices = {"cudnn_tune": MODES}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -98,6 +102,11 @@ class Convolution(Op):
             raise OperatorError(
                 "Convolution: kernel=() is no window. Give its size along each axis, "
                 "such as kernel=(3, 3)."
+            )
+        if self.cudnn_tune not in (None, *MODES):
+            raise OperatorError(
+                f"Convolution: cudnn_tune={self.cudnn_tune!r} is none of "
+                f"{', '.join(MODES)}.{did_you_mean(self.cudnn_tune, MODES)}"
             )
 
     @property
@@ -182,12 +191,23 @@ class Convolution(Op):
             expect(self.name, name, spec, self.complete(data)[name], why)
         return data.with_shape((data.shape[0], self.num_filter, *stops))
 
+    def choice(self, direction: str, data: Spec) -> tuner.Choice:
+        """The algorithms for one direction, measured where that was asked for."""
+        depth = self.depth(data)
+        rules = tuner.rules_now(
+            direction,
+            limit=(self.workspace << 20) - self._slices(direction, data),
+            tune=self.cudnn_tune,
+            off=self.cudnn_off,
+            half=depth is None and data.dtype in NARROW,
+            gpu=self.kind == "gpu",
+        )
+        at, dtype = self.geometry(data), computing(data.dtype)
+        return tuner.choose(direction, at, dtype, rules)
+
     def algorithm(self, direction: str, data: Spec) -> Algorithm:
         """The algorithm for one direction of this convolution."""
-        itemsize = computing(data.dtype).itemsize
-        limit = (self.workspace << 20) - self._slices(direction, data)
-        sharing = 0 if knobs.get("MXNET_ENFORCE_DETERMINISM") else threads.count()
-        return choose(direction, self.geometry(data), itemsize, limit, sharing)
+        return decided(self.choice(direction, data)).algorithm
 
     def _slices(self, direction: str, data: Spec) -> int:
         """The bytes in which a volume is cut to slices."""
@@ -205,13 +225,21 @@ class Convolution(Op):
         """The kernel for one direction; its shapes of data, weight and output."""
         at, algorithm = self.geometry(data), self.algorithm(direction, data)
         depth, name = self.depth(data), _KERNELS[direction]
+
+        def precise(run: Any) -> Any:
+            """In single precision for half-precision arrays."""
+            if algorithm.reduced_precision or data.dtype not in NARROW:
+                return run
+            return in_single(run, 3 if direction == FORWARD else 2)
+
         if depth is not None:
             stops = depth.out, at.out_h, at.out_w
             outs: Shape = data.shape[0], self.num_filter, *stops
             shapes = data.shape, self.complete(data)["weight"], outs
-            return find(f"volumes.{name}")(algorithm, at, depth), shapes
+            return precise(find(f"volumes.{name}")(algorithm, at, depth)), shapes
         outs = at.images, at.filters, at.out_h, at.out_w
-        return find(f"conv.{name}")(algorithm, at), (_images(at), _filters(at), outs)
+        run = precise(find(f"conv.{name}")(algorithm, at))
+        return run, (_images(at), _filters(at), outs)
 
     def compute(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.conv`."""
@@ -223,7 +251,7 @@ class Convolution(Op):
             data, weight = data.reshape(images), weight.reshape(filters)
             run(data, weight, bias, out.reshape(outs), *workspace)
 
-        return _precise(kernel, specs)
+        return kernel
 
     def scratch(self, *specs: Spec) -> int:
         """What the algorithm asks for."""
@@ -256,7 +284,7 @@ class Convolution(Op):
 
 
 @register("_backward_Convolution_data")
-class ConvolutionData(Op):
+class ConvolutionData(ByDevice, Op):
     """The gradient of a convolution's data.
 
     dout (N, num_filter, H', W'), weight as in Convolution; out: `shape`, that of data.
@@ -278,17 +306,18 @@ class ConvolutionData(Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.conv`."""
         data = self._data(specs[0])
-        run, (images, filters, outs) = self.conv.runner(DATA, data)
+        conv = self.conv.on(self.kind)
+        run, (images, filters, outs) = conv.runner(DATA, data)
 
         def kernel(dout: Any, weight: Any, ddata: Any, *workspace: Any) -> None:
             dout, weight = dout.reshape(outs), weight.reshape(filters)
             run(dout, weight, ddata.reshape(images), *workspace)
 
-        return _precise(kernel, specs)
+        return kernel
 
     def workspace(self, *specs: Spec) -> int:
         """What the algorithm asks for."""
-        return int(self.conv.need(DATA, self._data(specs[0])))
+        return int(self.conv.on(self.kind).need(DATA, self._data(specs[0])))
 
     def grad(
         self, at: Site, dout: Any, head: Value, weight: Value
@@ -308,7 +337,7 @@ class ConvolutionData(Op):
 
 
 @register("_backward_Convolution_weight")
-class ConvolutionWeight(Op):
+class ConvolutionWeight(ByDevice, Op):
     """The gradients of a convolution's weight and bias.
 
     dout (N, num_filter, H', W'), data as in Convolution
@@ -333,7 +362,8 @@ class ConvolutionWeight(Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.kernels.cpu.conv`."""
-        run, (images, filters, outs) = self.conv.runner(WEIGHT, specs[1])
+        conv = self.conv.on(self.kind)
+        run, (images, filters, outs) = conv.runner(WEIGHT, specs[1])
         biased = not self.conv.no_bias
 
         def kernel(dout: Any, data: Any, dweight: Any, *rest: Any) -> None:
@@ -346,11 +376,11 @@ class ConvolutionWeight(Op):
                 return
             run(dout, data, dweight.reshape(filters), dbias, *workspace)
 
-        return _precise(kernel, specs)
+        return kernel
 
     def workspace(self, *specs: Spec) -> int:
         """What the algorithm asks for."""
-        return int(self.conv.need(WEIGHT, specs[1]))
+        return int(self.conv.on(self.kind).need(WEIGHT, specs[1]))
 
     def grad(
         self, at: Site, dout: Any, head: Value, data: Value
@@ -381,10 +411,3 @@ def _images(at: Geometry) -> Shape:
 
 def _filters(at: Geometry) -> Shape:
     return (at.filters, at.channels // at.groups, at.kernel_h, at.kernel_w)
-
-
-def _precise(kernel: Kernel, specs: tuple[Spec, ...]) -> Kernel:
-    """The kernel itself, or in single precision for half-precision arrays."""
-    if computing(specs[0].dtype) is specs[0].dtype:
-        return kernel
-    return in_single(kernel, len(specs))

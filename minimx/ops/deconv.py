@@ -20,13 +20,14 @@ from minimx.ops.conv import (
     channels_second,
     per_axis,
 )
+from minimx.ops.devices import ByDevice
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape
 
 
 @register("Deconvolution")
-class Deconvolution(Op):
+class Deconvolution(ByDevice, Op):
     """Spread every number of data over a window, and add up where windows overlap.
 
     data (N, C, *image), one to three image axes
@@ -122,11 +123,13 @@ class Deconvolution(Op):
             kernel=self.kernel, stride=self.stride, dilate=self.dilate,
             pad=self._lengths(data)[0], num_filter=data.shape[1],
             num_group=self.num_group, workspace=self.workspace, no_bias=True,
+            cudnn_tune=self.cudnn_tune, cudnn_off=self.cudnn_off,
         )  # fmt: skip
 
     def _spread(self, data: Spec) -> ConvolutionData:
         shape = data.shape[0], self.num_filter, *self._lengths(data)[1]
-        return ConvolutionData.of(conv=self.convolution(data), shape=shape)
+        found = ConvolutionData.of(conv=self.convolution(data), shape=shape)
+        return found.on(self.kind)
 
     def complete(self, data: Spec) -> dict[str, Shape]:
         """What the parameters must look like for this data."""

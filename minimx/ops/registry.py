@@ -69,6 +69,7 @@ class Plan:
             or op.needs_rng
             or op.mutates
             or op.is_view
+            or op.on
         )
         for spec in self.outs:
             if spec.takes_over is not None:
@@ -165,6 +166,9 @@ class Op:
     differentiable: ClassVar[bool] = True
     #: Give the same answer twice for the same inputs (dropout does not).
     deterministic: ClassVar[bool] = True
+
+    #: `on(kind)`: who makes the plans for a kind of device, where kernels differ.
+    on: ClassVar[Any] = None
 
     #: `grad` looks at `Site.targets` and `Site.retain`, and takes None for an output
     #: without a gradient.
@@ -479,3 +483,5 @@ def forget_plans() -> None:
     for sheet in REGISTRY.values():
         for made in list(sheet._made.values()):
             made.plans.clear()
+            if made.on:
+                made.on("gpu").plans.clear()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minimx.kernels.cpu.conv import stops
+from minimx.kernels.cpu.conv_direct import stops
 
 
 class Steps(NamedTuple):

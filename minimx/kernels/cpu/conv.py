@@ -1,4 +1,4 @@
-"""Convolution over images, in three algorithms and three directions.
+"""Convolution over images, in three directions, by the algorithm that is named.
 
 data (N, C, H, W), weight (F, C / groups, KH, KW), bias (F,), out (N, F, OH, OW); see
 `minimx.kernels.convolution` for the algorithms and how work is cut.
@@ -7,8 +7,8 @@ data (N, C, H, W), weight (F, C / groups, KH, KW), bias (F,), out (N, F, OH, OW)
     data_gradient(algorithm, at)   kernel(dout, weight, ddata, workspace)
     weight_gradient(algorithm, at) kernel(dout, data, dweight, dbias or None, workspace)
 
-The first half of the file is the direct algorithm: read it to know what a convolution
-is. The second half makes matrix products of it.
+Here it becomes matrix products. `conv_direct` has plain loops, `winograd` and `fourier`
+go through transforms, `onednn` asks a library.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from numba import prange
 
 from minimx.kernels import threads
 from minimx.kernels.convolution import Algorithm, Geometry
+from minimx.kernels.cpu import conv_sliced, conv_transforms
 from minimx.kernels.cpu.blas import gemm, one_thread
+from minimx.kernels.cpu.conv_direct import (
+    data_direct,
+    forward_direct,
+    stops,
+    weight_direct,
+)
 from minimx.kernels.native import load, pointer, store
 
 threads.pin()
@@ -29,94 +36,6 @@ threads.pin()
 # numba lets a negative index count from the end, and asks at every access whether one
 # does; of an unsigned number it need not ask.
 _unsigned = np.uintp
-
-# -- direct: nested loops --------------------------------------------------------------
-
-
-@threads.jit()
-def stops(length: int, out: int, shift: int, stride: int) -> tuple[int, int]:
-    """The first and one past the last stop whose tap falls inside an axis.
-
-    At stop o the tap is at o * stride + shift; outside 0 .. length - 1 is padding.
-    """
-    first = 0 if shift >= 0 else (-shift + stride - 1) // stride
-    last = min(out, (length - 1 - shift) // stride + 1)
-    return first, max(first, last)
-
-
-@threads.jit(parallel=True)
-def forward_direct(data: Any, weight: Any, bias: Any, out: Any, at: Any) -> None:
-    """Every output row is a weighted sum of shifted input rows."""
-    channels, filters = at.channels // at.groups, at.filters // at.groups
-    for plane in prange(at.images * at.filters):
-        n, f = plane // at.filters, plane % at.filters
-        out[n, f] = bias[f]
-        for c in range(channels):
-            image = data[n, f // filters * channels + c]
-            for kh in range(at.kernel_h):
-                down = kh * at.dilate_h - at.pad_h
-                top, bottom = stops(at.height, at.out_h, down, at.stride_h)
-                for kw in range(at.kernel_w):
-                    right = kw * at.dilate_w - at.pad_w
-                    lo, hi = stops(at.width, at.out_w, right, at.stride_w)
-                    scale = weight[f, c, kh, kw]
-                    for h in range(top, bottom):
-                        start = lo * at.stride_w + right
-                        taps = image[h * at.stride_h + down, start :: at.stride_w]
-                        row = out[n, f, h, lo:hi]
-                        for w in range(hi - lo):
-                            row[w] += scale * taps[w]
-
-
-@threads.jit(parallel=True)
-def data_direct(dout: Any, weight: Any, ddata: Any, at: Any) -> None:
-    """What a pixel gave to every output comes back, times the same weight."""
-    channels, filters = at.channels // at.groups, at.filters // at.groups
-    for plane in prange(at.images * at.channels):
-        n, c = plane // at.channels, plane % at.channels
-        ddata[n, c] = 0
-        for f in range(filters):
-            image = dout[n, c // channels * filters + f]
-            for kh in range(at.kernel_h):
-                down = kh * at.dilate_h - at.pad_h
-                top, bottom = stops(at.height, at.out_h, down, at.stride_h)
-                for kw in range(at.kernel_w):
-                    right = kw * at.dilate_w - at.pad_w
-                    lo, hi = stops(at.width, at.out_w, right, at.stride_w)
-                    scale = weight[c // channels * filters + f, c % channels, kh, kw]
-                    for h in range(top, bottom):
-                        start = lo * at.stride_w + right
-                        line = ddata[n, c, h * at.stride_h + down]
-                        taps = line[start :: at.stride_w]
-                        row = image[h, lo:hi]
-                        for w in range(hi - lo):
-                            taps[w] += scale * row[w]
-
-
-@threads.jit(parallel=True, fastmath={"reassoc"})
-def weight_direct(dout: Any, data: Any, dweight: Any, at: Any) -> None:
-    """A weight's gradient sums, over images and stops, what went through it."""
-    channels, filters = at.channels // at.groups, at.filters // at.groups
-    for pair in prange(at.filters * channels):
-        f, c = pair // channels, pair % channels
-        source = f // filters * channels + c
-        for kh in range(at.kernel_h):
-            down = kh * at.dilate_h - at.pad_h
-            top, bottom = stops(at.height, at.out_h, down, at.stride_h)
-            for kw in range(at.kernel_w):
-                right = kw * at.dilate_w - at.pad_w
-                lo, hi = stops(at.width, at.out_w, right, at.stride_w)
-                start = lo * at.stride_w + right
-                total = dout.dtype.type(0)
-                for n in range(at.images):
-                    for h in range(top, bottom):
-                        line = data[n, source, h * at.stride_h + down]
-                        taps = line[start :: at.stride_w]
-                        row = dout[n, f, h, lo:hi]
-                        for w in range(hi - lo):
-                            total += row[w] * taps[w]
-                dweight[f, c, kh, kw] = total
-
 
 # -- lowering: rows copied so that a matrix product can do the rest --------------------
 
@@ -434,6 +353,10 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
             matrix, buffers = _packed(weight, scratch, at, low)
             _on(forward_lowered, at)(data, matrix, bias, out, buffers, at, low)
 
+    if algorithm.name == "sliced":
+        return conv_sliced.forward(algorithm, forward)
+    if algorithm.way is not None:
+        return conv_transforms.forward(algorithm, at)
     return direct if low is None else lowered
 
 
@@ -450,6 +373,10 @@ def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
             matrix, buffers = _packed(weight, scratch, at, low)
             _on(data_lowered, at)(dout, matrix, ddata, buffers, at, low)
 
+    if algorithm.name == "sliced":
+        return conv_sliced.data_gradient(algorithm, data_gradient)
+    if algorithm.way is not None:
+        return conv_transforms.data_gradient(algorithm, at)
     return direct if low is None else lowered
 
 
@@ -472,6 +399,10 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
             _on(weight_lowered, at)(dout, data, sums, scratch[kept:], at, low)
             collect(sums, dweight, dbias, at, low)
 
+    if algorithm.name == "sliced":
+        return conv_sliced.weight_gradient(algorithm, weight_gradient)
+    if algorithm.way is not None:
+        return conv_transforms.weight_gradient(algorithm, at)
     return direct if low is None else lowered
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numba import prange
 
 from minimx.kernels import threads
-from minimx.kernels.cpu.conv import stops
+from minimx.kernels.cpu.conv_direct import stops
 from minimx.kernels.native import select
 from minimx.kernels.windows import Windows
 

@@ -8,7 +8,7 @@ from minimx.knobs.knob import Knob
 
 GROUP = "convolution and GPU libraries"
 
-declare = partial(Knob, group=GROUP, planned_in="convolution tuner")
+declare = partial(Knob, group=GROUP)
 precision = partial(declare, planned_in="mixed precision")
 
 KNOBS = (
@@ -25,14 +25,43 @@ KNOBS = (
         low=0,
         high=2,
         defaults_by_document={"0.x": "0", "1.x": "1", "2.0": "1"},
+        status="live",
         meaning=(
             "How convolution layers choose their algorithm. 0 takes the first that the "
             "heuristic offers, 1 times those that fit into the layer's workspace, 2 "
-            "times all of them. A layer's own `cudnn_tune` wins. In MXNet 1.5 to 1.9 "
-            "the workspace test of Convolution is inverted, so that 1 is the hungry "
-            "one there. minimx will tune its own algorithms, on every device."
+            "times all of them. A layer's own `cudnn_tune` wins. As in MXNet the knob "
+            "is for GPUs. A simulated GPU times minimx's algorithms on the processor "
+            "that plays it; times are kept by shape as long as the process lives. On "
+            "the CPU nothing is timed unless `MINIMX_CPU_AUTOTUNE` or `cudnn_tune` "
+            "asks for it, so that a result there never hangs on a stopwatch. In MXNet "
+            "1.5 to 1.9 the workspace test of Convolution is inverted: see "
+            "`MINIMX_CUDNN_INVERTED_LIMIT`."
         ),
         observable="Time of the first call and of later calls; megabytes of workspace.",
+    ),
+    declare(
+        name="MINIMX_CPU_AUTOTUNE",
+        type="bool",
+        default=False,
+        status="live",
+        meaning=(
+            "Let `MXNET_CUDNN_AUTOTUNE_DEFAULT` time convolutions on the CPU, too. On, "
+            "layers get the fastest algorithm, and results whose last digits hang on "
+            "which one won. Off, the heuristic decides, the same way in every run."
+        ),
+        observable="Algorithms timed when a layer is first called.",
+    ),
+    declare(
+        name="MINIMX_CUDNN_INVERTED_LIMIT",
+        type="bool",
+        default=False,
+        status="live",
+        meaning=(
+            "Test the workspace of a convolution as MXNet 1.5 to 1.9 does. The limit "
+            "then counts where nothing is timed and for `fastest`, and is ignored for "
+            "`limited_workspace`. Off, the documents are right."
+        ),
+        observable="The workspace that a tuned convolution takes.",
     ),
     declare(
         name="MXNET_CUDNN_HEUR_MODE",
@@ -42,10 +71,13 @@ KNOBS = (
         low=0,
         high=1,
         defaults_by_document={"2.0": "1 from cuDNN 8.1 on, 0 before"},
+        status="live",
         meaning=(
             "How candidates are ordered before any is timed. 0 is a fixed decision "
             "rule, 1 a model of cost fitted to measurements, which copes better with "
-            "unusual shapes."
+            "unusual shapes. Both are pure functions of the shapes. Both put "
+            "algorithms that round much worse than a plain sum (Winograd's tiles of 4 "
+            "by 4, FFT, float16 sums) last: only timing brings those to the front."
         ),
         observable="How often the first candidate is also the fastest.",
     ),
@@ -56,10 +88,12 @@ KNOBS = (
         default=0,
         low=0,
         high=2,
+        status="live",
         meaning=(
             "How much to print about the choice of algorithm. 1 prints the chosen one "
             "with its workspace and its numerical notes, 2 prints all candidates with "
-            "their times and a star at the chosen one."
+            "their times and a star at the chosen one. Notes: w Winograd, fft, rp sums "
+            "of reduced precision, nd not deterministic. Printed once for each shape."
         ),
         observable="Lines per convolution layer.",
     ),
@@ -97,9 +131,11 @@ KNOBS = (
         sources=("env-vars-2.0.md:344",),
         type="bool",
         default=True,
+        status="live",
         meaning=(
             "Allow algorithms that add in a narrower type than they multiply. Off, "
-            "they are no candidates."
+            "they are no candidates. Here that is `sliced`, for arrays of float16: it "
+            "needs the least memory, and rounds its sums to float16 up to 8 times."
         ),
         observable="The chosen algorithm and its error.",
     ),
@@ -108,6 +144,7 @@ KNOBS = (
         sources=("env-vars-2.0.md:349",),
         type="bool",
         default=True,
+        status="live",
         meaning=(
             "Allow convolution by Fourier transform. It pays for large windows, needs "
             "much workspace, and rounds differently."
@@ -119,6 +156,7 @@ KNOBS = (
         sources=("env-vars-2.0.md:354",),
         type="bool",
         default=True,
+        status="live",
         meaning=(
             "Allow Winograd's convolution, which trades multiplications for additions. "
             "Fast for windows of 3 by 3, with a slightly larger rounding error."
@@ -131,6 +169,7 @@ KNOBS = (
         type="intlist",
         default=(),
         low=0,
+        status="live",
         meaning=(
             "Numbers of algorithms that the forward convolution must not use. The "
             "verbose level prints the numbers."
@@ -143,6 +182,7 @@ KNOBS = (
         type="intlist",
         default=(),
         low=0,
+        status="live",
         meaning="Numbers of algorithms that the data gradient must not use.",
         observable="The chosen algorithm after the winner was disabled.",
     ),
@@ -152,6 +192,7 @@ KNOBS = (
         type="intlist",
         default=(),
         low=0,
+        status="live",
         meaning="Numbers of algorithms that the weight gradient must not use.",
         observable="The chosen algorithm after the winner was disabled.",
     ),

@@ -1,0 +1,204 @@
+"""Measures what the policy of `minimx.kernels.choosing` asks for, and keeps it.
+
+    choose(direction, at, dtype, rules)   the candidates, with times if rules.tune
+    rules_now(direction, ...)             what the knobs of the moment say
+
+A time is the shortest of three runs after one that does not count, on arrays of its
+own: nothing that the program computes, counts or draws is touched. Once measured, it is
+kept for as long as the process lives, so that a call alone and the same call inside a
+graph take the same algorithm; what depends on a knob is kept by that knob's value.
+
+On the virtual clock nothing is measured: the guesses stand for the times.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from minimx.kernels import find, threads
+from minimx.kernels.choosing import (
+    DISABLED,
+    FASTEST,
+    MODES,
+    OFF,
+    WORDS,
+    Candidate,
+    Rules,
+    candidates,
+    decided,
+    table,
+    timed,
+)
+from minimx.kernels.convolution import FORWARD, WEIGHT, Algorithm, Geometry
+from minimx.knobs import knobs
+
+#: Seconds after which an algorithm is given up.
+PATIENCE = 1.0
+#: An algorithm so many times slower than another is not run again.
+HOPELESS = 2.0
+RUNS = 3
+#: An algorithm that needs more bytes of workspace than this is not tried.
+MOST = 2 << 30
+
+#: What a choice hangs on, besides shapes and settings: forgotten when one is turned.
+KNOBS = (
+    *DISABLED.values(),
+    "MINIMX_CLOCK",
+    "MINIMX_CPU_AUTOTUNE",
+    "MINIMX_CUDNN_INVERTED_LIMIT",
+    "MXNET_CPU_NNPACK_NTHREADS",
+    "MXNET_CUDNN_ALGO_VERBOSE_LEVEL",
+    "MXNET_CUDNN_ALLOW_FFT",
+    "MXNET_CUDNN_ALLOW_REDUCED_PRECISION_REDUCTION",
+    "MXNET_CUDNN_ALLOW_WINOGRAD",
+    "MXNET_CUDNN_AUTOTUNE_DEFAULT",
+    "MXNET_CUDNN_HEUR_MODE",
+    "MXNET_ENFORCE_DETERMINISM",
+    "MXNET_ONEDNN_ENABLED",
+    "OMP_NUM_THREADS",
+)
+
+Choice = tuple[Candidate, ...]
+
+_KERNELS = {FORWARD: "forward", "data": "data_gradient", WEIGHT: "weight_gradient"}
+_lock = threading.RLock()
+_times: dict[Any, dict[int, float]] = {}
+_said: set[Any] = set()
+
+
+def rules_now(
+    direction: str, *, limit: int, tune: str | None, off: bool, half: bool, gpu: bool
+) -> Rules:
+    """The rules for one layer, from its settings and the knobs.
+
+    limit: bytes of workspace. tune, off: `cudnn_tune` and `cudnn_off`. gpu: the arrays
+    are on one. Left alone, only GPUs measure: what a program computes on the CPU must
+    not hang on how busy the machine was.
+    """
+    if off:
+        tune = OFF
+    elif tune is None:
+        asked = gpu or knobs.get("MINIMX_CPU_AUTOTUNE")
+        tune = MODES[knobs.get("MXNET_CUDNN_AUTOTUNE_DEFAULT")] if asked else OFF
+    return Rules(
+        tune=tune,
+        limit=limit,
+        inverted=knobs.get("MINIMX_CUDNN_INVERTED_LIMIT"),
+        model=knobs.get("MXNET_CUDNN_HEUR_MODE") == 1,
+        fft=knobs.get("MXNET_CUDNN_ALLOW_FFT"),
+        winograd=knobs.get("MXNET_CUDNN_ALLOW_WINOGRAD"),
+        reduced=knobs.get("MXNET_CUDNN_ALLOW_REDUCED_PRECISION_REDUCTION"),
+        onednn=knobs.get("MXNET_ONEDNN_ENABLED"),
+        deterministic=knobs.get("MXNET_ENFORCE_DETERMINISM"),
+        disabled=tuple(sorted(set(knobs.get(DISABLED[direction])))),
+        plain=off,
+        threads=threads.count(),
+        half=half,
+    )
+
+
+def choose(direction: str, at: Geometry, dtype: Any, rules: Rules) -> Choice:
+    """All candidates, with the times of those that were measured.
+
+    Raises `OperatorError` if none may be chosen.
+    """
+    dtype = np.dtype(dtype)
+    found = candidates(direction, at, dtype.itemsize, rules)
+    decided(found)
+    if rules.tune != OFF and at.images:
+        found = timed(found, _measured(at, dtype, found, rules))
+    _announce(direction, at, dtype, rules, found)
+    return found
+
+
+def forget() -> None:
+    """Forget all times."""
+    with _lock:
+        _times.clear()
+        _said.clear()
+
+
+def _measured(
+    at: Geometry, dtype: Any, found: Choice, rules: Rules
+) -> dict[int, float]:
+    """Seconds of each candidate, by number."""
+    left = [one for one in found if not one.excluded]
+    if knobs.get("MINIMX_CLOCK") == "virtual":
+        return {one.algorithm.number: one.guess for one in left}
+    steered = threads.count(), threads.transforming()
+    direction = found[0].algorithm.direction
+    least = knobs.get("MXNET_CPU_PARALLEL_SIZE")
+    key = direction, at, dtype, rules.half, steered, least
+    with _lock:
+        times = _times.setdefault(key, {})
+        for one in left:
+            number = one.algorithm.number
+            if number not in times and one.algorithm.workspace <= MOST:
+                best = min(times.values(), default=PATIENCE / HOPELESS)
+                times[number] = measure(one.algorithm, at, dtype, best)
+        return dict(times)
+
+
+def measure(algorithm: Algorithm, at: Geometry, dtype: Any, best: float) -> float:
+    """Seconds that one run takes; fewer runs once it cannot come near to `best`."""
+    from time import perf_counter
+
+    arrays = _arrays(algorithm, at, dtype)
+    run = find(f"conv.{_KERNELS[algorithm.direction]}")(algorithm, at)
+    run(*arrays)
+    shortest = np.inf
+    for _ in range(RUNS):
+        begin = perf_counter()
+        run(*arrays)
+        shortest = min(shortest, perf_counter() - begin)
+        if shortest > HOPELESS * best:
+            break
+    return float(shortest)
+
+
+def _arrays(algorithm: Algorithm, at: Geometry, dtype: Any) -> list[Any]:
+    """Arguments for one direction: numbers that are no special case."""
+    if algorithm.reduced_precision:
+        dtype = np.dtype(np.float16)
+
+    def full(*shape: int) -> Any:
+        return np.full(shape, 0.5, dtype)
+
+    data = full(at.images, at.channels, at.height, at.width)
+    window = at.kernel_h, at.kernel_w
+    weight = full(at.filters, at.channels // at.groups, *window)
+    out = full(at.images, at.filters, at.out_h, at.out_w)
+    bias = full(at.filters)
+    arrays = {
+        FORWARD: [data, weight, bias, out],
+        WEIGHT: [out, data, weight, bias],
+    }.get(algorithm.direction, [out, weight, data])
+    if algorithm.workspace:
+        arrays.append(np.zeros(algorithm.workspace, np.uint8))
+    return arrays
+
+
+def _announce(
+    direction: str, at: Geometry, dtype: Any, rules: Rules, found: Choice
+) -> None:
+    """Print what MXNET_CUDNN_ALGO_VERBOSE_LEVEL asks for, once for each choice."""
+    level = knobs.get("MXNET_CUDNN_ALGO_VERBOSE_LEVEL")
+    key = direction, at, dtype, rules, level
+    if not level or key in _said:
+        return
+    _said.add(key)
+    how = {OFF: "guessed", FASTEST: "measured"}.get(rules.tune, "measured, limited")
+    data = at.images, at.channels, at.height, at.width
+    window = at.filters, at.channels // at.groups, at.kernel_h, at.kernel_w
+    print(f"{WORDS[direction]}, data {data}, weight {window}, {dtype}: {how}")
+    print(table(found, every=level > 1))
+
+
+def _level_turned(name: str, new: Any, old: Any) -> None:
+    _said.clear()
+
+
+knobs.watch("MXNET_CUDNN_ALGO_VERBOSE_LEVEL", _level_turned)

@@ -1,0 +1,207 @@
+"""The choice of a convolution's algorithm: a pure policy, and who measures for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minimx.errors import OperatorError
+from minimx.kernels import tuner
+from minimx.kernels.choosing import (
+    DISABLED,
+    EXACT,
+    FASTEST,
+    LIMITED,
+    MODES,
+    OFF,
+    Candidate,
+    Rules,
+    candidates,
+    decided,
+    table,
+    timed,
+)
+from minimx.kernels.convolution import DATA, FORWARD, NAMES, WEIGHT, Geometry
+from minimx.knobs import knobs
+
+LENET = Geometry(24, 4, 12, 12, 6, 5, 5, 1, 1, 1, 1, 0, 0, 1, 8, 8)
+DEEP = Geometry(4, 64, 28, 28, 64, 3, 3, 1, 1, 1, 1, 1, 1, 1, 28, 28)
+DIRECTIONS = (FORWARD, DATA, WEIGHT)
+
+every_rules = st.builds(
+    Rules,
+    tune=st.sampled_from(MODES),
+    limit=st.integers(0, 1 << 24),
+    inverted=st.booleans(),
+    model=st.booleans(),
+    fft=st.booleans(),
+    winograd=st.booleans(),
+    reduced=st.booleans(),
+    deterministic=st.booleans(),
+    disabled=st.sets(st.integers(0, 9), max_size=3).map(lambda s: tuple(sorted(s))),
+    plain=st.booleans(),
+    threads=st.integers(1, 4),
+    half=st.booleans(),
+)
+
+
+def names(found: tuple[Candidate, ...]) -> list[str]:
+    """Those that may be chosen."""
+    return [one.algorithm.name for one in found if not one.excluded]
+
+
+@given(st.sampled_from(DIRECTIONS), st.sampled_from((LENET, DEEP)), every_rules)
+def test_the_choice_keeps_the_rules(direction: str, at: Geometry, rules: Rules) -> None:
+    found = candidates(direction, at, 4, rules)
+    if not names(found):
+        return
+    one = decided(found).algorithm
+    assert one.workspace <= rules.limit or not rules.bounded
+    assert one.deterministic or not rules.deterministic
+    assert not one.unfit
+    if rules.plain:
+        assert one.name in ("direct", "im2col", "mec", "lean")
+    else:
+        assert one.number not in rules.disabled
+        assert rules.fft or "fft" not in one.notes
+        assert rules.winograd or "w" not in one.notes
+        assert rules.reduced or not one.reduced_precision
+
+
+@given(st.sampled_from(DIRECTIONS), st.sampled_from((LENET, DEEP)), every_rules)
+def test_every_algorithm_is_there_once_and_those_left_come_first(
+    direction: str, at: Geometry, rules: Rules
+) -> None:
+    found = candidates(direction, at, 4, rules)
+    numbers = [one.algorithm.number for one in found]
+    assert len(set(numbers)) == len(numbers)
+    assert [bool(one.excluded) for one in found] == sorted(
+        bool(one.excluded) for one in found
+    )
+
+
+@given(st.sampled_from(DIRECTIONS), st.integers(1, 4), st.booleans())
+def test_the_guess_rounds_well_and_does_not_count_threads(
+    direction: str, threads: int, model: bool
+) -> None:
+    one = decided(candidates(direction, DEEP, 4, Rules(threads=threads, model=model)))
+    assert one.algorithm.error <= EXACT
+    alone = decided(candidates(direction, DEEP, 4, Rules(threads=1, model=model)))
+    assert one.algorithm.name == alone.algorithm.name
+
+
+def test_who_measured_takes_the_fastest_that_is_left() -> None:
+    rules = Rules(disabled=(5,))
+    found = timed(candidates(FORWARD, DEEP, 4, rules), {0: 3.0, 5: 0.1, 6: 0.5, 1: 1.0})
+    assert decided(found).algorithm.name == "fft"
+
+
+def test_lean_is_guessed_only_where_mec_does_not_fit() -> None:
+    space = {
+        one.algorithm.name: one.algorithm.workspace
+        for one in candidates(WEIGHT, LENET, 4, Rules(threads=2))
+    }
+
+    def guess(limit: int, **rules: Any) -> str:
+        said = Rules(limit=limit, threads=2, plain=True, **rules)
+        return decided(candidates(WEIGHT, LENET, 4, said)).algorithm.name
+
+    assert guess(1 << 30) in ("mec", "im2col")
+    assert guess(space["lean"]) == "lean"
+    assert guess(space["lean"], deterministic=True) == "direct"
+    assert guess(space["lean"] - 1) == "direct"
+
+
+def test_the_limit_counts_as_documented_or_as_it_was() -> None:
+    for mode, documented in ((OFF, True), (LIMITED, True), (FASTEST, False)):
+        assert Rules(tune=mode).bounded is documented
+    # MXNet 1.5 to 1.9
+    for mode, historical in ((OFF, True), (LIMITED, False), (FASTEST, True)):
+        assert Rules(tune=mode, inverted=True).bounded is historical
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_nothing_left_names_what_excluded_each(direction: str) -> None:
+    rules = Rules(
+        disabled=(0, 1, 2, 7, 8), winograd=False, fft=False, deterministic=True
+    )
+    found = candidates(direction, LENET, 4, rules)
+    with pytest.raises(OperatorError, match="no algorithm is left") as error:
+        decided(found)
+    said = str(error.value)
+    assert f"mec (2): {DISABLED[direction]}=0,1,2,7,8" in said
+    assert "fft (6): MXNET_CUDNN_ALLOW_FFT=0" in said
+    assert "winograd2 (4): only for windows of 3×3" in said
+    assert ("lean (3): MXNET_ENFORCE_DETERMINISM=1" in said) == (direction == WEIGHT)
+
+
+def test_the_table_has_a_star_at_the_chosen_one() -> None:
+    found = timed(candidates(FORWARD, DEEP, 4, Rules(fft=False)), {2: 1e-3, 0: 5e-3})
+    lines = table(found).splitlines()
+    assert len(lines) == len(found)
+    (starred,) = [line for line in lines if line.startswith("*")]
+    assert "mec" in starred
+    assert "algo 2" in starred
+    assert "1.000 ms" in starred
+    assert any("excluded: MXNET_CUDNN_ALLOW_FFT=0" in line for line in lines)
+    assert table(found, every=False) == starred
+
+
+# -- the mechanism ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh() -> Any:
+    """No times from before, none for later."""
+    tuner.forget()
+    yield
+    tuner.forget()
+
+
+def test_what_was_measured_is_not_measured_again(
+    fresh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def measure(algorithm: Any, *rest: Any) -> float:
+        asked.append(algorithm.name)
+        return 0.1 if algorithm.name == "im2col" else 0.5
+
+    monkeypatch.setattr(tuner, "measure", measure)
+    rules = Rules(tune=FASTEST, threads=2)
+    first = tuner.choose(FORWARD, DEEP, "float32", rules)
+    assert decided(first).algorithm.name == "im2col"
+    assert set(asked) == set(names(first))
+    asked.clear()
+    assert tuner.choose(FORWARD, DEEP, "float32", rules) == first
+    assert asked == []
+    tuner.choose(FORWARD, DEEP._replace(images=5), "float32", rules)
+    assert set(asked) == set(names(first))
+    asked.clear()
+    with knobs(MXNET_CPU_NNPACK_NTHREADS=1):
+        tuner.choose(FORWARD, DEEP, "float32", rules)
+    assert set(asked) == set(names(first))
+
+
+def test_measured_times_are_of_this_machine_and_the_virtual_clock_has_none(
+    fresh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = Rules(tune=LIMITED, threads=2)
+    found = tuner.choose(FORWARD, LENET, "float32", rules)
+    for one in found:
+        assert (one.measured is None) == bool(one.excluded)
+        assert one.excluded or 0 < (one.measured or 0) < 10
+    tuner.forget()
+    monkeypatch.setattr(tuner, "measure", None)
+    with knobs(MINIMX_CLOCK="virtual"):
+        found = tuner.choose(FORWARD, LENET, "float32", rules)
+    assert all(one.measured == one.guess for one in found if not one.excluded)
+
+
+def test_names_are_by_number() -> None:
+    for direction in DIRECTIONS:
+        for one in candidates(direction, DEEP, 4, Rules(threads=2, half=True)):
+            assert NAMES[one.algorithm.number] == one.algorithm.name
