@@ -169,7 +169,6 @@ class Op:
 
     #: `on(kind)`: who makes the plans for a kind of device, where kernels differ.
     on: ClassVar[Any] = None
-
     #: `grad` looks at `Site.targets` and `Site.retain`, and takes None for an output
     #: without a gradient.
     into: ClassVar[bool] = False
