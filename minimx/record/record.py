@@ -92,6 +92,8 @@ class Record:
         self._rings = {name: Ring(self.capacity) for name in TABLES}
         self._saved: dict[str, Array] = {}  # what a file brought
         self._saved_dropped: dict[str, int] = {}
+        # Whole tables as they were last read, with the positions of their rows.
+        self._read_last: dict[str, tuple[tuple[int, int], Array]] = {}
         self._strings = Strings()
         self._reading = threading.RLock()
         self.ids = Ids()
@@ -409,7 +411,14 @@ class Record:
             return first, saved[first:]
         first, rows = self._rings[name].since(position)
         with self._reading:
-            return first, to_array(name, rows, self._strings)
+            if position:
+                return first, to_array(name, rows, self._strings)
+            which = (first, len(rows))
+            known = self._read_last.get(name)
+            if known is None or known[0] != which:
+                known = which, to_array(name, rows, self._strings)
+                self._read_last[name] = known
+            return first, known[1].copy()  # the reader may change it
 
     def _knob_turned(self, name: str, new: Any, old: Any) -> None:
         declared = knobs.declared[name]

@@ -58,6 +58,7 @@ class Block:
         "address",
         "data",
         "id",
+        "lent",
         "owner",
         "pool",
         "region",
@@ -79,6 +80,7 @@ class Block:
         self.address = region.address
         self.size = size
         self.shelf = shelf  # where it waits when idle; None: back to the device
+        self.lent = False  # until the pool has heard that it came back
 
     def free(self) -> None:
         """Give the block back. Never waits; safe in `__del__`, on any thread."""
@@ -109,11 +111,9 @@ class Pool:
     """
 
     __slots__ = (
-        "_by_category",
         "_known",
-        "_lent",
-        "_peaks",
         "_shelves",
+        "_usage",
         "bus",
         "driver",
         "held",
@@ -143,10 +143,8 @@ class Pool:
         self.live_rounded = self.peak_rounded = 0
         self.n_malloc = self.n_hit = self.n_free = self.n_flush = 0
         self._known: set[Block] = set()  # everything that came from the device
-        self._lent: set[Block] = set()
         self._shelves: dict[int, list[Block]] = {}
-        self._by_category: dict[str, int] = {}  # requested bytes that are in use
-        self._peaks: dict[str, int] = {}
+        self._usage: dict[str, list[int]] = {}  # by category: as in `Usage`
         self.lock = threading.Lock()
 
     def alloc(self, nbytes: int, owner: Owner | None = None) -> Block:
@@ -176,18 +174,17 @@ class Pool:
                 block.id = next(_ids)
                 block.requested = nbytes
                 block.owner = owner
-                self._lent.add(block)
+                block.lent = True
                 self.live_requested += nbytes
                 self.live_rounded += size
                 if self.live_requested > self.peak_requested:
                     self.peak_requested = self.live_requested
                 if self.live_rounded > self.peak_rounded:
                     self.peak_rounded = self.live_rounded
-                category = owner.category
-                live = self._by_category.get(category, 0) + nbytes
-                self._by_category[category] = live
-                if live > self._peaks.get(category, 0):
-                    self._peaks[category] = live
+                usage = self._usage.get(owner.category) or self._entered(owner)
+                usage[0] += nbytes
+                if usage[0] > usage[1]:
+                    usage[1] = usage[0]
             except BaseException:
                 self._repair(block)
                 raise
@@ -209,12 +206,12 @@ class Pool:
             block = Block(self, region, size, None)
             block.id, block.requested, block.owner = next(_ids), size, owner
             self._known.add(block)
-            self._lent.add(block)
+            block.lent = True
             self.n_malloc += 1
             self.held += size
             self.live_requested += size
             self.live_rounded += size
-            self._by_category = self._counted()
+            self._entered(owner)[0] += size
             self._raise_peaks()
         self._tell("alloc", size, size, owner, block)
         return block
@@ -229,7 +226,7 @@ class Pool:
         with self._books():
             self._flush()
             self._shelves.clear()
-            for block in self._lent:
+            for block in self._known:
                 block.shelf = None
             self.policy = policy
 
@@ -245,7 +242,7 @@ class Pool:
             return Stats(
                 device=self.name,
                 pool=self.policy.name,
-                n_live=len(self._lent),
+                n_live=len(self._lent()),
                 live_requested=self.live_requested,
                 live_rounded=self.live_rounded,
                 cached=self.held - self.live_rounded,
@@ -264,7 +261,8 @@ class Pool:
         """Start the peaks again from what is in use now."""
         with self._books():
             self.peak_requested = self.peak_rounded = self.peak_held = 0
-            self._peaks = dict.fromkeys(self._peaks, 0)
+            for usage in self._usage.values():
+                usage[1] = 0
             self._raise_peaks()
 
     def categories(self) -> dict[str, Usage]:
@@ -274,13 +272,12 @@ class Pool:
         of all together.
         """
         with self._books():
-            live = self._by_category
-            return {name: Usage(live[name], peak) for name, peak in self._peaks.items()}
+            return {name: Usage(*usage) for name, usage in self._usage.items()}
 
     def lent(self) -> list[Block]:
         """The blocks on loan, oldest first."""
         with self._books():
-            return sorted(self._lent, key=lambda block: block.id)
+            return sorted(self._lent(), key=lambda block: block.id)
 
     def idle(self) -> dict[int, int]:
         """How many idle blocks there are of each size."""
@@ -339,27 +336,26 @@ class Pool:
         except DeviceFull:
             self._tell("oom", nbytes, size, owner)
             raise report.out_of_memory(
-                self.driver, self.policy, nbytes, size, owner, self._lent
+                self.driver, self.policy, nbytes, size, owner, self._lent()
             ) from None
 
     def _empty_letterbox(self) -> None:
         """Shelve what was given back, in the order in which it came."""
-        lent, letterbox = self._lent, self.letterbox
+        letterbox = self.letterbox
         while letterbox:
             block = letterbox[0]
-            if block in lent:  # neither empty nor given back twice
-                lent.remove(block)
+            if block.lent:  # neither empty nor given back twice
+                block.lent = False
+                nbytes, shelf = block.requested, block.shelf
                 self.n_free += 1
-                self.live_requested -= block.requested
+                self.live_requested -= nbytes
                 self.live_rounded -= block.size
-                self._by_category[block.owner.category] -= block.requested
-                if block.shelf is not None:
-                    block.shelf.append(block)
+                self._usage[block.owner.category][0] -= nbytes
+                if shelf is not None:
+                    shelf.append(block)
                 else:
                     self._return(block)
-                    self._tell(
-                        "release", block.requested, block.size, block.owner, block
-                    )
+                    self._tell("release", nbytes, block.size, block.owner, block)
             letterbox.popleft()
 
     def _flush(self, asker: str = "") -> int:
@@ -388,30 +384,32 @@ class Pool:
         half_lent: a block that will not reach its borrower.
         """
         if half_lent is not None:
-            self._lent.discard(half_lent)
+            half_lent.lent = False
         idle = {block for shelf in self._shelves.values() for block in shelf}
-        self._known &= self._lent | idle
+        self._known &= {*self._lent(), *idle}
         self.driver.keep_only(block.region for block in self._known)
         self.held = sum(block.size for block in self._known)
-        self.live_requested = sum(block.requested for block in self._lent)
-        self.live_rounded = sum(block.size for block in self._lent)
-        self._by_category = self._counted()
+        self.live_requested = sum(block.requested for block in self._lent())
+        self.live_rounded = sum(block.size for block in self._lent())
+        for usage in self._usage.values():
+            usage[0] = 0
+        for block in self._lent():
+            self._entered(block.owner)[0] += block.requested
 
-    def _counted(self) -> dict[str, int]:
-        """What the lent blocks add up to by category; those of the past have 0."""
-        live = dict.fromkeys([*self._peaks, *self._by_category], 0)
-        for block in self._lent:
-            category = block.owner.category
-            live[category] = live.get(category, 0) + block.requested
-        return live
+    def _lent(self) -> list[Block]:
+        return [block for block in self._known if block.lent]
+
+    def _entered(self, owner: Owner) -> list[int]:
+        """The usage of an owner's category, from now on in the books."""
+        return self._usage.setdefault(owner.category, [0, 0])
 
     def _raise_peaks(self) -> None:
         """No peak is lower than what is in use now."""
         self.peak_held = max(self.peak_held, self.held)
         self.peak_requested = max(self.peak_requested, self.live_requested)
         self.peak_rounded = max(self.peak_rounded, self.live_rounded)
-        for category, live in self._by_category.items():
-            self._peaks[category] = max(self._peaks.get(category, 0), live)
+        for usage in self._usage.values():
+            usage[1] = max(usage)
 
     def _tell(
         self,

@@ -313,3 +313,15 @@ def test_every_table_can_be_read_empty() -> None:
         assert record.table(name).dtype == dtype_of(name)
     assert record.memory_curve().peak == 0
     assert record.memory_curve().at_peak == -1
+
+
+def test_a_table_that_was_read_before_is_read_anew_when_rows_came() -> None:
+    with Record(capacity=100) as record:
+        for step in range(3):
+            record.metric(step, "loss", 0.5)
+        first = record.metrics()
+        first["step"] = 7  # the reader's own
+        assert record.metrics()["step"].tolist() == [0, 1, 2]
+        for step in range(3, 10_000):
+            record.metric(step, "loss", 0.5)
+        assert record.metrics()["step"].tolist() == list(range(9_900, 10_000))
