@@ -15,6 +15,7 @@ see the same numbers.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -113,9 +114,16 @@ def next_stream(device: Device, operator: str = "") -> Stream:
         return _here.again.popleft()
     gpu = device.device_type == "gpu"
     use = "dropout" if gpu and operator == "Dropout" else ""
-    turn = _turns.get((device, use))
+    own = _here.own
+    turns = _turns if own is None else own.turns
+    turn = turns.get((device, use))
     if turn is None:
-        turn = _turns[device, use] = _turn(device, use, knobs.get(_COPIES[gpu, use]))
+        copies = [(use, number) for number in range(knobs.get(_COPIES[gpu, use]))]
+        if own is None:
+            turn = cycle([stream(device, copy) for copy in copies])
+        else:
+            turn = cycle([Stream(device, own.seed, copy) for copy in copies])
+        turns[device, use] = turn
     return next(turn)
 
 
@@ -127,14 +135,55 @@ _COPIES: dict[tuple[bool, str], Any] = {
 }
 
 
+class _Own:
+    """All generators of one thread: Python's, NumPy's, and a seed for our streams."""
+
+    def __init__(self, pythons: int, numpys: int, ours: int) -> None:
+        self.python = random.Random(pythons)
+        self.numpy = np.random.RandomState(numpys)
+        self.seed = ours
+        self.turns: dict[tuple[Device, str], Iterator[Stream]] = {}
+
+
 class _Here(threading.local):
     """Streams that this thread's draws take before all others."""
 
     def __init__(self) -> None:
         self.again: deque[Stream] = deque()
+        self.own: _Own | None = None
 
 
 _here = _Here()
+
+
+@contextmanager
+def own(pythons: int, numpys: int, ours: int) -> Iterator[None]:
+    """Let this thread draw from generators of its own, made from three seeds.
+
+    They give what `random.seed(pythons)`, `np.random.seed(numpys)` and `seed(ours)`
+    would make the program's give. What does not draw by `python` and `numpys` below,
+    and not from our streams, still draws from what all threads share.
+    """
+    before = _here.own
+    _here.own = _Own(pythons, numpys, ours)
+    try:
+        yield
+    finally:
+        _here.own = before
+
+
+class _Threads:
+    """The module `random`, or `numpy.random`; in a thread with its own, those."""
+
+    def __init__(self, name: str, shared: Any) -> None:
+        self._name, self._shared = name, shared
+
+    def __getattr__(self, function: str) -> Any:
+        return getattr(getattr(_here.own, self._name, self._shared), function)
+
+
+python: Any = _Threads("python", random)
+numpys: Any = _Threads("numpy", np.random)
 
 
 @contextmanager
@@ -154,10 +203,6 @@ def replaying(device: Device, states: Iterable[Any]) -> Iterator[None]:
         yield
     finally:
         _here.again = before
-
-
-def _turn(device: Device, use: str, copies: int) -> Iterator[Stream]:
-    return cycle([stream(device, (use, number)) for number in range(copies)])
 
 
 def _forget_turns(*_: object) -> None:

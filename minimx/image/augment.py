@@ -8,7 +8,6 @@ numbers come from Python's `random`, in MXNet's order.
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,8 @@ from minimx.errors import ArgumentError
 from minimx.image import functions
 from minimx.image.functions import Size, made
 from minimx.nd.array import NDArray
+from minimx.rng import numpys
+from minimx.rng import python as random
 
 #: How bright red, green and blue look.
 _GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)
@@ -285,7 +286,7 @@ class LightingAug(Augmenter):
 
     def __call__(self, src: Any) -> Any:
         """Src, changed in place."""
-        alpha = np.random.normal(0, self.alphastd, size=(3,))
+        alpha = numpys.normal(0, self.alphastd, size=(3,))
         src += _like(np.dot(self.eigvec * alpha, self.eigval), src)
         return src
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from minimx.image.augment import (
     ResizeAug,
     colour_augmenters,
 )
+from minimx.rng import python as random
 
 Range = tuple[float, float]
 #: Left, top, width and height of a part of an image, in pixels.

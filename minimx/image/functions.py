@@ -6,7 +6,6 @@ in MXNet, so the same seeds give the same cuts.
 
 from __future__ import annotations
 
-import random
 import warnings
 from collections.abc import Sequence
 from numbers import Number
@@ -21,6 +20,8 @@ from minimx.flavour import is_np_array
 from minimx.image import codec
 from minimx.nd import _internal
 from minimx.nd.array import NDArray
+from minimx.rng import numpys
+from minimx.rng import python as random
 
 Size = tuple[int, int]
 Box = tuple[int, int, int, int]
@@ -315,8 +316,8 @@ def random_rotate(
     """Images turned by random angles between two limits; see `imrotate`."""
     low, high = angle_limits
     if src.ndim == 3:
-        return imrotate(src, float(np.random.uniform(low, high)), zoom_in, zoom_out)
-    angles = np.random.uniform(low, high, size=len(src)).astype(np.float32)
+        return imrotate(src, float(numpys.uniform(low, high)), zoom_in, zoom_out)
+    angles = numpys.uniform(low, high, size=len(src)).astype(np.float32)
     return imrotate(src, made(angles, src.context), zoom_in, zoom_out)
 
 

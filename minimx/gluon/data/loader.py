@@ -86,9 +86,11 @@ class DataLoader:
     timeout: seconds to wait for a batch from a worker.
     auto_reload, try_nopython: accepted for MXNet's sake.
 
-    Before each batch a worker process seeds the generators of NumPy, of Python and of
-    `mx.random`, by what they are in the main process when a pass begins. So the same
-    seeds give the same batches, with any number of processes.
+    Before each batch a worker seeds the generators of NumPy, of Python and of
+    `mx.random`, by what they are in the main program when a pass begins. So the same
+    seeds give the same batches, with any number of workers. (Threads have generators of
+    their own for that, which our transforms and `mx.random` know; a dataset that calls
+    `random` or `numpy.random` itself is repeatable in processes only.)
     """
 
     def __init__(
@@ -153,9 +155,7 @@ class DataLoader:
         from minimx.gluon.data.worker import Order
 
         waiting: deque[int] = deque()
-        orders, entropy = iter(self._batch_sampler), None
-        if not self._thread_pool:  # threads share their generators with us
-            entropy, orders = seeding.begin(orders)
+        entropy, orders = seeding.begin(iter(self._batch_sampler))
         numbers = count()
         workers = self._workers()
         try:
@@ -194,7 +194,7 @@ class DataLoader:
     def _made_on(self, device: Context, order: Order) -> Any:
         """A batch that a thread makes, in the manner of the one that ordered it."""
         manner = flavour.Scope(order.np_shape, order.np_array)
-        with device, manner:
+        with device, manner, seeding.own(order.entropy, order.number):
             return self._made(order.indices)
 
     def _placed(self, batch: Any) -> Any:

@@ -1,10 +1,15 @@
-"""Random numbers in worker processes: the same for the same seeds.
+"""Random numbers in workers: the same for the same seeds.
 
 Each batch has seeds of its own. They follow from the main process' generators as they
 are when a pass begins, and from the batch's place in the pass; so they do not depend on
 which worker makes it, on how many workers there are, or on who is quicker. NumPy's,
 Python's and our own numbers follow each from its own generator: whoever seeds one of
 them repeats the numbers of that one.
+
+A process seeds its generators; a thread gets some of its own, which give the same
+numbers. Our transforms and `mx.random` draw from those. What a dataset draws from
+`random` or `numpy.random` itself is shared by all threads, and so depends on who is
+quicker.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -41,13 +47,22 @@ def begin(orders: Iterator[Order]) -> tuple[Entropy, Iterator[Order]]:
 
 def seed(entropy: Entropy, number: int) -> None:
     """Seed all generators of this process for batch `number` of a pass."""
-    numpys, pythons, ours = (
-        int(np.random.SeedSequence((source, number)).generate_state(1)[0])
-        for source in entropy
-    )
+    numpys, pythons, ours = _seeds(entropy, number)
     np.random.seed(numpys)
     random.seed(pythons)
     seed_devices(ours)
+
+
+def own(entropy: Entropy, number: int) -> AbstractContextManager[None]:
+    """Generators of this thread's own for batch `number` of a pass."""
+    numpys, pythons, ours = _seeds(entropy, number)
+    return rng.own(pythons, numpys, ours)
+
+
+def _seeds(entropy: Entropy, number: int) -> list[int]:
+    """For NumPy's, Python's and our generators."""
+    sequences = (np.random.SeedSequence((source, number)) for source in entropy)
+    return [int(sequence.generate_state(1)[0]) for sequence in sequences]
 
 
 def _numpys_state() -> int:

@@ -28,12 +28,12 @@ LOOK_EVERY = 2.0
 class Order(NamedTuple):
     """One batch to make: `number` counts from 0 in each pass.
 
-    entropy: what its random numbers follow from; None leaves the generators alone.
+    entropy: what its random numbers follow from.
     """
 
     number: int
     indices: Sequence[int]
-    entropy: seeding.Entropy | None
+    entropy: seeding.Entropy
     np_shape: bool
     np_array: bool
 
@@ -64,8 +64,7 @@ def run(pipe: Connection, make: Callable[[Sequence[int]], Any], parent: int) -> 
         order = orders.get()
         answer: Any
         try:
-            if order.entropy is not None:
-                seeding.seed(order.entropy, order.number)
+            seeding.seed(order.entropy, order.number)
             with flavour.Scope(order.np_shape, order.np_array):
                 answer = make(order.indices)
         except BaseException as error:

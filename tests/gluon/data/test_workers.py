@@ -24,6 +24,7 @@ from minimx.device import cpu, cpu_shared
 from minimx.errors import DataError
 from minimx.gluon import nn
 from minimx.gluon.data import ArrayDataset, DataLoader, Dataset, SimpleDataset
+from minimx.gluon.data.vision import transforms
 from minimx.knobs import knobs
 
 LENGTH = 12
@@ -169,6 +170,40 @@ def test_the_same_seeds_draw_the_same() -> None:
     np.testing.assert_array_equal(first, passes(2, loader=loader))
 
 
+def changed(i: int) -> Any:
+    """A picture, changed by what draws from all three generators."""
+    pixels = np.arange(12 * 10 * 3).reshape(12, 10, 3) + i
+    picture = nd.array(pixels % 256, dtype="uint8")
+    cropped, _ = mx.image.random_crop(picture, (8, 8))  # Python's
+    resized = transforms.RandomResizedCrop(6)(cropped)  # NumPy's
+    return transforms.RandomFlipLeftRight()(resized)  # ours
+
+
+def pictures(**workers: Any) -> Any:
+    np.random.seed(3)
+    random.seed(3)
+    mx.random.seed(3)
+    loader = DataLoader(Made(changed, 24), 3, **workers)
+    return np.array([batch.asnumpy() for _ in range(2) for batch in loader])
+
+
+def test_threads_draw_what_processes_draw() -> None:
+    once = pictures(num_workers=2)
+    assert (once[:8] != once[8:]).any()  # another pass, other numbers
+    for count in (1, 2, 4):
+        threads = pictures(num_workers=count, thread_pool=True)
+        np.testing.assert_array_equal(once, threads)
+
+
+def test_threads_leave_the_program_s_generators_alone() -> None:
+    def following(count: int) -> list[float]:
+        pictures(num_workers=count, thread_pool=True)
+        ours = mx.random.uniform(shape=(1,)).asscalar()
+        return [random.random(), np.random.random(), ours]
+
+    assert following(1) == following(3)
+
+
 def test_workers_leave_the_order_of_shuffling_alone() -> None:
     orders = []
     for workers in (0, 2):
@@ -296,6 +331,7 @@ def test_a_forked_child_leaves_our_workers_alone() -> None:
 INTERRUPTED = """
 import os, signal, sys, threading, time
 from minimx.gluon.data import DataLoader, SimpleDataset
+from minimx.gluon.data.vision import transforms
 
 def slow(x):
     time.sleep({seconds})

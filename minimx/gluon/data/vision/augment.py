@@ -18,6 +18,7 @@ from minimx.gluon.flavours import flavoured
 from minimx.gluon.nn.basic import Sequential
 from minimx.image import functions
 from minimx.nd.array import NDArray
+from minimx.rng import numpys
 
 Size = int | Sequence[int]
 _operators: Any = nd.image
@@ -197,12 +198,12 @@ class RandomResizedCrop(Block):
         """(height, width, C)."""
         height, width = x.shape[-3:-1]
         for _ in range(10):
-            area = np.random.uniform(*self._scale) * height * width
-            ratio = np.exp(np.random.uniform(*np.log(self._ratio)))
+            area = numpys.uniform(*self._scale) * height * width
+            ratio = np.exp(numpys.uniform(*np.log(self._ratio)))
             wide, tall = round((area * ratio) ** 0.5), round((area / ratio) ** 0.5)
             if 0 < wide <= width and 0 < tall <= height:
-                left = np.random.randint(width - wide + 1)
-                top = np.random.randint(height - tall + 1)
+                left = numpys.randint(width - wide + 1)
+                top = numpys.randint(height - tall + 1)
                 part = (int(left), int(top), wide, tall)
                 return _cut(x, part, self._size, self._interpolation)  # type: ignore[no-any-return]
         return CenterCrop(self._size, self._interpolation)(x)  # type: ignore[no-any-return]
@@ -244,7 +245,7 @@ class RandomGray(Block):
 
     def forward(self, x: NDArray) -> NDArray:
         """Same shape and dtype as x."""
-        if np.random.random() >= self.p:
+        if numpys.random() >= self.p:
             return x
         grey = nd.dot(x.astype("float32"), nd.array(_GREY, ctx=x.context))
         return nd.cast(grey, dtype=x.dtype)
@@ -260,7 +261,7 @@ class RandomApply(Sequential):
 
     def forward(self, x: NDArray) -> NDArray:
         """The image, changed or not."""
-        return x if self.p < np.random.random() else self.transforms(x)
+        return x if self.p < numpys.random() else self.transforms(x)
 
 
 class HybridRandomApply(HybridBlock):

@@ -35,6 +35,7 @@ from minimx.gluon.data.vision.augment import (
 from minimx.gluon.nn.basic import HybridSequential, Sequential
 from minimx.image import functions
 from minimx.nd.array import NDArray
+from minimx.rng import numpys
 
 __all__ = [
     "Cast",
@@ -256,7 +257,7 @@ class RandomRotation(Block):
 
     def forward(self, x: NDArray) -> NDArray:
         """Same shape as x."""
-        if np.random.random() > self._share:
+        if numpys.random() > self._share:
             return x
         return functions.random_rotate(x, *self._how)  # type: ignore[no-any-return]
 
