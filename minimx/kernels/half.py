@@ -23,15 +23,15 @@ def in_single(kernel: Callable[..., None], inputs: int) -> Callable[..., None]:
     """
 
     def run(*args: Any) -> None:
+        from minimx.kernels.cpu.widths import convert, widened
+
         wide = [
-            arg.astype(np.float32)
-            if isinstance(arg, np.ndarray) and arg.dtype in NARROW
-            else arg
+            widened(arg) if isinstance(arg, np.ndarray) and arg.dtype in NARROW else arg
             for arg in args
         ]
         kernel(*wide)
         for narrow, result in zip(args[inputs:], wide[inputs:], strict=True):
             if result is not narrow:
-                narrow[...] = result
+                convert(result, narrow)
 
     return run

@@ -430,11 +430,13 @@ def _widened(
     inner = kernel(formula, shapes, wide, out_shape, wide_out, constants, out_dtype)
 
     def launch(*arrays: Any) -> None:
+        from minimx.kernels.cpu.widths import convert, widened
+
         *ins, out = arrays
         result = np.empty(out_shape, wide_out)
-        widened = [a.astype(t, copy=False) for a, t in zip(ins, wide, strict=True)]
-        inner(*widened, result)
-        np.copyto(out, result, casting="unsafe")
+        pairs = zip(ins, wide, strict=True)
+        inner(*[a if a.dtype == t else widened(a) for a, t in pairs], result)
+        convert(result, out)
 
     return launch
 

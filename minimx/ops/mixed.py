@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from minimx import shapes
-from minimx.dtypes import resolve
+from minimx.dtypes import FLOAT32, NARROW, resolve
 from minimx.errors import OperatorError, ShapeError
-from minimx.kernels import pointwise
+from minimx.kernels import find, pointwise
 from minimx.kernels.formula import Formula
 from minimx.ops import deduction
 from minimx.ops.pointwise import Backward, same_dtype
@@ -35,9 +35,11 @@ class Cast(Op):
         return specs[0].with_dtype(resolve(self.dtype))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """Compiled where numba has both types, else NumPy's."""
+        """Compiled where numba or we have both types, else NumPy's."""
         (data,) = specs
         dtype = resolve(self.dtype)
+        if FLOAT32 in (data.dtype, dtype) and {data.dtype, dtype} & NARROW:
+            return find("widths.convert")
         if {"float16", "bfloat16", "bool"} & {data.dtype.name, dtype.name}:
             return lambda x, out: np.copyto(out, x, casting="unsafe")
         formula = Formula("x", ("x",))

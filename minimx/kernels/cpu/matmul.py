@@ -18,6 +18,7 @@ from minimx.dtypes import NARROW
 from minimx.kernels import threads
 from minimx.kernels.cpu import narrow
 from minimx.kernels.cpu.blas import gemm, one_thread
+from minimx.kernels.cpu.widths import convert, widened
 from minimx.knobs import knobs
 
 threads.pin()
@@ -71,6 +72,11 @@ def _even(length: int, largest: int) -> int:
 
 def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> None:
     """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first."""
+    if out.dtype in NARROW and a.size and out.size and not _added_narrowly(out):
+        wide = np.empty(out.shape, np.float32)
+        product(widened(a), widened(b), wide, ta, tb)
+        convert(wide, out)
+        return
     if out.dtype.kind != "f" or out.dtype.itemsize < 4 or out.size == 0 or a.size == 0:
         _by_numpy(a, b, out, ta, tb)
         return
@@ -94,13 +100,18 @@ def _by_numpy(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
         np.matmul(a, b, out=out)
 
 
+def _added_narrowly(out: Any) -> bool:
+    """Whether sums of products are rounded to float16 after every addition."""
+    return out.dtype == np.float16 and bool(knobs.get("MXNET_FC_TRUE_FP16"))
+
+
 def narrow_product(a: Any, b: Any, out: Any) -> None:
     """Fill out (…, m, n) of two-byte numbers with a (…, m, k) · b (…, k, n).
 
     Added up in float32, float16 in float16 if MXNET_FC_TRUE_FP16 says so.
     """
     a, b = a.astype(np.float32), b.astype(np.float32)
-    if out.dtype == np.float16 and knobs.get("MXNET_FC_TRUE_FP16") and a.size:
+    if _added_narrowly(out) and a.size:
         stack = out.shape[:-2]
         matrices = [
             np.broadcast_to(x, (*stack, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
