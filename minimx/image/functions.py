@@ -151,7 +151,7 @@ def interpolation(interp: int, sizes: tuple[int, ...] = ()) -> int:
             return 2
         return 3 if new_height < height and new_width < width else 1
     if interp == 10:
-        return random.randint(0, 4)
+        return int(random.randint(0, 4))
     if interp not in codec.WAYS:
         raise ArgumentError(
             f"interp={interp} must be 0 (nearest), 1 (linear), 2 (cubic), 3 (area), 4 "

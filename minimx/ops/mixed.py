@@ -39,7 +39,8 @@ class Cast(Op):
         (data,) = specs
         dtype = resolve(self.dtype)
         if FLOAT32 in (data.dtype, dtype) and {data.dtype, dtype} & NARROW:
-            return find("widths.convert")
+            convert: Kernel = find("widths.convert")
+            return convert
         if {"float16", "bfloat16", "bool"} & {data.dtype.name, dtype.name}:
             return lambda x, out: np.copyto(out, x, casting="unsafe")
         formula = Formula("x", ("x",))
