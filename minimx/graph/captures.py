@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from minimx.engine import Launches
+from minimx.graph.streams import costs
 from minimx.knobs import knobs
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Capture:
             return self._cost
         parts = divided(segment.steps, same)
         self._places = {i for steps, joined in parts if joined for i in _touched(steps)}
-        groups = [([step.cost for step in steps], joined) for steps, joined in parts]
+        groups = [(costs(steps, segment.streams), joined) for steps, joined in parts]
         self._cost = Launches(groups)
         _tell(segment, parts)
         for steps, joined in parts:

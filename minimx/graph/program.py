@@ -32,6 +32,7 @@ from minimx.graph.joined import Bound, joined
 from minimx.graph.log import announce
 from minimx.graph.prepare import Prepared
 from minimx.graph.specs import plan_of
+from minimx.graph.streams import costs, lay_out, streams
 from minimx.graph.workspaces import Workspace, Workspaces, workspaces
 from minimx.nd.array import NDArray
 from minimx.ops.registry import Kernel
@@ -45,9 +46,11 @@ class Step:
     """One node, settled: its kernel, and where its arguments are."""
 
     __slots__ = (
-        "args", "cost", "draws", "kernel", "name", "node", "scratch", "workspace",
-        "writes",
+        "args", "cost", "draws", "kernel", "name", "node", "room", "scratch",
+        "workspace", "writes",
     )  # fmt: skip
+
+    room: slice  # its part of the workspace; `streams.lay_out` fills it in
 
     def __init__(self, program: Program, node: Node) -> None:
         assert node.op is not None
@@ -88,9 +91,13 @@ class Place:
 class Segment:
     """Some nodes that run as one operation of the engine."""
 
-    def __init__(self, number: Any, steps: Sequence[Step], fixed: bool) -> None:
+    def __init__(
+        self, number: Any, steps: Sequence[Step], fixed: bool, streams: int = 1
+    ) -> None:
         """fixed: the memory that it works on stays, so that calls are built once."""
         self.number = number
+        self.streams = streams
+        lay_out(steps, streams)
         self.fixed = fixed
         self.steps = steps
         names = ",".join(step.name for step in self.steps)
@@ -107,7 +114,7 @@ class Segment:
         self.blocks_read -= self.blocks_written
         self.workspaces = sorted({s.workspace for s in steps if s.scratch})
         self.draws = [step.name for step in self.steps if step.draws]
-        self.cost = engine.Launches([([step.cost for step in self.steps], False)])
+        self.cost = engine.Launches([(costs(steps, streams), False)])
         layers = {step.node.layer for step in self.steps}
         self.layer = layers.pop() if len(layers) == 1 else ""
         self.forward = self.steps[0].node.forward if one else ""
@@ -154,8 +161,10 @@ class Segment:
                     for position, index in outside:
                         args[position] = env[index].view()  # type: ignore[union-attr]
                     if nbytes:
-                        space = scratch[call[-1].workspace]
-                        args.append(space.bytes(nbytes, arena.owner))
+                        step = call[-1]
+                        space = scratch[step.workspace]
+                        whole = space.bytes(step.room.stop, arena.owner)
+                        args.append(whole[step.room])
                     if drawn >= 0:
                         generator = streams[drawn].generator
                         if arena.draws is not None:
@@ -194,7 +203,8 @@ class Program:
             for number, nodes in enumerate(group.nodes for group in joined):
                 busy = [node for node in nodes if node not in self.plan.skips]
                 steps = [Step(self, node) for node in busy]
-                found.append(Segment((half, number), steps, fixed))
+                count = streams(device)
+                found.append(Segment((half, number), steps, fixed, count))
             return found
 
         self._forward = segments("forward", prepared.forward)

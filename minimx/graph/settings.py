@@ -40,6 +40,7 @@ class Settings:
     enable_cuda_graphs: bool = False
     #: What the choice of a convolution's algorithm hangs on.
     convolution: tuple[Any, ...] = ()
+    gpu_worker_nstreams: int = 1
 
     @classmethod
     def now(cls) -> Settings:
@@ -71,6 +72,7 @@ KNOBS: dict[str, Any] = {
     "bulk_exec_max_node_train_fwd": "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD",
     "bulk_exec_max_node_train_bwd": "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
     "enable_cuda_graphs": "MXNET_ENABLE_CUDA_GRAPHS",
+    "gpu_worker_nstreams": "MXNET_GPU_WORKER_NSTREAMS",
 }
 
 _in_force: Settings | None = None

@@ -77,6 +77,8 @@ def in_gluon(build: Build, inputs: list[Any], train: bool) -> Work:
     return run
 
 
+PLACES: tuple[Device, ...] = (cpu(), gpu(0))
+
 every_world = pytest.mark.parametrize("world", [in_symbol, in_gluon])
 
 
@@ -334,3 +336,39 @@ def test_recordings_are_drawn(world: Any, tmp_path: pathlib.Path) -> None:
     assert everything > 0
     assert np.isfinite(everything)
     assert storage.stats(gpu(0)).device == "gpu(0)"
+
+
+# A second stream
+
+
+@proves("MXNET_GPU_WORKER_NSTREAMS")
+@every_world
+def test_both_gradients_of_a_convolution_at_once(world: Any) -> None:
+    def observe() -> tuple[int, int]:
+        workspaces.forget()
+        with virtually():
+            inputs = [
+                mx.nd.ones((8, 16, 32, 32), ctx=gpu(0)),
+                mx.nd.ones((8, 16, 5, 5), ctx=gpu(0)),
+            ]
+            (took,) = makespan([world(convolution, inputs, True)])
+            (space,) = workspaces.workspaces(gpu(0)).each
+            return took, space.nbytes
+
+    (before, alone), (during, both) = turned(observe, MXNET_GPU_WORKER_NSTREAMS=2)
+    assert during <= before - 5_000  # a launch, at least
+    assert both > alone
+    assert turned(observe, MXNET_GPU_WORKER_NSTREAMS=7)[1] == (during, both)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_gradients_are_the_same_with_two_streams(count: int) -> None:
+    rng = np.random.default_rng(0)
+    shapes = (2, 3, 8, 8), (8, 3, 5, 5)
+    data = [rng.normal(size=shape).astype("f4") for shape in shapes]
+    on_cpu, on_gpu = ([mx.nd.array(x, ctx=place) for x in data] for place in PLACES)
+    with knobs(MXNET_GPU_WORKER_NSTREAMS=count):
+        for inputs in (on_cpu, on_gpu):
+            in_gluon(convolution, inputs, True)()
+    for one, other in zip(on_cpu, on_gpu, strict=True):
+        assert (one.grad.asnumpy() == other.grad.asnumpy()).all()

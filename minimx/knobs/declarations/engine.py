@@ -168,13 +168,16 @@ KNOBS = (
         type="int",
         default=1,
         low=1,
-        high=2,
-        planned_in="convolution tuner",
+        scope="bind",
+        status="live",
         meaning=(
             "Streams that a single operator may use on a GPU. With two, the backward "
             "pass of a convolution computes its data gradient and its weight gradient "
             "side by side, which is a little faster and needs both workspaces at once. "
-            "MXNet takes every larger number as two."
+            "Every larger number means two, as in MXNet. It acts in graphs; gradients "
+            "that are computed call by call are operations of their own, which overlap "
+            "on two workers (`MXNET_GPU_WORKER_NTHREADS`) in any case. On a simulated "
+            "GPU the time saved is that of the virtual clock."
         ),
         observable="Duration and peak workspace of a convolution's backward pass.",
     ),
