@@ -35,7 +35,7 @@ ROOMS_OF = {
     "the graphs": "graph symbol executor cached_op symbol_op",
     "the vocabulary": "ops kernels np npx",
     "the library": """
-        gluon optimizer metric module io image recordio kvstore amp profiler cli bench
+        gluon optimizer metric module io image recordio kvstore amp profiler cli bench rtc
         test_utils initializer lr_scheduler callback operator model visualization
         monitor rnn contrib progress
     """,

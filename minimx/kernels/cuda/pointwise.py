@@ -202,6 +202,21 @@ def filler(number: Any) -> Launch:
     return lambda out: launching.run(_fill, out.size, out.reshape(-1), out.size, number)
 
 
+@launching.kernel
+def _ramp(out: Any, n: int, start: Any, step: Any, repeat: int) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = start + i // repeat * step
+
+
+def ramp(start: Any, step: Any, repeat: int) -> Launch:
+    """A callable `(out)`: start, start + step, ..., each `repeat` times."""
+
+    def launch(out: Any) -> None:
+        launching.run(_ramp, out.size, out.reshape(-1), out.size, start, step, repeat)
+
+    return launch
+
+
 def _numbers(constants: tuple[float, ...], dtypes: Sequence[DType]) -> tuple[Any, ...]:
     """The settings of a formula in the type that it computes in."""
     kind = np.result_type(*[computing(dtype) for dtype in dtypes])

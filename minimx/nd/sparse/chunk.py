@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx.drivers import backend_of
 from minimx.dtypes import INT64, DType
-from minimx.errors import DeviceError
 from minimx.events import Owner
 from minimx.nd.chunk import Chunk
 from minimx.ops.stypes import ROW_SPARSE, Entries, Rows, SparseSpec
@@ -107,11 +105,6 @@ class Room:
         for size in sizes:
             starts.append(starts[-1] + -(-size // _ALIGNMENT) * _ALIGNMENT)
         chunk = self.chunk
-        if backend_of(chunk.device) == "cuda":
-            raise DeviceError(
-                f"{chunk.device} is a CUDA device, and sparse arrays have no kernels "
-                "there. Keep them on mx.cpu(), or set MINIMX_CUDA=off to simulate GPUs."
-            )
         self._block = pool_for(chunk.device).alloc(starts[-1], chunk.owner)
         memory = self._block.data
         return [

@@ -16,7 +16,8 @@ from typing import Any
 
 from minimx import autograd, engine
 from minimx.device import Device
-from minimx.errors import OperatorError, ShapeError
+from minimx.drivers import backend_of
+from minimx.errors import DeviceError, OperatorError, ShapeError
 from minimx.events import attribution, owner
 from minimx.knobs import knobs
 from minimx.nd import launch, transfer
@@ -51,12 +52,22 @@ def _one_device(op: Op, inputs: Sequence[NDArray]) -> Device:
     return device
 
 
+def _refuse_cuda(device: Device) -> None:
+    """Sparse arrays live where the CPU's kernels run."""
+    if backend_of(device) == "cuda":
+        raise DeviceError(
+            f"{device} is a CUDA device, and sparse arrays have no kernels there. Keep "
+            "them on mx.cpu(), or set MINIMX_CUDA=off to simulate GPUs."
+        )
+
+
 # -- by a rule -------------------------------------------------------------------------
 
 
 def empty(spec: Spec, device: Device, who: str) -> Any:
     """An array of a spec that stores nothing yet, of the class that fits."""
     if isinstance(spec, SparseSpec):
+        _refuse_cuda(device)
         return CLASSES[spec.stype](SparseChunk(device, spec, owner(who)), spec)
     return NDArray(Chunk(device, spec.nbytes, owner(who)), spec)
 
@@ -239,6 +250,8 @@ def copy(source: NDArray, target: NDArray) -> None:
             f"copyto: the source has shape {source.shape}, the target {target.shape}. "
             "Reshape one of them."
         )
+    for array in (source, target):
+        _refuse_cuda(array.context)
     kernel = conversion(source.stype, target.stype)
     if kernel is None:
         raise OperatorError(

@@ -7,7 +7,7 @@
 `Plan.twin` asks here when an operator first runs on a CUDA device. An operator without
 a twin, or called with settings that its twin does not know, runs on the host: its
 inputs are copied there, its outputs back. That keeps every program right, and is slow,
-so it is said once for each operator (MINIMX_CUDA_VERBOSE) and stands in `mx.rtc.twins`.
+so it is said once for each operator (MINIMX_CUDA_VERBOSE).
 """
 
 from __future__ import annotations

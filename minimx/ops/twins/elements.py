@@ -64,6 +64,16 @@ def filled(op: Any, *specs: Spec) -> Kernel | None:
     return lambda *arrays: fill(arrays[-1])
 
 
+@twin("_arange")
+def counted(op: Any, *specs: Spec) -> Kernel | None:
+    """Numbers at equal distances."""
+    dtype, (start, _) = op.infer().dtype, op.bounds()
+    if dtype.kind not in "fiu" or dtype.itemsize < 4:
+        return None
+    number = int if dtype.kind in "iu" else float
+    return pointwise.ramp(number(start), number(op.step), op.repeat)
+
+
 @twin("broadcast_to", "broadcast_axis", "broadcast_like")
 def stretched(op: Any, *specs: Spec) -> Kernel | None:
     """The identity, broadcast."""

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from minimx import drivers, engine
+from minimx.device import gpu
 from minimx.drivers import toolkit
 
 
@@ -31,10 +33,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def everything_native() -> Iterator[None]:
+def on_the_device() -> Iterator[None]:
     """An operator that visits the host says so, and pytest makes an error of it."""
     from minimx.ops import twins
 
     twins._said.clear()
     yield
-    twins._said.clear()
+    engine.wait_all()  # the simulator runs one kernel at a time
+
+
+@pytest.fixture
+def working() -> Iterator[None]:
+    """This thread may launch kernels itself."""
+    with drivers.working(gpu(0)):
+        yield

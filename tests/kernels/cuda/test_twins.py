@@ -35,6 +35,8 @@ CALLS: list[tuple[str, list[tuple[int, ...]], dict[str, Any]]] = [
     ("LeakyReLU", [ROWS, (4,)], {"act_type": "prelu"}),
     ("LeakyReLU", [ROWS], {"act_type": "gelu"}),
     ("clip", [ROWS], {"a_min": -0.5, "a_max": 0.5}),
+    ("_arange", [], {"start": 2.0, "stop": 7.5, "step": 1.5, "repeat": 2}),
+    ("_arange", [], {"start": 3, "dtype": "int32"}),
     ("where", [ROWS, ROWS, ROWS], {}),
     ("add_n", [ROWS] * 9, {}),
     ("cast", [ROWS], {"dtype": "float64"}),
@@ -158,8 +160,8 @@ def run(call: tuple[str, list[tuple[int, ...]], dict[str, Any]], at: Any) -> lis
     name, shapes, settings = call
     op = lookup(name).of(**settings)
     inputs = [mx.nd.array(x, ctx=at) for x in numbers(name, shapes)]
-    if not op.differentiable:
-        outs = mx.nd.launch.invoke(op, inputs)
+    if not op.differentiable or not inputs:
+        outs = mx.nd.launch.invoke(op, inputs, None, at, mx.nd.NDArray)
         outs = outs if isinstance(outs, list) else [outs]
         return [x.asnumpy() for x in (*outs, *inputs)]
     for x in inputs:
