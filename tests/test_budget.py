@@ -35,9 +35,9 @@ ROOMS_OF = {
     "the graphs": "graph symbol executor cached_op symbol_op",
     "the vocabulary": "ops kernels np npx",
     "the library": """
-        gluon optimizer metric module io image recordio kvstore amp profiler cli bench rtc
+        gluon optimizer metric module io image recordio kvstore amp profiler cli bench
         test_utils initializer lr_scheduler callback operator model visualization
-        monitor rnn contrib progress
+        monitor rnn rtc contrib progress
     """,
 }
 WING = {room: wing for wing, rooms in ROOMS_OF.items() for room in rooms.split()}
