@@ -356,7 +356,7 @@ def digamma(x: Any) -> Any:
     mirrored = 0.0
     if x <= 0:
         if x == np.floor(x):
-            return x * 0 + np.nan  # a pole
+            return x * 0 + np.inf  # a pole, without a sign, as in MXNet
         mirrored = math.pi / math.tan(math.pi * x)
         x = 1 - x
     total = 0.0
