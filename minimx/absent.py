@@ -19,7 +19,7 @@ _ROOMS = {
 LATER: dict[str, dict[str, str]] = {
     "mx": _ROOMS,
     "mx.contrib": dict.fromkeys(
-        ["amp", "io", "onnx", "quantization", "tensorboard", "text"],
+        ["amp", "io", "onnx", "quantization", "tensorboard"],
         "what MXNet tried out",
     ),
     "mx.gluon": {
