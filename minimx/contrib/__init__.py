@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minimx.absent import missing as _missing
-from minimx.contrib import autograd, text
+from minimx.contrib import autograd, svrg_optimization, text
 from minimx.nd import contrib as nd
 from minimx.symbol import contrib as sym
 
 # The names of the same before they were shortened.
 ndarray, symbol = nd, sym
 
-__all__ = ["autograd", "nd", "ndarray", "sym", "symbol", "text"]
+__all__ = ["autograd", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "text"]
 
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
