@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from minimx.errors import ArgumentError, did_you_mean
 from minimx.graph.ir import Graph, Node
 from minimx.graph.mirror_echo import echo
-from minimx.graph.mirror_front import within_budget
+from minimx.graph.mirror_front import best_planned, within_budget
 from minimx.graph.mirror_rule import legacy, remap
 from minimx.graph.mirror_segments import best_segments, planned_bytes, search_plan
 from minimx.graph.recompute import Keep
@@ -62,5 +62,5 @@ POLICIES: dict[str, Policy] = {
     "auto": lambda g, w, s, k: within_budget(g, w, s, k),
     "segments": lambda g, w, s, k: best_segments(g, w, s, dear=False),
     "sqrt": lambda g, w, s, k: search_plan(g, w, s, planned_bytes(k)),
-    "best": lambda g, w, s, k: best_segments(g, w, s, dear=True),
+    "best": lambda g, w, s, k: best_planned(g, w, s, k).keep,
 }

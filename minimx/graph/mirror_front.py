@@ -21,6 +21,7 @@ from minimx.graph.mirror_segments import (
     Line,
     best_borders,
     even_segments,
+    moved_borders,
     planned_bytes,
     root_of,
     search_plan,
@@ -95,6 +96,24 @@ def pareto(
     return _front(points)
 
 
+def best_planned(
+    graph: Graph,
+    wanted: Sequence[Node],
+    specs: Specs,
+    settings: Settings,
+    cost: Cost | None = None,
+) -> Point:
+    """The segments with the lowest peak that were found, as `cost` counts it."""
+    cost = cost or planned_bytes(settings)
+    line, cap = Line(graph, wanted, specs), settings.inplace_grad_sum_cap
+
+    def peak(keep: Keep) -> int:
+        return cost(differentiate(graph, wanted, specs, keep, cap))
+
+    borders = moved_borders(line, best_borders(line), peak)
+    return Point("best", line.keep(borders, "best"), len(borders) + 1)
+
+
 def within_budget(
     graph: Graph,
     wanted: Sequence[Node],
@@ -124,10 +143,11 @@ def _tried(
     yield Point("remap", remap(graph, specs, True, step))
     yield Point("echo", echo(graph, wanted, specs))
     yield Point("sqrt", search_plan(graph, wanted, specs, cost))
-    for dear, name in ((False, "segments"), (True, "best")):
-        line = Line(graph, wanted, specs, dear)
-        borders = best_borders(line)
-        yield Point(name, line.keep(borders, name), len(borders) + 1)
+    cheap = Line(graph, wanted, specs, False)
+    borders = best_borders(cheap)
+    yield Point("segments", cheap.keep(borders, "segments"), len(borders) + 1)
+    yield best_planned(graph, wanted, specs, settings, cost)
+    for dear, line in ((False, cheap), (True, Line(graph, wanted, specs))):
         root = root_of(line)
         word = "all" if dear else "cheap"
         for count in counts or _powers(len(line.nodes), root):

@@ -9,13 +9,15 @@ pass (Chen and others, arXiv 1604.06174).
                     bytes of a segment, tried out
     best_segments   the borders with the lowest peak, by dynamic programming: exact for
                     chains, in other graphs for cuts across all that runs side by side
+    moved_borders   borders moved for as long as the memory planner needs less
     even_segments   so many segments of about the same size
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isqrt, sqrt
 from typing import Any
 
@@ -34,6 +36,8 @@ from minimx.graph.specs import Specs
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 #: What a training graph costs: bytes.
 Cost = Callable[[Training], int]
+#: So many choices of borders `moved_borders` tries: each is a gradient and a plan.
+TRIES = 32
 
 
 def planned_bytes(settings: Settings) -> Cost:
@@ -226,6 +230,48 @@ def _within(
         borders.append(border)
         border = int(before[border])
     return borders[::-1]
+
+
+def moved_borders(
+    line: Line, borders: list[int], peak: Callable[[Keep], int], tries: int = TRIES
+) -> list[int]:
+    """Borders near the given ones that need less, as `peak` counts it.
+
+    The model above lets each value lie in memory of its own; the planner overlaps what
+    is not there at once, and counts what gradients need on their way. So the nearest
+    choices are tried on it: another border, one elsewhere, one less. The first that
+    needs less is the next to start from.
+    """
+    least = peak(line.keep(borders, ""))
+    seen = {tuple(borders)}
+    better = True
+    while better:
+        better = False
+        for other in _neighbours(borders, len(line.nodes)):
+            if tuple(other) in seen:
+                continue
+            if len(seen) > tries:
+                return borders
+            seen.add(tuple(other))
+            found = peak(line.keep(other, ""))
+            if found < least:
+                borders, least, better = other, found, True
+                break
+    return borders
+
+
+def _neighbours(borders: list[int], count: int) -> Iterator[list[int]]:
+    """Borders that differ in one: in the middle of a segment, moved, or left out."""
+    for start, end in pairwise([0, *borders, count]):
+        if end - start > 1:
+            yield sorted([*borders, (start + end) // 2])
+    for step in (1, -1, 2, -2, 4, -4):
+        for border in borders:
+            moved = border + step
+            if 0 < moved < count and moved not in borders:
+                yield sorted([*(b for b in borders if b != border), moved])
+    for border in borders:
+        yield [b for b in borders if b != border]
 
 
 def even_segments(line: Line, count: int) -> Keep:

@@ -189,7 +189,8 @@ KNOBS = (
             "`echo` computes only what takes more than what it is computed from. "
             "`segments` keeps checkpoints between cheap operators, placed for the "
             "lowest peak; `best` does so between all operators, for less memory and "
-            "a second forward pass; `sqrt` is memonger's search for such a plan. "
+            "a second forward pass, and moves them for as long as the planner needs "
+            "less; `sqrt` is memonger's search for such a plan. "
             "`auto` compares all these and takes the least memory for 15 percent more "
             "work, which takes seconds for a large network."
         ),
