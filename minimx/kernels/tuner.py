@@ -105,13 +105,29 @@ def choose(direction: str, at: Geometry, dtype: Any, rules: Rules) -> Choice:
 
     Raises `OperatorError` if none may be chosen.
     """
-    dtype = np.dtype(dtype)
-    found = candidates(direction, at, dtype.itemsize, rules)
+    found = guessed(direction, at, dtype, rules)
     decided(found)
     if rules.tune != OFF and at.images:
-        found = timed(found, _measured(at, dtype, found, rules))
-    _announce(direction, at, dtype, rules, found)
+        found = timed(found, measured(at, dtype, found, rules))
+    _announce(direction, at, np.dtype(dtype), rules, found)
     return found
+
+
+def guessed(direction: str, at: Geometry, dtype: Any, rules: Rules) -> Choice:
+    """All candidates, without times; there may be none to choose."""
+    return candidates(direction, at, np.dtype(dtype).itemsize, rules)
+
+
+def remembered(direction: str, at: Geometry, dtype: Any, rules: Rules) -> Choice:
+    """All candidates, with the times that were measured before."""
+    found = guessed(direction, at, dtype, rules)
+    with _lock:
+        return timed(found, _times.get(_key(at, dtype, found, rules), {}))
+
+
+def unmeasured(found: Choice) -> Choice:
+    """The same candidates, for those who do not look at times."""
+    return timed(found, {})
 
 
 def forget() -> None:
@@ -121,25 +137,27 @@ def forget() -> None:
         _said.clear()
 
 
-def _measured(
-    at: Geometry, dtype: Any, found: Choice, rules: Rules
-) -> dict[int, float]:
-    """Seconds of each candidate, by number."""
+def measured(at: Geometry, dtype: Any, found: Choice, rules: Rules) -> dict[int, float]:
+    """Seconds of each candidate that may be chosen, by number; kept from now on."""
     left = [one for one in found if not one.excluded]
     if knobs.get("MINIMX_CLOCK") == "virtual":
         return {one.algorithm.number: one.guess for one in left}
-    steered = threads.count(), threads.transforming()
-    direction = found[0].algorithm.direction
-    least = knobs.get("MXNET_CPU_PARALLEL_SIZE")
-    key = direction, at, dtype, rules.half, steered, least
     with _lock:
-        times = _times.setdefault(key, {})
+        times = _times.setdefault(_key(at, dtype, found, rules), {})
         for one in left:
             number = one.algorithm.number
             if number not in times and one.algorithm.workspace <= MOST:
                 best = min(times.values(), default=PATIENCE / HOPELESS)
                 times[number] = measure(one.algorithm, at, dtype, best)
         return dict(times)
+
+
+def _key(at: Geometry, dtype: Any, found: Choice, rules: Rules) -> Any:
+    """What a time holds for."""
+    steered = threads.count(), threads.transforming()
+    direction = found[0].algorithm.direction
+    least = knobs.get("MXNET_CPU_PARALLEL_SIZE")
+    return direction, at, np.dtype(dtype), rules.half, steered, least
 
 
 def measure(algorithm: Algorithm, at: Geometry, dtype: Any, best: float) -> float:

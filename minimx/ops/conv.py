@@ -14,10 +14,10 @@ from dataclasses import field
 from math import prod
 from typing import Any
 
-from minimx.dtypes import NARROW
+from minimx.dtypes import NARROW, DType
 from minimx.errors import OperatorError, ShapeError, did_you_mean
 from minimx.kernels import find, tuner
-from minimx.kernels.choosing import MODES, decided
+from minimx.kernels.choosing import MODES, Rules, decided
 from minimx.kernels.convolution import (
     DATA,
     FORWARD,
@@ -191,8 +191,8 @@ class Convolution(ByDevice, Op):
             expect(self.name, name, spec, self.complete(data)[name], why)
         return data.with_shape((data.shape[0], self.num_filter, *stops))
 
-    def choice(self, direction: str, data: Spec) -> tuner.Choice:
-        """The algorithms for one direction, measured where that was asked for."""
+    def question(self, direction: str, data: Spec) -> tuple[Rules, Geometry, DType]:
+        """What the choice for one direction hangs on, with the knobs of the moment."""
         depth = self.depth(data)
         rules = tuner.rules_now(
             direction,
@@ -202,7 +202,11 @@ class Convolution(ByDevice, Op):
             half=depth is None and data.dtype in NARROW,
             gpu=self.kind == "gpu",
         )
-        at, dtype = self.geometry(data), computing(data.dtype)
+        return rules, self.geometry(data), computing(data.dtype)
+
+    def choice(self, direction: str, data: Spec) -> tuner.Choice:
+        """The algorithms for one direction, measured where that was asked for."""
+        rules, at, dtype = self.question(direction, data)
         return tuner.choose(direction, at, dtype, rules)
 
     def algorithm(self, direction: str, data: Spec) -> Algorithm:

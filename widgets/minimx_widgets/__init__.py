@@ -6,7 +6,8 @@
 Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`, `PoolMap(record)`.
 What becomes of a network as a graph, under the knobs in force or others:
 `MemoryPlan(net, data=shape)`, `GraphPassDiff(net, data=shape)`,
-`MirrorExplorer(net, data=shape)`. What `minimx bench` measured:
+`MirrorExplorer(net, data=shape)`. Which algorithms compute its convolutions:
+`ConvChooser(net, data=shape)`. What `minimx bench` measured:
 `BenchCurves("mine.json")`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
@@ -22,6 +23,7 @@ from minimx_widgets import kernel
 
 if TYPE_CHECKING:
     from minimx_widgets.bench_curves import BenchCurves as BenchCurves
+    from minimx_widgets.conv_chooser import ConvChooser as ConvChooser
     from minimx_widgets.device_view import DeviceView as DeviceView
     from minimx_widgets.engine_timeline import EngineTimeline as EngineTimeline
     from minimx_widgets.knob_panel import KnobPanel as KnobPanel
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "BenchCurves": "bench_curves",
+    "ConvChooser": "conv_chooser",
     "DeviceView": "device_view",
     "EngineTimeline": "engine_timeline",
     "GraphPassDiff": "pass_diff",
