@@ -2,8 +2,8 @@
 
 Rates are multiplications and additions of the plain sum per second, divided by what
 NumPy's matrix product reaches in the same process at best; so Winograd may be above 1.
-Times are minima over rounds in which all take turns. `--fit` instead measures many shapes,
-and prints the coefficients of `minimx.kernels.estimate`.
+Times are minima over rounds in which all take turns. `--fit` measures many shapes
+instead, and prints the coefficients of `minimx.kernels.estimate`.
 """
 
 from __future__ import annotations
