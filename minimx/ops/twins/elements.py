@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx.errors import OperatorError
-from minimx.kernels.cuda import pointwise, random, reduce
+from minimx.kernels.cuda import fused, pointwise, random, reduce
 from minimx.kernels.formula import Formula
 from minimx.ops.mixed import by_rows
 from minimx.ops.registry import Kernel, Op
@@ -39,6 +39,13 @@ def chosen(op: Any, *specs: Spec) -> Kernel | None:
         return None
     aligned = op._aligned(specs) if op.name == "LeakyReLU" else specs
     return formula(op._form, *aligned)
+
+
+@twin("_FusedOp")
+def joined(op: Any, *specs: Spec) -> Kernel | None:
+    """Several formulas in one kernel."""
+    written, size = op.written, op.infer(*specs)[0].size
+    return fused.launcher(written.loop, written.walks, written.sources, size)
 
 
 @twin("_copy", "cast", "amp_cast", "_identity_with_attr_like_rhs")

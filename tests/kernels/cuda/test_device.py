@@ -14,6 +14,7 @@ from minimx import engine, storage
 from minimx.drivers import driver_for, toolkit
 from minimx.drivers.cuda import DeviceBytes, Working, current_stream
 from minimx.errors import DeviceError
+from minimx.kernels.cuda import fused
 
 GPU = mx.gpu(0)
 nn = mx.gluon.nn
@@ -243,3 +244,31 @@ def test_a_graph_learns_as_its_operators(
     with mx.knobs(MXNET_USE_FUSION=0):
         plain, graph = curve(make, GPU, "sgd"), curve(make, GPU, "sgd", **settings)
     assert graph == plain
+
+
+class Curves(mx.gluon.HybridBlock):
+    """Nothing but pointwise operators, a stretched one among them."""
+
+    def hybrid_forward(self, F: Any, x: Any, y: Any) -> Any:
+        """A few curves."""
+        z = F.sigmoid(x) * 0.5 + F.broadcast_mul(F.exp(-x), y)
+        return F.sqrt(F.abs(z) + 1) - F.transpose(F.transpose(x) * 2)
+
+
+def test_fused_operators_are_one_kernel_with_the_same_bits() -> None:
+    x = mx.nd.array(np.linspace(-2, 2, 12).reshape(3, 4), ctx=GPU)
+    y = mx.nd.array([[1.0], [2.0], [3.0]], ctx=GPU)
+    found, made = [], []
+    for fusion in (0, 1):
+        made.append(fused._compiled.cache_info().currsize)
+        with mx.knobs(MXNET_USE_FUSION=fusion, MINIMX_FUSION_LEAST=1):
+            net = Curves()
+            net.hybridize(static_alloc=True)
+            for array in (x, y):
+                array.attach_grad()
+            with mx.autograd.record():
+                out = net(x, y)
+            out.backward()
+            found.append([a.asnumpy().tobytes() for a in (out, x.grad, y.grad)])
+    assert found[0] == found[1]
+    assert fused._compiled.cache_info().currsize > made[1] == made[0]

@@ -13,7 +13,6 @@ from minimx.ops.pointwise import Pointwise
 from minimx.ops.registry import REGISTRY, Plan, lookup
 from minimx.ops.spec import Spec
 
-pytest.importorskip("numba.cuda")
 GPU = mx.gpu(0)
 ROWS, IMAGE, VOLUME = (3, 4), (2, 2, 5, 5), (1, 2, 3, 4, 4)
 CONV = {"kernel": (3, 3), "num_filter": 4}
@@ -188,7 +187,8 @@ def test_every_operator_with_a_twin_is_compared() -> None:
     # Reached through the gradients of the calls, or tested below and beside.
     through = {name for name in REGISTRY if name.startswith(("_backward", "_mask"))}
     others = {
-        "pointwise", "_copy", "_zeros", "_ones", "_full", "ones_like", "amp_cast",
+        "pointwise", "_FusedOp", "_copy", "_zeros", "_ones", "_full", "ones_like",
+        "amp_cast",
         "_identity_with_attr_like_rhs", "_sum_to", "_basic_index", "_take_along_axis",
         "_put_along_axis", "_batch_norm_again", "_pick_Pooling", "Dropout",
         "_random_uniform", "_random_normal", "multi_sgd_update", "_rnn_param_concat",

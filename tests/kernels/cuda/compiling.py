@@ -1,0 +1,125 @@
+"""Compile every CUDA kernel that the twins launch, without a device.
+
+    python -m tests.kernels.cuda.compiling        prints what did not compile
+
+NVIDIA's compiler (`pip install minimx[cuda]`) needs no GPU. Twins run with NumPy arrays
+in place of device arrays, and what they would launch is compiled to PTX for the types
+that arrive; nothing is computed.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba as numba_module
+import numpy as np
+from numba import cuda as cuda_module
+
+numba: Any = numba_module
+tools: Any = cuda_module
+_jit = tools.jit
+COMPILED: set[Any] = set()
+FAILED: dict[Any, str] = {}
+
+
+class Kernel:
+    """Stands in for a kernel; to launch it is to compile it."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function = function
+
+    def __getitem__(self, configuration: Any) -> Kernel:
+        return self
+
+    def __call__(self, *args: Any) -> None:
+        """Compile for these arguments, once."""
+        signature = tuple(map(_type, args))
+        key = self.function, signature
+        if key in COMPILED or key in FAILED:
+            return
+        try:
+            tools.compile_ptx(self.function, signature, cc=(8, 0))
+            COMPILED.add(key)
+        except Exception as failure:  # of any kind: it is printed with all others
+            name = f"{self.function.__module__}.{self.function.__name__}"
+            FAILED[key] = f"{name}{signature}: {failure}"
+
+
+def _type(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
+    return numba.typeof(value)
+
+
+def jit(function: Any = None, **options: Any) -> Any:
+    """In place of numba's: kernels are ours, what they call is numba's."""
+    if function is None or options:
+        return _jit(function, **options)
+    return Kernel(function)
+
+
+#: Calls that reach further kernels: those of blocks, tiles and random numbers.
+MORE: list[tuple[str, list[tuple[int, ...]], dict[str, Any]]] = [
+    ("Dropout", [(3, 4)], {"training": True}),
+    ("_random_uniform", [], {"shape": (4,)}),
+    ("_random_normal", [], {"shape": (4,)}),
+    ("_full", [], {"shape": (4,), "value": 2.0}),
+    ("sum", [(2, 3000)], {"axis": 1}),
+    ("mean", [(2, 3000)], {"axis": 1}),
+    ("max", [(2, 3000)], {"axis": 1}),
+    ("norm", [(2, 3000)], {"axis": 1}),
+    ("dot", [(64, 64), (64, 64)], {}),
+]
+
+
+def launch(op: Any, specs: tuple[Any, ...]) -> Any:
+    """Run the twin of an operator on arrays of ones; the specs of its outputs."""
+    plan = op.plan(specs)
+    if not op.is_view and plan.twin.native:
+        arrays = [np.ones(spec.shape, spec.dtype) for spec in (*specs, *plan.outs)]
+        extras = [np.random.default_rng(0)] if plan.needs_rng else []
+        plan.twin.kernel(*arrays, *extras)
+    return plan.outs
+
+
+def compile_all() -> None:
+    """Launch everything; the kernels' files must not have been imported before."""
+    from minimx.ops import warm
+    from minimx.ops.pointwise import Pointwise
+    from minimx.ops.registry import REGISTRY, lookup
+    from minimx.ops.spec import Spec
+    from tests.kernels.cuda.test_twins import CALLS
+
+    warm.launch = launch
+    single = np.dtype("float32")
+    for name, shapes, settings in [*CALLS, *MORE]:
+        op = lookup(name).of(**settings)
+        specs = tuple(Spec.of(shape, single) for shape in shapes)
+        launch(op, specs)
+        if op.differentiable and specs and not op.variadic and op.visible == 1:
+            try:
+                warm.launch_gradient(op, specs)
+            except TypeError:
+                continue  # a gradient written in arithmetic: its operators have calls
+    for sheet in REGISTRY.values():
+        if issubclass(sheet, Pointwise) and sheet.kernel is Pointwise.kernel:
+            missing = dict.fromkeys(sheet.formula.operands[len(sheet.inputs) :], 0.5)
+            specs = (Spec.of((4,), single),) * len(sheet.inputs)
+            launch(sheet.of(**missing), specs)
+
+
+def main() -> int:
+    """Compile everything; 1 if something did not compile."""
+    warnings.simplefilter("ignore")
+    tools.jit = jit
+    compile_all()
+    print(*FAILED.values(), sep="\n")
+    print(f"{len(COMPILED)} compiled, {len(FAILED)} failed")
+    return int(bool(FAILED))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""CUDA kernels compile with NVIDIA's compiler, which needs no GPU; their names."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KERNELS = ROOT / "minimx" / "kernels"
+#: Files that the CPU has in another place, or does not need.
+OF_BOTH = {"fused", "launching", "mathematics", "pointwise"}
+#: What a file for CUDA has beside the names of the CPU's.
+OWN = {
+    "blas": {"library", "product"},
+    "conv": set(),
+    "indexing": {"place"},
+    "matmul": {"in_tiles", "tiled"},
+    "norm": {"fold", "statistics"},
+    "pooling": {"counted", "span"},
+    "random": {"key_of", "philox"},
+    "shape": {"copy", "strides", "view"},
+    "updates": {"side"},
+}
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None,
+    reason="no compiler for CUDA: it comes with pip install 'minimx[cuda]'",
+)
+def test_every_kernel_compiles_without_a_device() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.kernels.cuda.compiling"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+def public(path: Path) -> set[str]:
+    """The functions of a file that others may call."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return {name for name in names if not name.startswith("_")}
+
+
+@pytest.mark.parametrize(
+    "file", sorted({path.stem for path in (KERNELS / "cuda").glob("*.py")} - OF_BOTH)
+)
+def test_a_file_for_cuda_has_the_names_of_the_cpus(file: str) -> None:
+    mine, its = (public(KERNELS / kind / f"{file}.py") for kind in ("cuda", "cpu"))
+    assert mine - its == OWN.get(file, set())
+    assert file == "blas" or mine & its
