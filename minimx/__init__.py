@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from minimx import absent as _absent
 from minimx import (
+    amp,
     attribute,
     autograd,
     base,
@@ -109,6 +110,7 @@ __all__ = [
     "Record",
     "Symbol",
     "__version__",
+    "amp",
     "attribute",
     "autograd",
     "base",

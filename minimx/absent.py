@@ -12,14 +12,13 @@ from minimx.errors import did_you_mean
 
 _ROOMS = {
     "onnx": "graphs in the form of ONNX",
-    "amp": "automatic mixed precision",
 }
 
 #: By place: the names that MXNet has there, each with a few words on what it is.
 LATER: dict[str, dict[str, str]] = {
     "mx": _ROOMS,
     "mx.contrib": dict.fromkeys(
-        ["amp", "io", "onnx", "quantization", "tensorboard"],
+        ["io", "onnx", "quantization", "tensorboard"],
         "what MXNet tried out",
     ),
     "mx.gluon": {

@@ -20,7 +20,10 @@ def test_a_door_leads_to_its_room(door: str) -> None:
 @pytest.mark.parametrize("door", DOORS)
 def test_no_door_hides_a_room(door: str) -> None:
     place, _, name = f"minimx.{door}".rpartition(".")
-    folders = getattr(importlib.import_module(place), "__path__", None)
+    room = importlib.import_module(place)
+    if f"minimx.{DOORS[door]}" == f"{room.__name__}.{name}":
+        return  # behind a door the rooms are the same
+    folders = getattr(room, "__path__", None)
     assert folders is None or PathFinder.find_spec(name, folders) is None
 
 

@@ -19,7 +19,7 @@ from minimx.dtypes import resolve
 from minimx.errors import DeferredInitializationError
 from minimx.flavour import is_np_array
 from minimx.gluon.parameter import Parameter
-from minimx.nd import functions
+from minimx.nd import functions, launch
 from minimx.nd.array import NDArray
 from minimx.np.multiarray import ndarray
 from minimx.ops.registry import Op, lookup
@@ -142,6 +142,8 @@ def complete(op: Op, arrays: list[NDArray]) -> None:
             specs.append(Spec.of(shapes[name], dtype))
         else:
             specs.append(array.spec)  # a placeholder without a rule explains itself
+    if launch.mixing is not None:  # which will convert what is of another type
+        specs = [Spec.of(spec.shape, specs[0].dtype) for spec in specs]
     op.infer(*specs)
     for name, placeholder in waiting.items():
         parameter = placeholder._parameter

@@ -75,6 +75,8 @@ class Trainer:
             create(kvstore)  # a name that is none is said now
         self._optimizer = self._made_optimizer(optimizer, dict(optimizer_params or {}))
         self._scale = float(self._optimizer.rescale_grad)
+        self._amp_original_scale = self._scale
+        self._amp_loss_scaler: Any = None  # see minimx/amp
         for parameter in self._params:
             parameter._set_trainer(self)
         self._devices: list[Context] = []  # those of the updaters
@@ -204,7 +206,7 @@ class Trainer:
 
     def _update(self, ignore_stale_grad: bool) -> None:
         """Hand each device its weights and gradients, in order of the parameters."""
-        if self._update_on_kvstore:
+        if self._update_on_kvstore or self._overflowed():
             return
         work: dict[Context, tuple[list[int], list[NDArray], list[NDArray]]] = {}
         for index, parameter in self._learning():
@@ -227,6 +229,25 @@ class Trainer:
             if ctx in work:
                 self._optimizer._set_current_context(number)
                 updater(*work[ctx])
+
+    # -- mixed precision --------------------------------------------------------------
+
+    def _scale_loss_by(self, scaler: Any) -> None:
+        """Skip the steps that a loss scaler says to skip; see `minimx.amp`."""
+        if self._update_on_kvstore or self._kvstore_params["wanted"]:
+            raise UpdatedInStore(
+                "Trainer: its store updates the weights and cannot skip a step. Make "
+                "it with update_on_kvstore=False, or call amp.init_trainer before the "
+                "first step."
+            )
+        self._kvstore_params["wanted"] = False
+        self._amp_original_scale = self._scale
+        self._amp_loss_scaler = scaler
+
+    def _overflowed(self) -> bool:
+        """Whether this step is to be skipped, for a gradient that overflowed."""
+        scaler = self._amp_loss_scaler
+        return scaler is not None and bool(scaler.has_overflow(self._params))
 
     # -- the store --------------------------------------------------------------------
 

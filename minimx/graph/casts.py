@@ -1,12 +1,12 @@
 """Conversions that let some operators compute in two-byte numbers.
 
-    passed = insert_casts(graph, specs, "float16", lists)
+    passed = insert_casts(graph, kinds_of(graph), "float16", lists)
 
 Which operator computes in which type is said by lists of names (`CastLists`); the
 conversions, `amp_cast` and `amp_multicast`, follow from them. One entry is converted to
-one type once, whoever needs it. What an operator changes, such as the running means of
-BatchNorm, is never converted, nor what is no real number. The outputs of the graph have
-the types that they had before.
+one type once, whoever needs it. Shapes do not matter here, and need not be known. What
+an operator changes, such as the running means of BatchNorm, is never converted, nor
+what is no real number. The outputs of the graph have the types that they had before.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from dataclasses import dataclass, field
 from minimx.dtypes import FLOAT32, DType, is_float, resolve
 from minimx.errors import ArgumentError
 from minimx.graph import words
-from minimx.graph.ir import Entry, Graph, Node, outputs_of, retraced
+from minimx.graph.ir import Entry, Graph, Node, outputs_of, retraced, rewritten
 from minimx.graph.report import Change, Passed
-from minimx.graph.specs import Specs, plan_of
 from minimx.ops.precision import AmpCast, AmpMulticast
 from minimx.ops.registry import ALIASES, Op
-from minimx.ops.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,54 @@ class CastLists:
     excluded: Collection[str] = ()
 
 
+Kinds = Mapping[Entry, DType]
+
+
+def kinds_of(graph: Graph, given: Mapping[str, DType] | None = None) -> Kinds:
+    """The element type of every entry.
+
+    given: those of variables, by name; the others are what they say, or float32.
+    """
+    kinds: dict[Entry, DType] = {}
+    for node in graph:
+        if node.op is None:
+            said = node.attrs.get("__dtype__")
+            own = FLOAT32 if said in (None, "None", "-1") else _of_code(str(said))
+            kinds[Entry(node)] = (given or {}).get(node.name, own)
+        else:
+            kinds |= _made(node, kinds)
+    return kinds
+
+
+def without_casts(graph: Graph) -> Graph:
+    """The graph without `amp_cast` and `amp_multicast`, as files have it."""
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
+        return inputs if isinstance(node.op, AmpCast | AmpMulticast) else None
+
+    return rewritten(graph, change)
+
+
+def _of_code(text: str) -> DType:
+    """A type from the number that MXNet writes for it, or from its name."""
+    return resolve(int(text) if text.isdecimal() else text)
+
+
+def _made(node: Node, kinds: Kinds) -> dict[Entry, DType]:
+    """The types of what a node gives, from those of what goes in."""
+    assert node.op is not None
+    ins: list[DType | None] = [kinds[entry] for entry in node.inputs]
+    _, outs = node.op.deduce_types(ins, [None] * node.op.visible)
+    first = next((kind for kind in ins if kind is not None), FLOAT32)
+    return {Entry(node, slot): kind or first for slot, kind in enumerate(outs)}
+
+
 def insert_casts(
-    graph: Graph, specs: Specs, target: str | DType, lists: CastLists
+    graph: Graph, kinds: Kinds, target: str | DType, lists: CastLists
 ) -> Passed:
     """The graph with conversions in front of the operators of the lists.
 
-    specs: those of all entries; variables keep theirs. target: float16 or bfloat16.
+    kinds: those of all entries; variables keep theirs. target: float16 or bfloat16.
     Raises ArgumentError for another type, or if an operator is in two lists.
     """
     dtype = resolve(target)
@@ -58,21 +98,21 @@ def insert_casts(
             f"insert_casts: {dtype.name} is no two-byte type of real numbers. Give "
             "float16 or bfloat16."
         )
-    return _Casting(graph, specs, dtype, lists).passed()
+    return _Casting(graph, kinds, dtype, lists).passed()
 
 
 class _Casting:
     """A graph on its way to mixed precision."""
 
     def __init__(
-        self, graph: Graph, specs: Specs, target: DType, lists: CastLists
+        self, graph: Graph, kinds: Kinds, target: DType, lists: CastLists
     ) -> None:
         self.graph = graph
-        self.before = specs
+        self.before = kinds
         self.target = target
         self.lists = lists
-        #: The specs of the entries of the new graph.
-        self.specs: dict[Entry, Spec] = {}
+        #: The types of the entries of the new graph.
+        self.kinds: dict[Entry, DType] = {}
         self.made: dict[tuple[Entry, DType], Entry] = {}
         self.changes: list[Change] = []
         groups = {"target": lists.target, "single": lists.single}
@@ -90,7 +130,7 @@ class _Casting:
         """Node by node, then the outputs."""
         after, places = retraced(self.graph, self._node)
         outputs = [
-            self._as(new, self.before[old].dtype, "the graph gives it out")
+            self._as(new, self.before[old], "the graph gives it out")
             for old, new in zip(self.graph.outputs, after.outputs, strict=True)
         ]
         after = Graph(outputs, after.order)
@@ -98,7 +138,7 @@ class _Casting:
 
     def _node(self, node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry]:
         if node.op is None:
-            self.specs[Entry(node)] = self.before[Entry(node)]
+            self.kinds[Entry(node)] = self.before[Entry(node)]
             return outputs_of(node)
         inputs = self._converted(node, inputs)
         kept = node if inputs == node.inputs else node.with_inputs(inputs)
@@ -106,8 +146,7 @@ class _Casting:
         return outputs_of(kept)
 
     def _learn(self, node: Node) -> None:
-        outs = plan_of(node, self.specs).outs
-        self.specs |= {Entry(node, slot): spec for slot, spec in enumerate(outs)}
+        self.kinds |= _made(node, self.kinds)
 
     def _converted(self, node: Node, inputs: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """What goes into a node, in the types that it computes in."""
@@ -115,7 +154,7 @@ class _Casting:
         group, why = self._group(node, node.op)
         states = node.states()
         free = [
-            is_float(self.specs[new].dtype) and old not in states
+            is_float(self.kinds[new]) and old not in states
             for old, new in zip(node.inputs, inputs, strict=True)
         ]
         if group in ("target", "single"):
@@ -164,8 +203,8 @@ class _Casting:
     ) -> tuple[Entry, ...]:
         """One type for all real inputs, where they were alike and are not now."""
         places = [k for k, may in enumerate(free) if may]
-        kinds = {self.specs[inputs[k]].dtype for k in places}
-        alike = len({self.before[node.inputs[k]].dtype for k in places}) == 1
+        kinds = {self.kinds[inputs[k]] for k in places}
+        alike = len({self.before[node.inputs[k]] for k in places}) == 1
         if len(kinds) < 2 or not (group == "widest" or alike):
             return inputs
         chosen = [inputs[k] for k in places]
@@ -182,7 +221,7 @@ class _Casting:
 
     def _as(self, entry: Entry, dtype: DType, why: str) -> Entry:
         """An entry in a type; the same conversion as before, if there was one."""
-        if self.specs[entry].dtype == dtype or not is_float(dtype):
+        if self.kinds[entry] == dtype or not is_float(dtype):
             return entry
         found = self.made.get((entry, dtype))
         if found is None:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 #: (`Spec.takes_over`); here look those that make arrays from nothing.
 tracers: dict[int, Any] = {}
 
+#: Who converts the inputs of calls, while mixed precision is on (amp/casting.py).
+mixing: Callable[[Op, Sequence[Any]], Sequence[Any]] | None = None
+
 
 def invoke(
     op: Op,
@@ -45,6 +48,8 @@ def invoke(
     device, array_class: where and what the outputs are, for operators without inputs.
     Returns an array, or a list of them for operators with several outputs.
     """
+    if mixing is not None and inputs:
+        inputs = mixing(op, inputs)
     if out is None and 1 <= len(inputs) <= 2:
         return _invoke_short(op, inputs)
     specs = tuple([x.spec for x in inputs])

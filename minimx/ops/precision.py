@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import FLOAT32, is_float, resolve
+from minimx.dtypes import FLOAT32, DType, is_float, resolve
 from minimx.errors import OperatorError
 from minimx.kernels import find
+from minimx.ops import deduction
 from minimx.ops.mixed import Cast
-from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
+from minimx.ops.registry import Kernel, Op, Site, Types, Value, bind, register
 from minimx.ops.spec import Cost, Spec
+from minimx.shapes import Deduced, Opens, merge
 
 
 @register("amp_cast")
@@ -21,6 +23,7 @@ class AmpCast(Op):
 
     dtype: str
     unchanged = {"out": "data"}
+    deduce = deduction.first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
         """The wanted type where the input is real."""
@@ -76,20 +79,39 @@ class AmpMulticast(Many):
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """One type for all that are real."""
         self.check(specs, self.num_outputs)
-        sizes = [spec.dtype for spec in specs if is_float(spec.dtype)]
-        if not sizes:
+        if not any(is_float(spec.dtype) for spec in specs):
             return specs
-        choose = min if self.cast_narrow else max
-        common = choose(sizes, key=lambda dtype: dtype.itemsize)
+        common = self._common([spec.dtype for spec in specs])
         return tuple(s.with_dtype(common) if is_float(s.dtype) else s for s in specs)
+
+    def _common(self, dtypes: Sequence[DType]) -> DType:
+        """The type that all real ones get."""
+        choose = min if self.cast_narrow else max
+        real = [dtype for dtype in dtypes if is_float(dtype)]
+        return choose(real, key=lambda dtype: dtype.itemsize)
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """Each output has the shape of its input."""
+        pairs = zip(ins, outs, strict=True)
+        both = [merge(self.name, first, last) for first, last in pairs]
+        return both, list(both)
+
+    def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
+        """The outputs, once the inputs are known; nothing the other way."""
+        known = [dtype for dtype in ins if dtype is not None]
+        if len(known) < len(ins) or not any(map(is_float, known)):
+            return ins, ins if len(known) == len(ins) else outs
+        common = self._common(known)
+        return ins, [common if is_float(dtype) else dtype for dtype in known]
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One conversion after the other."""
+        convert = find("widths.convert")
 
         def run(*arrays: Any) -> None:
             half = len(arrays) // 2
             for x, out in zip(arrays[:half], arrays[half:], strict=True):
-                np.copyto(out, x, casting="unsafe")
+                convert(x, out)
 
         return run
 

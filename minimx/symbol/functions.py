@@ -22,6 +22,7 @@ from minimx.graph.ir import Entry, Node
 from minimx.nd.functions import METHODS, Call, _signature, bound, keepers
 from minimx.ops import help
 from minimx.ops.registry import ALIASES, REGISTRY, Op
+from minimx.symbol import symbol as nodes
 from minimx.symbol.symbol import Symbol, placed, single
 
 # Words of array functions that say where and into what: nothing here depends on them.
@@ -80,7 +81,9 @@ def written_down(
     """
     name = naming.current().get(name, hint.lower())
     if isinstance(given, list):
-        entries = [single(op, symbol) for symbol in _spread(op, given)]
+        many = _spread(op, given)
+        many = many if nodes.mixing is None else nodes.mixing(op, many)
+        entries = [single(op, symbol) for symbol in many]
         return placed(op, entries, name, remarks, said)
     entries = []
     for word in op.inputs:
@@ -102,6 +105,9 @@ def written_down(
             f"{op.name}: with these settings there is no input "
             f"{sorted(surplus)[0]}; it takes {', '.join(op.inputs)}."
         )
+    if nodes.mixing is not None:
+        converted = nodes.mixing(op, [Symbol([entry]) for entry in entries])
+        entries = [single(op, symbol) for symbol in converted]
     return placed(op, entries, name, remarks, said)
 
 

@@ -13,7 +13,7 @@ shapes from `asking.py`, running from `binding.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minimx import attribute
@@ -227,17 +227,22 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
     # -- files ------------------------------------------------------------------------
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """The graph as text that MXNet reads."""
+        """The graph as text that MXNet reads.
+
+        Conversions of mixed precision are left out unless `remove_amp_cast` is False:
+        the text is that of the network, not of how it was computed.
+        """
+        from minimx.graph.casts import without_casts
         from minimx.graph.json import dump
 
-        return dump(self.graph)
+        return dump(without_casts(self.graph) if remove_amp_cast else self.graph)
 
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
         """Write the graph to a file that MXNet reads."""
         write_whole(fname, self.tojson(remove_amp_cast).encode(), "Symbol.save")
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (self.tojson(),)
+        return _rebuilt, (self.tojson(remove_amp_cast=False),)
 
     # -- for the interpreters ---------------------------------------------------------
 
@@ -312,7 +317,13 @@ def applied(
     hint: what its name begins with if it is given none.
     """
     name = naming.current().get(name, hint.lower())
+    if mixing is not None:
+        inputs = mixing(op, inputs)
     return placed(op, [single(op, symbol) for symbol in inputs], name, attr)
+
+
+#: Who converts the inputs of nodes, while mixed precision is on (amp/casting.py).
+mixing: Callable[[Op, Sequence[Symbol]], Sequence[Symbol]] | None = None
 
 
 def placed(

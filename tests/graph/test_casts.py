@@ -9,7 +9,7 @@ import pytest
 
 import minimx as mx
 from minimx.errors import ArgumentError
-from minimx.graph.casts import CastLists, insert_casts
+from minimx.graph.casts import CastLists, insert_casts, kinds_of
 from minimx.graph.ir import Entry, Graph
 from minimx.graph.report import Passed
 from minimx.graph.run import evaluate
@@ -39,7 +39,7 @@ def specs_of(symbol: Symbol) -> dict[Entry, Spec]:
 
 
 def cast(symbol: Symbol, target: str = "float16", lists: CastLists = LISTS) -> Passed:
-    passed = insert_casts(symbol.graph, specs_of(symbol), target, lists)
+    passed = insert_casts(symbol.graph, kinds_of(symbol.graph), target, lists)
     verify(passed.after)
     told = [change.nodes[0] for change in passed.changes]
     new = {n.name for n in passed.after} - {n.name for n in passed.before}

@@ -23,6 +23,7 @@ from numba import prange
 
 from minimx.dtypes import FLOAT32, NARROW, DType
 from minimx.kernels import pointwise, threads
+from minimx.kernels.cpu.widths import convert
 from minimx.kernels.formula import Formula
 from minimx.kernels.native import call, spill
 from minimx.shapes import Shape
@@ -210,7 +211,7 @@ def widened(kind: str, shape: Shape, axes: Shape, wide: DType) -> Callable[..., 
     def launch(x: Any, out: Any) -> None:
         result = np.empty(out.shape, wide)
         inner(x.astype(wide), result)
-        out[...] = result
+        convert(result, out)
 
     return launch
 

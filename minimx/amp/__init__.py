@@ -1,0 +1,57 @@
+"""`mx.amp`: automatic mixed precision, also found at `mx.contrib.amp`.
+
+    mx.amp.init()                                    # before the network is built
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    mx.amp.init_trainer(trainer)
+    with autograd.record():
+        loss = loss_fn(net(x), y)
+        with mx.amp.scale_loss(loss, trainer) as scaled:
+            autograd.backward(scaled)
+    trainer.step(batch_size)
+
+Reading order: `lists.py` (who computes in which type), `casting.py` (conversions while
+a program runs), `loss_scaler.py` (a pure policy), `amp.py`, `convert.py` (networks that
+are trained already).
+"""
+
+from __future__ import annotations
+
+from minimx.amp.amp import (
+    init,
+    init_trainer,
+    is_active,
+    scale_loss,
+    shutdown,
+    unscale,
+)
+from minimx.amp.convert import convert_hybrid_block, convert_model, convert_symbol
+from minimx.amp.lists import (
+    list_conditional_fp32_ops,
+    list_fp32_ops,
+    list_loss_output_functions,
+    list_lp16_fp32_ops,
+    list_lp16_ops,
+    list_lp16_use_fp32_params,
+    list_widest_type_cast,
+)
+from minimx.amp.loss_scaler import LossScaler
+
+__all__ = [
+    "LossScaler",
+    "convert_hybrid_block",
+    "convert_model",
+    "convert_symbol",
+    "init",
+    "init_trainer",
+    "is_active",
+    "list_conditional_fp32_ops",
+    "list_fp32_ops",
+    "list_loss_output_functions",
+    "list_lp16_fp32_ops",
+    "list_lp16_ops",
+    "list_lp16_use_fp32_params",
+    "list_widest_type_cast",
+    "scale_loss",
+    "shutdown",
+    "unscale",
+]

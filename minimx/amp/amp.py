@@ -1,0 +1,144 @@
+"""Switching mixed precision on, and steps whose loss is scaled."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from minimx import events
+from minimx.amp.casting import Conditions, Mixer, SymbolMixer, rules
+from minimx.amp.loss_scaler import LossScaler
+from minimx.errors import ArgumentError
+from minimx.gluon import Trainer
+from minimx.nd import launch
+from minimx.symbol import symbol as nodes
+
+
+class _State:
+    """What `init` has switched on. The first trainer shares the scaler with losses."""
+
+    mixer: Mixer | None = None
+    scaler: LossScaler | None = None
+    shared = False
+
+
+_state = _State()
+
+
+def init(
+    target_dtype: Any = "float16",
+    target_precision_ops: Iterable[str] | None = None,
+    conditional_fp32_ops: Conditions | None = None,
+    fp32_ops: Iterable[str] | None = None,
+    layout_optimization: bool = False,
+) -> None:
+    """Let operators compute in mixed precision from now on; call it before building.
+
+    target_dtype: float16 or bfloat16. target_precision_ops, fp32_ops: operators that
+    compute in it, or in float32, instead of MXNet's lists (`list_lp16_ops`, …).
+    conditional_fp32_ops: (operator, setting, values) with which it computes in float32.
+
+    MXNet patches its functions, and computes in float16 on GPUs only; here every call
+    on every device is converted, also those of blocks that exist already. Calling it
+    again with the same type does nothing; `shutdown` (ours) ends it.
+    Raises `ArgumentError` for another type than before, and for unknown operators.
+    """
+    wanted = rules(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops)
+    if _state.mixer is not None:
+        if _state.mixer.rules.target != wanted.target:
+            raise ArgumentError(
+                f"amp.init: mixed precision with {_state.mixer.rules.target} is on. "
+                "Call mx.amp.shutdown() first, and build the network anew."
+            )
+        return
+    _state.mixer = launch.mixing = Mixer(wanted)
+    nodes.mixing = SymbolMixer(wanted)
+    _state.scaler, _state.shared = LossScaler(), False
+
+
+def shutdown() -> None:
+    """Compute as before `init`. Trainers keep their scalers."""
+    _state.mixer = _state.scaler = launch.mixing = nodes.mixing = None
+
+
+def is_active() -> bool:
+    """Whether operators compute in mixed precision."""
+    return _state.mixer is not None
+
+
+def init_trainer(trainer: Trainer) -> None:
+    """Give a trainer a loss scaler: it will skip steps whose gradients overflow.
+
+    Raises `ArgumentError` before `init`, for what is no `gluon.Trainer`, and for one
+    whose store updates the weights, since that cannot skip.
+    """
+    if _state.scaler is None:
+        raise ArgumentError("amp.init_trainer: call mx.amp.init() first.")
+    if not isinstance(trainer, Trainer):
+        raise ArgumentError(
+            f"amp.init_trainer: a {type(trainer).__name__} is no gluon.Trainer; only "
+            "that can skip a step."
+        )
+    if trainer._amp_loss_scaler is not None:
+        warnings.warn(
+            "amp.init_trainer: this trainer has a loss scaler; it keeps it.",
+            stacklevel=2,
+        )
+        return
+    scaler = LossScaler() if _state.shared else _state.scaler
+    _state.shared = True
+    trainer._scale_loss_by(scaler)
+
+
+@contextmanager
+def scale_loss(loss: Any, trainer: Trainer) -> Iterator[Any]:
+    """The loss times the scale, inside `record()`; the next step divides by it.
+
+    loss: an array, or a list or tuple of them; what comes is of the same kind.
+    Raises `ArgumentError` for a trainer without `init_trainer`.
+
+    Examples
+    --------
+    with amp.scale_loss(loss, trainer) as scaled:
+        autograd.backward(scaled)
+    """
+    scaler = _scaler_of(trainer, "scale_loss")
+    scale = scaler.loss_scale
+    recorder = events.recorder
+    if recorder is not None:
+        recorder.metric(trainer._optimizer.num_update, "loss scale", scale)
+    trainer._scale = trainer._amp_original_scale / scale
+    if isinstance(loss, (list, tuple)):
+        yield type(loss)([each * scale for each in loss])
+    else:
+        yield loss * scale
+
+
+def unscale(trainer: Trainer) -> None:
+    """Divide the gradients by the scale now, so that they can be looked at or clipped.
+
+    Without it a clip would compare scaled gradients with an unscaled limit. Raises
+    `ArgumentError` for a trainer without `init_trainer`.
+    """
+    _scaler_of(trainer, "unscale")
+    factor = trainer._scale / trainer._amp_original_scale
+    for parameter in trainer._params:
+        if parameter.grad_req != "null":
+            for gradient in parameter.list_grad():
+                fresh = gradient._fresh_grad
+                gradient[:] = gradient * factor
+                gradient._fresh_grad = fresh
+    trainer._scale = trainer._amp_original_scale
+
+
+def _scaler_of(trainer: Any, what: str) -> LossScaler:
+    scaler = getattr(trainer, "_amp_loss_scaler", None)
+    if scaler is None:
+        raise ArgumentError(
+            f"amp.{what}: the trainer has no loss scaler. Call "
+            "mx.amp.init_trainer(trainer) once, after mx.amp.init()."
+        )
+    found: LossScaler = scaler
+    return found

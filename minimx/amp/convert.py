@@ -1,0 +1,190 @@
+"""A trained network in float32 made into one of mixed precision, for prediction.
+
+The work is the graph pass `minimx.graph.casts`; here symbols, parameters and blocks are
+brought to it and taken back.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from minimx import model, symbol
+from minimx.amp.casting import Conditions, rules
+from minimx.device import Device
+from minimx.errors import ArgumentError
+from minimx.gluon import HybridBlock, SymbolBlock
+from minimx.graph.casts import insert_casts, kinds_of
+from minimx.nd.array import NDArray
+from minimx.symbol import Symbol
+
+
+def convert_symbol(
+    sym: Symbol,
+    target_dtype: Any = "float16",
+    target_dtype_ops: Iterable[str] | None = None,
+    fp32_ops: Iterable[str] | None = None,
+    conditional_fp32_ops: Conditions | None = None,
+    excluded_sym_names: Sequence[str] | None = None,
+    data_names: Sequence[str] | None = None,
+    cast_optional_params: bool = False,
+) -> Symbol:
+    """A graph with conversions to `target_dtype` where operators compute in it.
+
+    target_dtype: float16 or bfloat16. target_dtype_ops, fp32_ops: operators that
+    compute in it, or in float32, instead of MXNet's lists. conditional_fp32_ops:
+    (operator, setting, values) with which it computes in float32. excluded_sym_names:
+    nodes that compute in float32 whatever they are. cast_optional_params: let variables
+    that are only needed in the two-byte type have it (`__dtype__`), so that their
+    conversion can be done once.
+
+    Raises `ArgumentError` for unknown types, operators and nodes.
+    """
+    if not isinstance(sym, Symbol):
+        raise ArgumentError(
+            f"convert_symbol: a {type(sym).__name__} is no Symbol. For a block there "
+            "is convert_hybrid_block."
+        )
+    excluded = list(excluded_sym_names or ())
+    names = {node.name for node in sym.graph}
+    strange = sorted(set(excluded) - names)
+    if strange:
+        raise ArgumentError(
+            f"convert_symbol: the graph has no nodes {', '.join(strange)}; "
+            "sym.get_internals() lists those that it has."
+        )
+    unknown = sorted(set(data_names or ()) - set(sym.list_inputs()))
+    if unknown:
+        raise ArgumentError(
+            f"convert_symbol: the graph has no inputs {', '.join(unknown)}; it has "
+            f"{', '.join(sym.list_inputs())}."
+        )
+    wanted = rules(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
+    graph = sym.graph
+    kinds = kinds_of(graph)
+    passed = insert_casts(graph, kinds, wanted.target, wanted.as_lists(excluded))
+    found = Symbol(passed.after.outputs)
+    if cast_optional_params:
+        kept = data_names if data_names is not None else _guessed_data(sym)
+        _mark_parameters(found, wanted.target, set(kept))
+    return found
+
+
+def _guessed_data(sym: Symbol) -> list[str]:
+    """The inputs that are probably no parameters."""
+    endings = ("weight", "bias", "gamma", "beta", "mean", "var", "moving_avg")
+    return [name for name in sym.list_inputs() if not name.endswith(endings)]
+
+
+def _mark_parameters(sym: Symbol, target: str, data: set[str]) -> None:
+    """Say of variables that are only converted to the target type that they have it."""
+    readers: dict[Any, set[str]] = {}
+    for node in sym.graph:
+        for entry in node.inputs:
+            if entry.node.op is None:
+                cast = node.op is not None and node.op.name == "amp_cast"
+                readers.setdefault(entry.node, set()).add(
+                    str(getattr(node.op, "dtype", "")) if cast else ""
+                )
+    for node, wanted in readers.items():
+        if wanted == {target} and node.name not in data:
+            node.attrs["__dtype__"] = target
+
+
+def convert_model(
+    sym: Symbol,
+    arg_params: Mapping[str, NDArray],
+    aux_params: Mapping[str, NDArray],
+    target_dtype: Any = "float16",
+    target_dtype_ops: Iterable[str] | None = None,
+    fp32_ops: Iterable[str] | None = None,
+    conditional_fp32_ops: Conditions | None = None,
+    excluded_sym_names: Sequence[str] | None = None,
+    cast_optional_params: bool = False,
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+    """A graph and its parameters in mixed precision; see `convert_symbol`.
+
+    Parameters stay in float32 unless `cast_optional_params`. Returns new dictionaries.
+    Raises `ArgumentError` for what is no dictionary of parameters.
+    """
+    for name, params in (("arg_params", arg_params), ("aux_params", aux_params)):
+        if not isinstance(params, Mapping):
+            raise ArgumentError(
+                f"convert_model: {name} is a {type(params).__name__}; give the "
+                "dictionary that mx.model.load_checkpoint returns."
+            )
+    given = {*arg_params, *aux_params}
+    data = [name for name in sym.list_inputs() if name not in given]
+    found = convert_symbol(
+        sym,
+        target_dtype,
+        target_dtype_ops,
+        fp32_ops,
+        conditional_fp32_ops,
+        excluded_sym_names,
+        data,
+        cast_optional_params,
+    )
+    kinds = {entry.node.name: kind for entry, kind in kinds_of(found.graph).items()}
+
+    def converted(params: Mapping[str, NDArray]) -> dict[str, NDArray]:
+        return {
+            name: x.astype(kinds[name].name) if name in kinds else x.copy()
+            for name, x in params.items()
+        }
+
+    return found, converted(arg_params), converted(aux_params)
+
+
+def convert_hybrid_block(
+    block: HybridBlock,
+    target_dtype: Any = "float16",
+    target_dtype_ops: Iterable[str] | None = None,
+    fp32_ops: Iterable[str] | None = None,
+    conditional_fp32_ops: Conditions | None = None,
+    excluded_sym_names: Sequence[str] | None = None,
+    ctx: Device | Sequence[Device] | None = None,
+    cast_optional_params: bool = False,
+) -> SymbolBlock:
+    """A block in mixed precision, for prediction; see `convert_symbol`.
+
+    block: hybridized, and called at least once. ctx: where the new one lives; where the
+    old one does unless given. Raises `ArgumentError` for another kind of block.
+    """
+    if not isinstance(block, HybridBlock):
+        raise ArgumentError(
+            f"convert_hybrid_block: a {type(block).__name__} is no HybridBlock; only "
+            "these become graphs."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "model")
+        block.export(path)
+        sym, args, states = model.load_checkpoint(path, 0)
+    found, args, states = convert_model(
+        sym,
+        args,
+        states,
+        target_dtype,
+        target_dtype_ops,
+        fp32_ops,
+        conditional_fp32_ops,
+        excluded_sym_names,
+        cast_optional_params,
+    )
+    known = {*args, *states}
+    inputs = [symbol.var(name) for name in found.list_inputs() if name not in known]
+    home = ctx
+    if home is None:
+        parameters = list(block.collect_params().values())
+        home = parameters[0].list_ctx() if parameters else None
+    made = SymbolBlock(found, inputs)
+    parameters_of = made.collect_params()
+    for name, value in {**args, **states}.items():
+        parameter = parameters_of[name]
+        parameter.cast(value.dtype)
+        parameter.shape = value.shape
+        parameter.initialize(ctx=home)
+        parameter.set_data(value)
+    return made

@@ -1,0 +1,113 @@
+"""Dynamic loss scaling: as large as it goes, smaller when a gradient overflows.
+
+Gradients of float16 below 6e-8 are zero. So the loss is multiplied by a scale, which
+multiplies all gradients, and the update divides by it again. If a gradient overflows,
+the step is skipped and the scale halved; after many good steps it is doubled.
+
+The order of events is MXNet's: a step looks at its gradients first and takes over the
+scale that the step before decided, so that a change acts two steps later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final
+
+from minimx import nd
+
+#: So many arrays are looked at by one operation.
+AT_ONCE: Final = 200
+
+
+class LossScaler:
+    """The scale of the loss, and when it changes.
+
+    loss_scale: what the loss is multiplied by. init_scale, max_scale: where it starts
+    and ends. scale_seq_len: after so many good steps in a row it is doubled.
+
+    Examples
+    --------
+    >>> import minimx as mx
+    >>> scaler = mx.amp.LossScaler()
+    >>> for overflow in (True, True, False):
+    ...     _ = scaler.update(overflow)
+    >>> scaler.loss_scale
+    16384.0
+    """
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        max_scale: float = 2.0**24,
+        scale_seq_len: int = 2000,
+    ) -> None:
+        self._loss_scale = float(init_scale)
+        self._next_loss_scale = float(init_scale)
+        self._max_loss_scale = float(max_scale)
+        self._scale_seq_len = scale_seq_len
+        self._unskipped = 0
+        self.skipped = 0  # steps, in all
+        self._finite: Any = None
+
+    @property
+    def loss_scale(self) -> float:
+        """What the loss is multiplied by now."""
+        return self._loss_scale
+
+    @property
+    def next_loss_scale(self) -> float:
+        """What it will be multiplied by after the next look at gradients."""
+        return self._next_loss_scale
+
+    def update(self, overflow: bool) -> bool:
+        """A step saw finite gradients, or an overflow; returns whether to skip it."""
+        self._loss_scale = self._next_loss_scale
+        if overflow:
+            self._next_loss_scale = self._loss_scale / 2
+            self._unskipped = 0
+            self.skipped += 1
+            return True
+        self._unskipped += 1
+        if self._unskipped == self._scale_seq_len:
+            self._unskipped = 0
+            self._next_loss_scale = min(self._max_loss_scale, self._loss_scale * 2)
+        return False
+
+    def launch_check_overflow(self, params: Iterable[Any]) -> None:
+        """Begin to look for overflow in the gradients of parameters.
+
+        As in MXNet those of the first device only: on the others they are the same
+        once they were summed.
+        """
+        gradients = (p.list_grad()[0] for p in params if p.grad_req != "null")
+        found = None
+        for group in _groups(gradients):
+            found = nd.multi_all_finite(
+                *group, num_arrays=len(group), init_output=found is None, out=found
+            )
+        self._finite = found
+
+    def wait_and_update(self) -> bool:
+        """Whether there is an overflow in what `launch_check_overflow` began with."""
+        found, self._finite = self._finite, None
+        return self.update(found is not None and not found.asscalar())
+
+    def has_overflow(self, params: Iterable[Any]) -> bool:
+        """Look for overflow in gradients, and decide on the scale."""
+        self.launch_check_overflow(params)
+        return self.wait_and_update()
+
+    def __repr__(self) -> str:
+        return (
+            f"LossScaler({self._loss_scale:g}, next {self._next_loss_scale:g}, "
+            f"{self._unskipped:,} of {self._scale_seq_len:,} good steps, "
+            f"{self.skipped:,} skipped)"
+        )
+
+
+def _groups(arrays: Iterable[Any]) -> Iterator[list[Any]]:
+    """Arrays of one device in groups of `AT_ONCE`."""
+    left = iter(arrays)
+    while group := list(islice(left, AT_ONCE)):
+        yield group

@@ -1,0 +1,111 @@
+"""Trained networks made into mixed precision: symbols, models and blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minimx as mx
+from minimx import amp, gluon
+from minimx.errors import ArgumentError
+
+
+def a_symbol() -> Any:
+    x = mx.sym.var("data")
+    x = mx.sym.Convolution(x, kernel=(3, 3), num_filter=4, name="conv")
+    x = mx.sym.BatchNorm(x, name="bn")
+    x = mx.sym.FullyConnected(mx.sym.relu(x), num_hidden=3, name="fc")
+    return mx.sym.softmax(x, name="prob")
+
+
+def bound(symbol: Any) -> Any:
+    return symbol.simple_bind(mx.cpu(), data=(2, 1, 6, 6))
+
+
+@pytest.mark.parametrize("target", ["float16", "bfloat16"])
+def test_a_symbol_computes_nearly_the_same(target: str) -> None:
+    plain, mixed = bound(a_symbol()), bound(amp.convert_symbol(a_symbol(), target))
+    draw = np.random.default_rng(0)
+    for name, array in plain.arg_dict.items():
+        array[:] = draw.standard_normal(array.shape) * 0.3
+        mixed.arg_dict[name][:] = array
+    expected, found = (each.forward()[0].asnumpy() for each in (plain, mixed))
+    np.testing.assert_allclose(found, expected, atol=2e-2)
+    assert not np.array_equal(found, expected)
+
+
+def test_conversions_stand_where_they_are_needed_and_once() -> None:
+    found = amp.convert_symbol(a_symbol())
+    casts = [n.name for n in found.graph if n.op is not None and "amp" in n.op.name]
+    assert len(casts) == len(set(casts))
+    assert {"data_amp_cast_float16", "conv_weight_amp_cast_float16"} <= set(casts)
+    assert not any("moving" in name for name in casts)
+    assert "amp_cast" not in found.tojson()
+    assert "amp_cast" in found.tojson(remove_amp_cast=False)
+
+
+def test_nodes_and_operators_may_be_left_in_float32() -> None:
+    def types(**words: Any) -> dict[str, str]:
+        inner = amp.convert_symbol(a_symbol(), **words).get_internals()
+        _, outs, _ = inner.infer_type(data="float32")
+        names = inner.list_outputs()
+        return {n: np.dtype(t).name for n, t in zip(names, outs or (), strict=True)}
+
+    assert types()["conv_output"] == types()["fc_output"] == "float16"
+    assert types(excluded_sym_names=["fc"])["fc_output"] == "float32"
+    assert types(fp32_ops=["Convolution"])["conv_output"] == "float32"
+    assert types(target_dtype_ops=["FullyConnected"])["conv_output"] == "float32"
+
+
+def test_a_model_keeps_its_parameters_or_has_them_converted() -> None:
+    symbol = a_symbol()
+    executor = bound(symbol)
+    args = {k: v for k, v in executor.arg_dict.items() if k != "data"}
+    found, kept, states = amp.convert_model(symbol, args, executor.aux_dict)
+    assert {np.dtype(x.dtype).name for x in kept.values()} == {"float32"}
+    found, cast, states = amp.convert_model(
+        symbol, args, executor.aux_dict, cast_optional_params=True
+    )
+    assert np.dtype(cast["conv_weight"].dtype).name == "float16"
+    assert {np.dtype(x.dtype).name for x in states.values()} == {"float32"}
+    types = {name: x.dtype for name, x in {**cast, **states}.items()}
+    mixed = found.simple_bind(mx.cpu(), type_dict=types, data=(2, 1, 6, 6))
+    mixed.copy_params_from(cast, states)
+    assert np.isfinite(mixed.forward()[0].asnumpy()).all()
+
+
+@pytest.mark.parametrize("cast", [False, True])
+def test_a_block_computes_nearly_the_same(cast: bool) -> None:
+    mx.random.seed(1)
+    net = gluon.nn.HybridSequential()
+    net.add(
+        gluon.nn.Conv2D(4, 3, activation="relu"),
+        gluon.nn.BatchNorm(),
+        gluon.nn.Dense(5),
+    )
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    x = mx.nd.random.uniform(shape=(2, 1, 6, 6))
+    expected = net(x).asnumpy()
+    mixed = amp.convert_hybrid_block(net, cast_optional_params=cast)
+    found = mixed(x)
+    assert np.dtype(found.dtype).name == "float32"
+    np.testing.assert_allclose(found.asnumpy(), expected, atol=5e-3)
+    assert not np.array_equal(found.asnumpy(), expected)
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="is no Symbol"):
+        amp.convert_symbol(gluon.nn.Dense(1))  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="has no nodes nowhere"):
+        amp.convert_symbol(a_symbol(), excluded_sym_names=["nowhere"])
+    with pytest.raises(ArgumentError, match="has no inputs picture"):
+        amp.convert_symbol(a_symbol(), data_names=["picture"])
+    with pytest.raises(ArgumentError, match="float16 and bfloat16"):
+        amp.convert_symbol(a_symbol(), "int8")
+    with pytest.raises(ArgumentError, match="give the dictionary"):
+        amp.convert_model(a_symbol(), [], {})  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="is no HybridBlock"):
+        amp.convert_hybrid_block(gluon.nn.Sequential())  # type: ignore[arg-type]
