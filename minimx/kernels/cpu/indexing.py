@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
+from minimx.dtypes import NARROW
 from minimx.errors import OperatorError
 from minimx.kernels import pointwise, threads
 from minimx.kernels.half import computing
@@ -26,7 +27,8 @@ def _places(indices: Any, length: int, mode: str, name: str) -> Any:
     """Indices as int64 between 0 and length - 1: clipped, wrapped round, or refused."""
     found = indices.astype(np.int64)
     if mode == "clip":
-        return np.clip(found, 0, length - 1, out=found)
+        np.maximum(found, 0, out=found)
+        return np.minimum(found, length - 1, out=found)
     if mode == "wrap":
         return np.mod(found, length, out=found)
     first = -length if mode == "numpy" else 0
@@ -88,12 +90,46 @@ def untake(shape: Shape, axis: int, mode: str) -> Launch:
     return launch
 
 
+@threads.jit(parallel=True)
+def _fetch(x: Any, places: Any, out: Any) -> None:
+    """Data x (pre, length, post), places and out (pre, many, post)."""
+    pre, many, post = places.shape
+    for p in prange(pre):
+        for k in range(many):
+            for j in range(post):
+                out[p, k, j] = x[p, places[p, k, j], j]
+
+
+@threads.jit(parallel=True)
+def _add_along(dout: Any, places: Any, out: Any) -> None:
+    """Its transpose: out (pre, length, post), zero where nothing comes."""
+    pre, many, post = places.shape
+    for p in prange(pre):
+        out[p] = 0
+        for k in range(many):
+            for j in range(post):
+                out[p, places[p, k, j], j] += dout[p, k, j]
+
+
+def _split(shape: Shape, axis: int) -> Shape:
+    """The axes before one, that one, and those behind it."""
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+
+
 def along(axis: int, length: int, mode: str) -> Launch:
     """(x, indices, out): one element of x for each index, along an axis."""
 
     def launch(x: Any, indices: Any, out: Any) -> None:
         places = _places(indices, length, mode, "pick")
-        np.copyto(out, np.take_along_axis(x, places, axis))
+        flat, inner = _split(x.shape, axis), _split(places.shape, axis)
+        stretched = (flat[0], flat[2]) != (inner[0], inner[2])
+        if stretched or not x.size:
+            np.copyto(out, np.take_along_axis(x, places, axis))
+            return
+        word = f"u{x.itemsize}"  # elements are moved as they are, of any type
+        moved, to = x.view(word).reshape(flat), out.view(word).reshape(inner)
+        run = _fetch.small if x.size < pointwise.SMALL else _fetch
+        run(moved, places.reshape(inner), to)
 
     return launch
 
@@ -103,6 +139,12 @@ def unalong(axis: int, length: int, mode: str) -> Launch:
 
     def launch(dout: Any, indices: Any, out: Any) -> None:
         places = _places(indices, length, mode, "pick")
+        inner = _split(places.shape, axis)
+        if out.dtype not in NARROW and out.size:
+            run = _add_along.small if out.size < pointwise.SMALL else _add_along
+            total = out.reshape(_split(out.shape, axis))
+            run(dout.reshape(inner), places.reshape(inner), total)
+            return
         out.fill(0)
         # One layer of indices after another: within a layer no two are the same place.
         for k in range(places.shape[axis]):
