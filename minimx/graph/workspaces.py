@@ -38,7 +38,7 @@ class Workspace:
         if block is None or block.size < nbytes:
             if block is not None:
                 self._block = None
-                block.free()
+                block.direct_free()  # as in MXNet: it would only lie about in the pool
             asker = (who or owner("")).for_category("workspace")
             block = self._block = pool_for(self.device).alloc(nbytes, asker)
         return block.data[:nbytes]

@@ -98,6 +98,11 @@ class Block:
             )
         pool.letterbox.append(self)
 
+    def direct_free(self) -> None:
+        """Give the block back to the device: nobody will want one of its size again."""
+        self.shelf = None
+        self.free()
+
     def __repr__(self) -> str:
         where = f"block {self.id} of {self.pool.name}"
         return f"<{where}: {self.size:,} bytes, {self.owner}>"

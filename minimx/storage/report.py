@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from minimx.storage.pool import Block
 
 OWNERS_SHOWN = 3
+ARENA = "arena"  # who asks for the inner memory of a graph
+MANY_ARENAS = 4
 
 # What helps where one category has more than half of the memory.
 REMEDIES = {
@@ -102,6 +104,15 @@ def _advice(
 ) -> str:
     """The knob that would help most, in a sentence."""
     prefix = PREFIXES.get(driver.device.device_type, "MXNET_CPU")
+    held = by_category(blocks)
+    total = sum(n for _, n in held)
+    arenas = [b.requested for b in blocks if b.owner.op == ARENA]
+    if len(arenas) >= MANY_ARENAS and sum(arenas) > total // 2:
+        return (
+            "static_alloc keeps memory for every shape of input, "
+            f"{len(arenas)} by now: pad the inputs to a few shapes, or hybridize "
+            "without static_alloc."
+        )
     waste = sum(b.size - b.requested for b in blocks) + size - nbytes
     missing = size - driver.free_bytes
     if 0 < missing <= waste:
@@ -115,8 +126,6 @@ def _advice(
             f"{prefix}_MEM_POOL_TYPE=Round would cut the memory into fewer different "
             "sizes, which fit into one another's place more often."
         )
-    held = by_category(blocks)
-    total = sum(n for _, n in held)
     if held and held[0][1] > total // 2 and held[0][0] in REMEDIES:
         category, most = held[0]
         return f"{most / total:.0%} is for {category}: {REMEDIES[category]}"

@@ -125,6 +125,14 @@ def test_a_second_return_is_ignored() -> None:
     assert pool.idle() == {4096: 1}
 
 
+def test_what_is_freed_directly_goes_back_to_the_device() -> None:
+    pool, log = counting(naive())
+    pool.alloc(1).direct_free()
+    assert (pool.stats().reserved, pool.idle()) == (0, {})
+    assert log.words == ["alloc", "free", "release"]
+    books_balance(pool, [])
+
+
 def test_unpooled_asks_the_device_every_time() -> None:
     pool, log = counting(unpooled())
     for _ in range(3):

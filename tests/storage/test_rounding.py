@@ -32,6 +32,20 @@ def test_what_mxnet_gives(request_: int, naive: int, power2: int) -> None:
     assert exact(request_) == request_
 
 
+@pytest.mark.parametrize(
+    ("request_", "naive", "power2", "cutoff_28"),
+    [(3, 4, 4, 4), (17, 18, 32, 32), (33, 34, 48, 64), (100, 100, 112, 128)],
+)
+def test_what_the_course_asks_to_predict(
+    request_: int, naive: int, power2: int, cutoff_28: int
+) -> None:
+    """In MiB."""
+    nbytes = request_ << 20
+    assert to_multiple(nbytes) == naive << 20
+    assert to_power2(nbytes) == power2 << 20
+    assert to_power2(nbytes, cutoff=28) == cutoff_28 << 20
+
+
 sizes = st.integers(1, 1 << 31)
 
 

@@ -156,6 +156,15 @@ def test_page_size_is_live(kind: str) -> None:
     assert size_on(kind, 1) == 4096
 
 
+@pytest.mark.filterwarnings("ignore:.*is another name of:UserWarning")
+def test_the_names_that_mxnet_reads_act_as_well(kind: str) -> None:
+    with knobs(**{f"MXNET_{kind}_POOL_PAGE_SIZE": 65536}):
+        assert size_on(kind, 1) == 65536
+    assert size_on(kind, 1) == 4096
+    with knobs(MXNET_USE_NAIVE_STORAGE_MANAGER=1):
+        assert (size_on(kind, 10_000), hits_on(kind)) == (10_000, 0)
+
+
 def test_large_round_size_is_live(kind: str) -> None:
     with knobs(**{f"MXNET_{kind}_MEM_LARGE_ALLOC_ROUND_SIZE": 1}):
         assert size_on(kind, 3_000_000) == 3_002_368
