@@ -101,6 +101,10 @@ class PoolMap(View):
             raise ArgumentError(f"PoolMap: ghost={value!r}: choose {words}.{near}")
         return value
 
+    @traitlets.observe("device", "ghost", "at")
+    def _looks_elsewhere(self, _change: Any) -> None:
+        self._show_again()
+
     # -- what is shown ----------------------------------------------------------------
 
     @property
@@ -368,6 +372,7 @@ class PoolMap(View):
         values = self._values()
         header |= {
             "tables": layout,
+            "at": self.at,
             "device": self.shown_device,
             "devices": self.devices,
             "capacity": shown.history.capacity,
@@ -437,11 +442,10 @@ class PoolMap(View):
             self._show_again()
         elif kind == "ghost":
             self.ghost = str(message["name"])
-            self._show_again()
         else:
-            self.device, self._trial = str(message["name"]), {}
+            self._trial = {}
+            self.device = str(message["name"])
             self.declared = [_control(name) for name in self.controls]
-            self._show_again()
 
 
 def _sums(history: History) -> tuple[str, ...]:

@@ -136,7 +136,7 @@ def _classes(
     sizes = sorted(sorted(held, key=lambda size: -held[size])[:MOST_CLASSES])[::-1]
     most = max(held.values(), default=1)
     left, room = 76, width - 76 - 92
-    title = f"{len(known)} size classes"
+    title = f"{len(known)} size class{'es' if len(known) != 1 else ''}"
     title += f", {len(sizes)} shown" if len(held) > len(sizes) else ""
     parts = [svg.text(14, TOP - 10, title, ink.ink, size=11.5, bold=True)]
     for k, size in enumerate(sizes):

@@ -49,7 +49,7 @@ class PoolView {
     this.signal = signal;
     this.axis = model.get("axis");
     /** The step of the play head; -1 stays where the pool holds most. */
-    this.step = model.get("at");
+    this.step = this.at = model.get("at");
     this.chosen = 0;
     this.hovered = { size: 0, address: -1 };
     this.frame = new Frame({
@@ -217,6 +217,7 @@ class PoolView {
     const { header } = this.data;
     const declared = JSON.stringify(this.model.get("declared").map((knob) => knob.name));
     if (declared !== this.knobs) this.addTrials();
+    if (header.at !== this.at) this.step = this.at = header.at; // Python moved the play head
     if (header.values) {
       this.trials.show({ ...header, live: true, said: "as recorded" });
       const names = header.devices.join();

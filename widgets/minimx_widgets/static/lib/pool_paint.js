@@ -111,7 +111,8 @@ export function paintClasses(ctx, options) {
   const layout = layClasses(mine, [...others.values()], height);
   const known = new Map(mine.map((one) => [one.size, one]));
   const more = layout.left ? `the largest ${layout.sizes.length} of them` : "";
-  heading(ctx, theme, `${mine.length} size classes`, more);
+  const title = mine.length === 1 ? "1 size class" : `${mine.length} size classes`;
+  heading(ctx, theme, title, more);
   const room = width - NAME - 84;
   layout.sizes.forEach((size, k) => {
     const y = HEAD + k * layout.tall;
