@@ -185,6 +185,23 @@ y.backward()
 nd.waitall()  # MXNet's word comes late
 # %%
 autograd.backward([x * 2])
+# %% differs: a gradient is that of what was computed, whatever backward is told
+net = gluon.nn.BatchNorm()
+net.initialize()
+v = nd.array([[1.0, 2], [3, 5]])
+v.attach_grad()
+with autograd.record(train_mode=False):
+    y = (net(v) * nd.array([[1.0, -1], [2, 0.5]])).sum()
+y.backward()
+v.grad
+# %% a sum keeps an axis under np_shape
+with mx.np_shape(True):
+    shapes = [f(nd.ones((1, 1))).shape for f in (nd.sum, nd.norm, nd.argmax, nd.squeeze)]
+shapes
+# %% parts are assigned by their bounds
+part = nd.ones((2, 2, 2))
+part.slice_assign_scalar(5, (0, 0, None), (1, 1, None), (None, None, None))
+part.slice_assign(nd.zeros((2, 1, 2)), (None, 1, None), (None, 2, None), (None, None, None)), part.writable
 # %% differs: a head gradient must have the shape of its head
 with autograd.record():
     y = x * 2
