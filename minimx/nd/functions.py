@@ -21,6 +21,7 @@ from minimx import autograd, flavour
 from minimx.device import as_device, current_device
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
+from minimx.nd.creation import shape_to_fill
 from minimx.nd.launch import invoke, place_for
 from minimx.ops import help, users
 from minimx.ops.registry import ALIASES, REGISTRY, Op
@@ -273,6 +274,8 @@ def make(
             return invoke(op, arrays, out)
         if takes_arrays:
             raise OperatorError(f"{op.name} needs at least one array.")
+        if array_class is NDArray and "shape" in op.settings:
+            shape_to_fill(public, op.settings["shape"])
         where = out.context if out is not None else device or current_device()
         return invoke(op, (), out, as_device(where), array_class)
 

@@ -362,3 +362,13 @@ def test_assignment_to_a_part_by_its_bounds() -> None:
     assert x.slice_assign_scalar(5, (0, None), (1, None), (None, None)) is x
     x.slice_assign(nd.zeros((2, 1)), (None, 1), (None, 2), (None, None))
     assert x.asnumpy().tolist() == [[5, 0], [1, 0]]
+
+
+@pytest.mark.parametrize("shape", [(), (0, 2)])
+@pytest.mark.parametrize("name", ["random_uniform", "normal", "random_gamma"])
+def test_functions_that_draw_fill_arrays_with_elements(name: str, shape: Any) -> None:
+    draw = getattr(nd, name)
+    with pytest.raises(ShapeError, match="np_shape"):
+        draw(shape=shape)
+    with mx.np_shape():
+        assert draw(shape=shape).shape == shape
