@@ -224,6 +224,13 @@ def changeable(array: NDArray) -> bool:
     return type(array) in changeable_classes and not on_tape
 
 
+def _with_elements(public: str, op: Op) -> Op:
+    """The operator, if what it makes from nothing is not empty, nor without axes."""
+    if "shape" in op.settings:
+        shape_to_fill(public, op.settings["shape"])
+    return op
+
+
 def make(
     sheet: type[Op], public: str, array_class: type[NDArray] = NDArray
 ) -> Callable[..., Any]:
@@ -262,7 +269,7 @@ def make(
         for word in _PLACING:
             if word not in call.fields:
                 device = kwargs.pop(word, None) or device
-        inplace = kwargs.pop("inplace", False) if sheet.is_view else False
+        inplace = sheet.is_view and kwargs.pop("inplace", False)
         op, arrays = call.sort(args, kwargs)
         if arrays:
             if key and not sheet.is_view and _same(arrays, args):
@@ -274,10 +281,9 @@ def make(
             return invoke(op, arrays, out)
         if takes_arrays:
             raise OperatorError(f"{op.name} needs at least one array.")
-        if array_class is NDArray and "shape" in op.settings:
-            shape_to_fill(public, op.settings["shape"])
         where = out.context if out is not None else device or current_device()
-        return invoke(op, (), out, as_device(where), array_class)
+        settled = _with_elements(public, op) if array_class is NDArray else op
+        return invoke(settled, (), out, as_device(where), array_class)
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = help.text(sheet, call.fields)
