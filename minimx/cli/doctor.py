@@ -135,6 +135,16 @@ def _cache() -> tuple[str, str, str]:
     return ("ok", f"{kernels} compiled kernels in {folder}", advice)
 
 
+def _library() -> tuple[str, str, str]:
+    from minimx.kernels import library
+    from minimx.knobs import knobs
+
+    path, names = knobs.MXNET_LIBRARY_PATH, library.kernels()
+    if not path:
+        return ("ok", "minimx/kernels/cpu, compiled by numba", "")
+    return ("ok", f"{', '.join(names)} from {path}", "")
+
+
 def _gpu() -> tuple[str, str, str]:
     from minimx.knobs import knobs
 
@@ -237,6 +247,7 @@ LOOKS: dict[str, Callable[[], tuple[str, str, str]]] = {
     "numba": _numba,
     "kernel threads": _threading,
     "kernel cache": _cache,
+    "kernels": _library,
     "simulated GPU": _gpu,
     "CUDA": _cuda,
     "oneDNN": _onednn,

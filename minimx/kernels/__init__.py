@@ -16,15 +16,23 @@ from typing import Any
 
 import minimx.kernels.pinning  # noqa: F401 (threads are bound before they work)
 from minimx.errors import OperatorError
+from minimx.kernels import library
 
 
-@cache
 def find(name: str, backend: str = "cpu") -> Any:
     """The kernel `file.function` of a backend; its file is imported on first use.
+
+    A file that MXNET_LIBRARY_PATH names may have a kernel in the place of ours.
 
     >>> find("random.uniform").__name__
     'uniform'
     """
+    own = library.kernels().get(name) if backend == "cpu" else None
+    return _ours(name, backend) if own is None else own
+
+
+@cache
+def _ours(name: str, backend: str) -> Any:
     file, _, function = name.partition(".")
     try:
         module = import_module(f"minimx.kernels.{backend}.{file}")

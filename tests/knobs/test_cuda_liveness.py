@@ -6,17 +6,20 @@ it runs in a process of its own.
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
-from minimx import drivers
+from minimx import drivers, nd
+from minimx.cli import doctor
 from minimx.device import gpu
 from minimx.drivers import toolkit
-from minimx.errors import DeviceError
+from minimx.errors import DeviceError, KnobError
 from minimx.knobs import knobs
 from tests.knobs.proofs import defaults, proves, turned
 
@@ -79,6 +82,49 @@ def test_an_operator_that_visits_the_host_says_so_once() -> None:
         "look()\n"
     )
     assert lines == ["['gamma']", "[]", "['gamma']"]
+
+
+@proves("MXNET_LIBRARY_PATH")
+def test_a_file_of_kernels_takes_the_place_of_ours(tmp_path: Path) -> None:
+    file = tmp_path / "kernels.py"
+    file.write_text(
+        "def even(data, scale, log, out):\n"
+        "    out[...] = 1 / data.shape[1]\n"
+        "KERNELS = {'softmax.softmax': even}\n"
+    )
+
+    def look() -> tuple[list[float], str]:
+        found = io.StringIO()
+        doctor.run(found)
+        (line,) = [
+            x for x in found.getvalue().splitlines() if x.split()[1] == "kernels"
+        ]
+        numbers = nd.softmax(nd.array([[0.0, 5.0]])).asnumpy()[0]
+        return [round(float(x), 2) for x in numbers], line
+
+    before, during = turned(look, MXNET_LIBRARY_PATH=str(file))
+    assert before[0] == [0.01, 0.99] and "minimx/kernels/cpu" in before[1]
+    assert during[0] == [0.5, 0.5] and f"softmax.softmax from {file}" in during[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, "no file with an absolute path"),
+        ("x = 1", "no attribute 'KERNELS'"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("KERNELS = {'a.b': 3}", "cannot be called"),
+    ],
+)
+def test_a_file_that_is_no_library_is_refused(
+    text: str | None, why: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "kernels.py"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(KnobError, match=why):
+        knobs.set(MXNET_LIBRARY_PATH=str(file))
+    assert knobs.get("MXNET_LIBRARY_PATH") == ""
 
 
 @proves("MXNET_CUDA_LIB_CHECKING", "MXNET_CUDNN_LIB_CHECKING")

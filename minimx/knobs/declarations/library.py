@@ -82,13 +82,14 @@ KNOBS = (
         type="path",
         default="",
         scope="restart",
-        planned_in="CUDA devices",
+        status="live",
         meaning=(
-            "The file of the shared library that holds the kernels. MXNet loads "
-            "libmxnet from it. minimx has no such library; the knob will choose among "
-            "installed kernel backends."
+            "The file of the library that holds the kernels. MXNet loads libmxnet from "
+            "it. Here it is a Python file with a table "
+            '`KERNELS = {"softmax.softmax": function}`; its kernels take the place of '
+            "those of that name in `minimx/kernels/cpu`. The path must be absolute."
         ),
-        observable="The backend that `minimx doctor` names.",
+        observable="What the operator computes, and the line of `minimx doctor`.",
     ),
     declare(
         name="MXNET_ENABLE_CYTHON",
