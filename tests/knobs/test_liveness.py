@@ -25,6 +25,7 @@ from minimx.gluon.data import vision
 from minimx.knobs import knobs
 from minimx.record import Record
 from tests.knobs import (
+    test_convolution_liveness,
     test_cuda_liveness,
     test_data_liveness,
     test_mirror_liveness,
@@ -41,20 +42,12 @@ from tests.knobs import (
 from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
 __all__ = [
-    "test_cuda_liveness",
-    "defaults",
-    "test_data_liveness",
-    "test_mirror_liveness",
-    "test_pass_liveness",
-    "test_planner_liveness",
-    "test_profiler_liveness",
-    "test_running_liveness",
-    "test_simulated_liveness",
-    "test_sparse_liveness",
-    "test_thread_liveness",
-    "test_training_liveness",
-    "test_tuning_liveness",
-]
+    "defaults", "test_convolution_liveness", "test_cuda_liveness",
+    "test_data_liveness", "test_mirror_liveness", "test_pass_liveness",
+    "test_planner_liveness", "test_profiler_liveness", "test_running_liveness",
+    "test_simulated_liveness", "test_sparse_liveness", "test_thread_liveness",
+    "test_training_liveness", "test_tuning_liveness",
+]  # fmt: skip
 
 KINDS = {"GPU": gpu(0), "CPU": cpu(0), "CPU_PINNED": cpu_pinned(0)}
 
