@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from minimx.dtypes import NARROW
+from minimx.dtypes import FLOAT16, FLOAT32, NARROW
 from minimx.kernels import threads
 from minimx.kernels.halfwords import (
     from_bfloat16,
@@ -52,10 +52,6 @@ def _to_bfloat16(x: Any, words: Any) -> None:
         words[i] = to_bfloat16(x[i])
 
 
-_FROM = {"float16": _from_float16, "bfloat16": _from_bfloat16}
-_TO = {"float16": _to_float16, "bfloat16": _to_bfloat16}
-
-
 def widened(x: Any) -> Any:
     """A copy of an array in float32, C-contiguous."""
     out = np.empty(x.shape, np.float32)
@@ -66,10 +62,12 @@ def widened(x: Any) -> Any:
 def convert(x: Any, out: Any) -> None:
     """Fill `out` with the numbers of `x`, which has the same shape."""
     plain = x.flags.c_contiguous and out.flags.c_contiguous and x.size > FEW
-    if plain and out.dtype == np.float32 and x.dtype in NARROW:
-        _FROM[x.dtype.name](x.reshape(-1).view(np.uint16), out.reshape(-1))
-    elif plain and x.dtype == np.float32 and out.dtype in NARROW:
-        _TO[out.dtype.name](x.reshape(-1), out.reshape(-1).view(np.uint16))
+    if plain and out.dtype == FLOAT32 and x.dtype in NARROW:
+        run = _from_float16 if x.dtype == FLOAT16 else _from_bfloat16
+        run(x.reshape(-1).view(np.uint16), out.reshape(-1))
+    elif plain and x.dtype == FLOAT32 and out.dtype in NARROW:
+        run = _to_float16 if out.dtype == FLOAT16 else _to_bfloat16
+        run(x.reshape(-1), out.reshape(-1).view(np.uint16))
     else:
         with np.errstate(all="ignore"):
             np.copyto(out, x, casting="unsafe")
