@@ -22,6 +22,7 @@ import minimx.nd as nd
 from minimx import autograd
 from minimx.device import Context, cpu
 from minimx.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minimx.events import attributed
 from minimx.files import write_whole
 from minimx.kvstore.base import KVStoreBase, known_capability
 from minimx.kvstore.policy import ON_DEVICES, plan_homes
@@ -76,7 +77,7 @@ class KVStore(KVStoreBase):
                     f"the key {one!r} of the store is begun twice. Push to a key that "
                     "has a value, or make another store."
                 )
-        with autograd.pause():
+        with autograd.pause(), attributed(category="communication"):
             for one, (first,) in fresh.items():
                 self._stored[one] = first.copyto(cpu())
 
@@ -111,9 +112,10 @@ class KVStore(KVStoreBase):
     def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
         """The sum of values, at the key's home, in the order of the values."""
         home = self._home(key, [value.context for value in values])
-        total, *others = (value.as_in_context(home) for value in values)
-        for other in others:
-            total = total + other
+        with attributed(category="communication"):
+            total, *others = (value.as_in_context(home) for value in values)
+            for other in others:
+                total = total + other
         return total
 
     def _home(self, key: Key, devices: list[Context]) -> Context:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minimx import drivers
-from minimx.device import Device
+from minimx.device import Device, DeviceLike, as_device
 from minimx.errors import KnobError
 from minimx.knobs import knobs
 from minimx.storage.leaks import LeakCheck
@@ -79,14 +79,15 @@ def reset_peaks(device: Device) -> None:
     pool_for(device).reset_peaks()
 
 
-def summary(device: Device | None = None, most: int = 5) -> Summary:
+def summary(device: DeviceLike | None = None, most: int = 5) -> Summary:
     """What a device's pool holds and for whom; by default, of all that were used.
 
     most: how many owners to show for each. The result prints as tables, draws itself in
     a notebook, and gives its numbers as `summary()["gpu(0)"].stats`, `.categories` and
     `.owners`.
     """
-    return Summary.of(pools() if device is None else [pool_for(device)], most)
+    asked = pools() if device is None else [pool_for(as_device(device))]
+    return Summary.of(asked, most)
 
 
 def categories(device: Device) -> dict[str, Usage]:
@@ -94,7 +95,7 @@ def categories(device: Device) -> dict[str, Usage]:
     return pool_for(device).categories()
 
 
-def check_leaks(device: Device | None = None) -> LeakCheck:
+def check_leaks(device: DeviceLike | None = None) -> LeakCheck:
     """Check that all memory comes back that a `with` block borrows.
 
     device: look at this one only. At the end of the block the operations in the
@@ -108,8 +109,10 @@ def check_leaks(device: Device | None = None) -> LeakCheck:
     >>> with mx.storage.check_leaks():
     ...     total = mx.nd.ones((3,)).sum().asscalar()
     """
-    looked_at = pools if device is None else lambda: [pool_for(device)]
-    return LeakCheck(looked_at, _settle)
+    if device is None:
+        return LeakCheck(pools, _settle)
+    place = as_device(device)
+    return LeakCheck(lambda: [pool_for(place)], _settle)
 
 
 def empty_cache(device: Device) -> int:

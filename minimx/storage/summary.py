@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from minimx.errors import ArgumentError
 from minimx.events import CATEGORIES, Owner
 from minimx.storage.pool import Pool, Usage
 from minimx.storage.report import largest_owners, who
@@ -80,8 +81,14 @@ class Summary:
         return cls(tuple(Holdings.of(pool, most) for pool in pools))
 
     def __getitem__(self, device: object) -> Holdings:
-        """One device, by its name or itself."""
-        return {found.stats.device: found for found in self.devices}[str(device)]
+        """One device, by its name or itself; all of the host is `cpu(0)`."""
+        known = {found.stats.device: found for found in self.devices}
+        if str(device) not in known:
+            raise ArgumentError(
+                f"the summary has {', '.join(known) or 'no device'}, not {device}: "
+                "nobody has asked it for memory yet."
+            )
+        return known[str(device)]
 
     def tables(self) -> list[tuple[str, Rows]]:
         """Captions and rows; the first row of each is its heading."""

@@ -11,7 +11,7 @@ import minimx as mx
 from minimx import autograd, storage
 from minimx.device import gpu
 from minimx.drivers.counting import CountingDriver
-from minimx.errors import OutOfMemory
+from minimx.errors import ArgumentError, DeviceError, OutOfMemory
 from minimx.events import Owner
 from minimx.gluon import nn
 from minimx.knobs import knobs
@@ -113,6 +113,14 @@ def test_in_a_notebook_it_is_a_table() -> None:
     assert Cells(found._repr_html_()).cells == cells
 
 
+def test_devices_are_named_as_they_print() -> None:
+    assert mx.storage.summary("gpu(0)").devices[0].stats.device == "gpu(0)"
+    with pytest.raises(DeviceError):
+        mx.storage.summary("gpu(77)")
+    with pytest.raises(ArgumentError, match=r"has gpu\(0\), not cpu\(0\): nobody"):
+        Summary.of([pool()], most=5)["cpu(0)"]
+
+
 def test_nothing_to_tell() -> None:
     assert repr(Summary.of([], most=5)) == "No device was asked for memory yet."
     assert "<p>No device" in Summary.of([], most=5)._repr_html_()
@@ -138,3 +146,15 @@ def test_every_byte_of_a_training_step_has_its_layer_and_category() -> None:
     assert held["activation"].peak >= 4 * 8 * 64
     layers = {block.owner.layer for block in storage.pool_for(gpu()).lent()}
     assert layers >= {param.layer for param in net.collect_params().values()}
+
+
+def test_what_a_store_gathers_is_communication() -> None:
+    with knobs(MINIMX_SIM_GPUS=2):
+        store = mx.kv.create("device")
+        store.init(0, mx.nd.zeros((1000,)))
+        before = storage.categories(gpu()).get("communication", Usage(0, 0)).live
+        store.push(0, [mx.nd.ones((1000,), ctx=gpu(i)) for i in range(2)])
+        mx.nd.waitall()
+        held = [storage.categories(gpu(i)).get("communication") for i in range(2)]
+        assert sum(use.live for use in held if use is not None) - before == 4000
+        del store
