@@ -73,7 +73,7 @@ def flat(code: int, singles: Sequence[Any], *arrays: Any) -> list[Call]:
 
 def addresses(arrays: Sequence[Any]) -> tuple[int, ...]:
     """Where the memory of arrays begins."""
-    return tuple([array.ctypes.data for array in arrays])
+    return tuple([array.__array_interface__["data"][0] for array in arrays])
 
 
 class Prebuilt:

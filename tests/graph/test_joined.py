@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import minimx as mx
-from minimx.graph.joined import Bound, joined
+from minimx.graph.joined import PLACES_KEPT, Bound, Joined, joined
 from minimx.knobs import knobs
 
 x, w = mx.sym.var("x"), mx.sym.var("w")
@@ -61,6 +62,30 @@ def test_other_arrays_are_seen() -> None:
     executor.arg_arrays[1][:] = 3  # the same memory
     executor.arg_arrays[0] = mx.nd.ones((2, 2))
     assert executor.forward()[0].asnumpy().tolist() == [[13, 13], [13, 13]]
+
+
+def test_arrays_that_take_turns_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[Any] = []
+    build = Joined._build
+
+    def counted(self: Joined, arrays: Any) -> Any:
+        built.append(self)
+        return build(self, arrays)
+
+    monkeypatch.setattr(Joined, "_build", counted)
+    executor = bind(
+        mx.sym.relu(mx.sym.dot(x, w)), x=mx.nd.ones((2, 2)), w=mx.nd.ones((2, 2))
+    )
+    turns = [mx.nd.ones((2, 2)) * k for k in range(3)]
+    for k in range(12):
+        executor.arg_arrays[0] = turns[k % 3]
+        assert executor.forward()[0].asnumpy()[0, 0] == 2 * (k % 3)
+    assert len(built) == 3
+    for k in range(PLACES_KEPT + 2):
+        turns.append(mx.nd.ones((2, 2)) * k)
+        executor.arg_arrays[0] = turns[-1]
+        assert executor.forward()[0].asnumpy()[0, 0] == 2 * k
+    assert len(built[0]._built) <= PLACES_KEPT
 
 
 def test_hybridize_with_static_shape_joins_too() -> None:
