@@ -158,10 +158,16 @@ def test_wishes_that_cannot_be_met(wish: dict[str, Any], words: str) -> None:
 
 def test_a_sixteenth_of_a_card_is_full_where_the_card_is() -> None:
     """VGG-16, which MXNet's document could not score on an M60 with large batches."""
-    settings = {**SMALL, "models": ("vgg16",), "classes": 1000}
-    ask = {"ctx": "gpu", "rehearse": True, "batches": (128, 256)}
     found = []
     for card, image in (("M60", 224), ("M60/16", 56)):
-        plan = Plan("score", **{**settings, **ask, "card": card, "image": image})
+        plan = Plan(
+            "score",
+            models=("vgg16",),
+            batches=(128, 256),
+            ctx="gpu",
+            card=card,
+            image=image,
+            rehearse=True,
+        )
         found.append([cell.status for cell in run(plan)])
     assert found == [["rehearsed", "oom"]] * 2
