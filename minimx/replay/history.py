@@ -20,8 +20,8 @@ from minimx.record.tables import Array
 LIVE, CACHED, ALLOC, HIT, FREE, RELEASE, FLUSH, OOM = range(len(MEMORY_EVENTS))
 # What becomes of a block that comes back; see `History.fate`.
 USED_AGAIN, GIVEN_BACK, IDLE_AT_END = 1, 2, 3
-# Who asks for a flush that the pool did not decide upon; see `Pool.release_all`.
-BY_PROGRAM = "empty_cache"
+# How what the program decides, and not the pool, is signed: a flush, a return for good.
+BY_PROGRAM, FOR_GOOD = "empty_cache", "direct_free"
 COLUMNS = ("step", "event", "block", "requested", "size", "address")
 
 
@@ -30,8 +30,9 @@ class Steps:
     """What the program did to one device, in its order, (n,) each.
 
     row: in the record's `mem` table. t: nanoseconds. kind: +1 where a loan begins, -1
-    where it ends, 0 for a request that was refused, 2 where the program asked for the
-    idle blocks to go back. block: the number of the loan. requested: bytes.
+    where it ends, -2 where it ends and the block goes back to the device, 0 for a
+    request that was refused, 2 where the program asked for the idle blocks to go back.
+    block: the number of the loan. requested: bytes.
     """
 
     row: Array
@@ -45,6 +46,7 @@ class Steps:
         """The steps of a recorded run."""
         mem, row, event, kind = _of_device(record, device)
         kind[_by_program(record, mem, event)] = 2
+        kind[(kind == -1) & (mem["name"] == _number(record.strings, FOR_GOOD))] = -2
         keep = (kind != 0) | (event == OOM)
         mem = mem[keep]
         return cls(row[keep], mem["t"], kind[keep], mem["block"], mem["requested"])

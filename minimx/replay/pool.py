@@ -141,9 +141,10 @@ def _serve(
         listener.step = step
         while turns and step >= turns[0][0]:
             pool.adopt(turns.popleft()[1])
-        if kind == -1:
+        if kind < 0:
             if block in lent:
-                lent.pop(block).free()
+                returned = lent.pop(block)
+                returned.free() if kind == -1 else returned.direct_free()
         elif kind == 2:
             pool.release_all()
         else:

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from minimx import events
 from minimx.drivers.base import Bytes, DeviceFull, Driver, Region
 from minimx.errors import ArgumentError
+from minimx.events import Owner
 from minimx.storage import report
 from minimx.storage.stats import Stats
 
 if TYPE_CHECKING:
-    from minimx.events import Owner, Recorder
+    from minimx.events import Recorder
     from minimx.storage.policy import Policy
 
 _ids = count(1)  # of all loans of all pools
@@ -99,7 +100,12 @@ class Block:
         pool.letterbox.append(self)
 
     def direct_free(self) -> None:
-        """Give the block back to the device: nobody will want one of its size again."""
+        """Give the block back to the device: nobody will want one of its size again.
+
+        It signs its return, so that a replay knows what the program wanted.
+        """
+        owner = self.owner
+        self.owner = Owner("direct_free", owner.layer, owner.phase, owner.category)
         self.shelf = None
         self.free()
 

@@ -27,6 +27,7 @@ requests = (
     st.tuples(st.just("ask"), sizes)
     | st.tuples(st.just("ask"), st.sampled_from([3 * MIB, 17 * MIB, 100_000]))
     | st.tuples(st.just("give"), st.integers(0, 7))
+    | st.tuples(st.just("give for good"), st.integers(0, 7))
 )
 empties = st.tuples(st.just("empty"), st.just(0))
 actions = st.lists(requests | empties, max_size=40)
@@ -55,8 +56,8 @@ def run(
                         lent.append(pool_for(gpu()).alloc(value, OWNER))
                     except OutOfMemory:
                         lent.append(None)
-                elif what == "give" and value < len(lent):
-                    give(lent.pop(value))
+                elif what.startswith("give") and value < len(lent):
+                    give(lent.pop(value), for_good=what == "give for good")
                 elif what == "empty":
                     empty_cache(gpu())
                 elif what == "turn":
@@ -67,10 +68,10 @@ def run(
         return record, stats
 
 
-def give(block: Block | None) -> None:
+def give(block: Block | None, for_good: bool = False) -> None:
     """Free a block, if the request was met."""
     if block is not None:
-        block.free()
+        block.direct_free() if for_good else block.free()
 
 
 def assert_same(one: History, other: History, *more: str) -> None:
