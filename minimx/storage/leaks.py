@@ -66,13 +66,10 @@ class LeakCheck:
             "use. Somebody holds arrays from inside: a variable, a list of results, a "
             "recorded computation that a loss still refers to."
         ]
-        by_pool: dict[str, list[Block]] = {}
-        for block in self.found:
-            by_pool.setdefault(block.pool.name, []).append(block)
-        for name, blocks in by_pool.items():
+        for pool in dict.fromkeys(block.pool for block in self.found):
+            blocks = [block for block in self.found if block.pool is pool]
             for owner, nbytes, count in largest_owners(blocks, OWNERS_SHOWN):
-                lines.append(f"  {human(nbytes):>9} on {name} {who(owner, count)}")
+                lines.append(f"  {human(nbytes):>9} on {pool.name} {who(owner, count)}")
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        return f"<leak check: {str(self).splitlines()[0]}>"
+    __repr__ = __str__

@@ -397,14 +397,15 @@ class Pool:
         if half_lent is not None:
             half_lent.lent = False
         idle = {block for shelf in self._shelves.values() for block in shelf}
-        self._known &= {*self._lent(), *idle}
+        lent = self._lent()
+        self._known &= {*lent, *idle}
         self.driver.keep_only(block.region for block in self._known)
         self.held = sum(block.size for block in self._known)
-        self.live_requested = sum(block.requested for block in self._lent())
-        self.live_rounded = sum(block.size for block in self._lent())
+        self.live_requested = sum(block.requested for block in lent)
+        self.live_rounded = sum(block.size for block in lent)
         for usage in self._usage.values():
             usage[0] = 0
-        for block in self._lent():
+        for block in lent:
             self._entered(block.owner)[0] += block.requested
 
     def _lent(self) -> list[Block]:

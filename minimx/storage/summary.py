@@ -50,10 +50,9 @@ class Holdings:
     def of(cls, pool: Pool, most: int) -> Holdings:
         """What a pool holds now."""
         found = pool.categories()
-        known = [*CATEGORIES, *sorted(found.keys() - {*CATEGORIES})]
+        known = dict.fromkeys((*CATEGORIES, *found))
         categories = {name: found[name] for name in known if name in found}
-        owners = largest_owners(pool.lent(), most)
-        return cls(pool.stats(), categories, tuple(owners))
+        return cls(pool.stats(), categories, tuple(largest_owners(pool.lent(), most)))
 
     def row(self) -> list[str]:
         """The numbers of the device, as `COLUMNS` calls them."""
@@ -122,18 +121,19 @@ class Summary:
     def _repr_html_(self) -> str:
         if not self.devices:
             return f"<p>{self!r}</p>"
-        parts = []
+        page = ""
         for caption, (heading, *rows) in self.tables():
-            head = "".join(f"<th>{escape(word)}</th>" for word in heading)
-            body = "".join(
-                "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-                for row in rows
-            )
-            parts.append(
+            body = "".join(_cells("td", row) for row in rows)
+            page += (
                 f"<table><caption>{escape(caption)}</caption>"
-                f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+                f"<thead>{_cells('th', heading)}</thead><tbody>{body}</tbody></table>"
             )
-        return "".join(parts) + f"<p>{LEGEND}</p>"
+        return f"{page}<p>{LEGEND}</p>"
+
+
+def _cells(tag: str, row: Sequence[str]) -> str:
+    cells = "".join(f"<{tag}>{escape(text)}</{tag}>" for text in row)
+    return f"<tr>{cells}</tr>"
 
 
 def _aligned(rows: Rows) -> list[str]:
