@@ -6,7 +6,6 @@ A finding is `ok`, `absent` (something optional that is not there) or `broken`
 
 from __future__ import annotations
 
-import ctypes.util
 import importlib
 import importlib.metadata
 import importlib.util
@@ -189,16 +188,10 @@ def _onednn() -> tuple[str, str, str]:
 
 
 def onednn_library() -> str:
-    """The file of the oneDNN library: of pip's package, else of the system, or ""."""
-    for name in ("onednn-cpu-gomp", "onednn"):
-        try:
-            files = importlib.metadata.files(name) or []
-        except importlib.metadata.PackageNotFoundError:
-            continue
-        for file in files:
-            if "dnnl" in file.name and (".so" in file.name or file.suffix == ".dll"):
-                return str(file.locate())
-    return ctypes.util.find_library("dnnl") or ""
+    """The file of the oneDNN library, or ""."""
+    from minimx.kernels.onednn import library
+
+    return library()
 
 
 def _dot() -> tuple[str, str, str]:

@@ -168,8 +168,9 @@ def _place(algorithm: Algorithm, at: Geometry) -> float:
         and channels * at.kernel_w < 64
     )
     many = min(channels, at.filters // at.groups) >= 32
-    order = ["onednn", *["winograd2"] * many, "im2col" if few else "mec"]
-    order += ["mec" if few else "im2col", "lean", "winograd2", "sliced", "fft"]
+    order = ["onednn"] * algorithm.deterministic + ["winograd2"] * many
+    order += ["im2col" if few else "mec", "mec" if few else "im2col", "lean"]
+    order += ["onednn", "winograd2", "sliced", "fft"]
     return (*order, "direct", "winograd4").index(algorithm.name)
 
 

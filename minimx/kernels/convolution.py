@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from math import log2, prod, sqrt
 from typing import Any, NamedTuple
 
-from minimx.kernels import transforms
+from minimx.kernels import onednn, transforms
 
 #: Into how many pieces a kernel cuts its work at most; threads share them.
 PIECES = 16
@@ -227,8 +227,22 @@ def known(
         workspace = _workspace(direction, at, low) * itemsize
         yield Algorithm(3, NAMES[3], direction, workspace, low, ("nd",))
     yield from _transformed(direction, at, itemsize)
+    yield _library(direction, at, itemsize)
     if half:
         yield _sliced(direction, at, itemsize)
+
+
+def _library(direction: str, at: Geometry, itemsize: int) -> Algorithm:
+    """What oneDNN offers. It shares a weight's gradient among the threads there are."""
+    notes = ("nd",) if direction == WEIGHT else ()
+    if itemsize != 4:
+        unfit = "only for float32"
+    elif (found := onednn.offered(direction, at)) is not None:
+        nbytes = found.nbytes
+        return Algorithm(7, NAMES[7], direction, nbytes, None, notes, way=found)
+    else:
+        unfit = onednn.missing()
+    return Algorithm(7, NAMES[7], direction, 0, None, notes, unfit=unfit)
 
 
 def _sliced(direction: str, at: Geometry, itemsize: int) -> Algorithm:

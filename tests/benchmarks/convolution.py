@@ -1,7 +1,8 @@
 """`python -m tests.benchmarks.convolution`: every algorithm on ResNet-50's 3×3 layers.
 
 Rates are multiplications and additions of the plain sum per second, divided by what
-NumPy's matrix product reaches in the same process at best; so Winograd may be above 1.
+NumPy's product of two square matrices reaches with as many multiplications, in the
+same rounds; so Winograd may be above 1.
 Times are minima over rounds in which all take turns. `--fit` measures many shapes
 instead, and prints the coefficients of `minimx.kernels.estimate`.
 """
@@ -13,6 +14,7 @@ import datetime
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -38,7 +40,6 @@ DIRECTIONS = (FORWARD, DATA, WEIGHT)
 KERNELS = {FORWARD: "forward", DATA: "data_gradient", WEIGHT: "weight_gradient"}
 #: Channels and edge of the images of ResNet-50's four stages.
 LAYERS = ((64, 56), (128, 28), (256, 14), (512, 7))
-SIDE = 2048
 Runner = Callable[[], object]
 
 
@@ -73,37 +74,29 @@ def shortest(runs: dict[str, Runner], rounds: int) -> dict[str, float]:
 
 def layers(rounds: int) -> Iterator[dict[str, Any]]:
     """A row for each layer, batch and direction: products per second of each."""
-    left = np.full((SIDE, SIDE), 0.5, np.float32)
-    target = np.empty_like(left)
     for batch, (channels, edge) in itertools.product((1, 16), LAYERS):
         at = square(batch, channels, edge)
+        side = round(at.products ** (1 / 3))
+        left = np.full((side, side), 0.5, np.float32)
+        target = np.empty_like(left)
         for direction in DIRECTIONS:
             runs = {
                 one.name: runner(one, at)
                 for one in algorithms(direction, at, 4, 2)
                 if one.workspace < tuner.MOST
             }
-            runs["product"] = lambda: np.matmul(left, left, target)
+            runs["product"] = partial(np.matmul, left, left, target)
             times = shortest(runs, rounds)
+            rate = side**3 / times.pop("product")
             yield {
                 "layer": f"{channels} channels, {edge}×{edge}",
                 "batch": batch,
                 "direction": direction,
-                "product": SIDE**3 / times.pop("product"),
-                "rates": {n: at.products / t for n, t in times.items()},
+                "GFLOP/s of the product": round(2e-9 * rate, 1),
+                "shares": {
+                    n: round(at.products / t / rate, 3) for n, t in times.items()
+                },
             }
-
-
-def shared(rows: list[dict[str, Any]]) -> tuple[float, list[dict[str, Any]]]:
-    """The product's best rate in GFLOP/s, and the rows with shares of it."""
-    best = max(row["product"] for row in rows)
-    kept = ("layer", "batch", "direction")
-    found = [
-        {k: row[k] for k in kept}
-        | {"shares": {n: round(r / best, 3) for n, r in row["rates"].items()}}
-        for row in rows
-    ]
-    return round(2e-9 * best, 1), found
 
 
 def samples() -> Iterator[Geometry]:
@@ -163,14 +156,15 @@ def main() -> None:
         for name, points in measured(options.rounds).items():
             print(f'    "{name}": {tuple(fitted(points))},', flush=True)
         return
-    rate, rows = shared(list(layers(options.rounds)))
-    for row in rows:
+    rows = []
+    for row in layers(options.rounds):
+        rows.append(row)
         shares = ", ".join(f"{n} {s:.2f}" for n, s in row["shares"].items())
-        print(f"{row['layer']}, batch {row['batch']}, {row['direction']}: {shares}")
+        words = f"{row['layer']}, batch {row['batch']}, {row['direction']}: {shares}"
+        print(words, flush=True)
     if not options.no_save:
         today = datetime.datetime.now().astimezone().date().isoformat()
         said = {"date": today, **machine(), "algorithms": NAMES, "rows": rows}
-        said["GFLOP/s of the product"] = rate
         path = RESULTS / "convolution.json"
         path.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n")
 

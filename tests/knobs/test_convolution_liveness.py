@@ -11,10 +11,11 @@ import minimx as mx
 from minimx import autograd, nd
 from minimx.errors import OperatorError
 from minimx.gluon import nn
-from minimx.kernels import threads, tuner
+from minimx.kernels import onednn, threads, tuner
 from minimx.kernels.choosing import decided
 from minimx.kernels.convolution import NAMES
 from minimx.knobs import knobs
+from minimx.ops import registry
 from minimx.ops.conv import Convolution
 from tests.knobs.proofs import defaults, proves, turned
 
@@ -120,6 +121,31 @@ def test_fft_is_allowed_or_not(chosen: Roads) -> None:
         before, during = turned(observe, MXNET_CUDNN_ALLOW_FFT=0)
     assert before[0] == "fft"
     assert "fft" not in during
+
+
+class StandIn:
+    """What oneDNN would offer; it computes nothing."""
+
+    nbytes, reads, writes = 64, (1, 33, 41), (17,)
+
+    def run(self, arrays: dict[int, Any], workspace: Any) -> None:
+        arrays[17][...] = 1
+
+
+@proves("MXNET_ONEDNN_ENABLED")
+def test_onednn_is_allowed_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = StandIn()
+    monkeypatch.setattr(onednn, "offered", lambda *_: stand_in)
+    settings: Any = {"kernel": (3, 3), "num_filter": 8, "no_bias": True}
+
+    def observe() -> bool:
+        registry.forget_plans()  # whoever is installed while a program runs
+        out = nd.Convolution(nd.zeros((2, 8, 9, 9)), nd.ones((8, 8, 3, 3)), **settings)
+        return bool((out.asnumpy() == 1).all())
+
+    with knobs(MXNET_CUDNN_HEUR_MODE=0):
+        assert turned(observe, MXNET_ONEDNN_ENABLED=0) == (True, False)
+    registry.forget_plans()
 
 
 @pytest.mark.parametrize("place", range(3))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from minimx.kernels import threads
+from minimx.kernels import onednn, threads
 from minimx.kernels.convolution import Algorithm, Geometry
 from minimx.kernels.cpu import conv_sliced, conv_transforms
 from minimx.kernels.cpu.blas import gemm, one_thread
@@ -353,6 +353,8 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
             matrix, buffers = _packed(weight, scratch, at, low)
             _on(forward_lowered, at)(data, matrix, bias, out, buffers, at, low)
 
+    if algorithm.name == "onednn":
+        return onednn.kernel(algorithm.way)
     if algorithm.name == "sliced":
         return conv_sliced.forward(algorithm, forward)
     if algorithm.way is not None:
@@ -373,6 +375,8 @@ def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
             matrix, buffers = _packed(weight, scratch, at, low)
             _on(data_lowered, at)(dout, matrix, ddata, buffers, at, low)
 
+    if algorithm.name == "onednn":
+        return onednn.kernel(algorithm.way)
     if algorithm.name == "sliced":
         return conv_sliced.data_gradient(algorithm, data_gradient)
     if algorithm.way is not None:
@@ -399,6 +403,8 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
             _on(weight_lowered, at)(dout, data, sums, scratch[kept:], at, low)
             collect(sums, dweight, dbias, at, low)
 
+    if algorithm.name == "onednn":
+        return onednn.kernel(algorithm.way)
     if algorithm.name == "sliced":
         return conv_sliced.weight_gradient(algorithm, weight_gradient)
     if algorithm.way is not None:

@@ -20,10 +20,13 @@ KNOBS = (
         ),
         type="bool",
         default=True,
+        planned_in="",
+        status="live",
         meaning=(
-            "Let oneDNN compute where it is installed. Off, the readable kernels do "
-            "all the work. MXNet decides once per process. Called MXNET_MKLDNN_ENABLED "
-            "in 1.x."
+            "Let oneDNN compute convolutions where it is installed (`pip install "
+            "'minimx[onednn]'`). Off, the readable kernels do all the work. It is one "
+            "of the algorithms that are chosen among, for float32. MXNet decides once "
+            "per process. Called MXNET_MKLDNN_ENABLED in 1.x."
         ),
         observable="Time of a convolution, and its largest difference.",
     ),
