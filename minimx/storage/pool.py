@@ -14,7 +14,7 @@ return to any more and go straight back to the device.
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -155,7 +155,8 @@ class Pool:
         self.n_malloc = self.n_hit = self.n_free = self.n_flush = 0
         self._known: set[Block] = set()  # everything that came from the device
         self._shelves: dict[int, list[Block]] = {}
-        self._usage: dict[str, list[int]] = {}  # by category: as in `Usage`
+        # By category, as in `Usage`.
+        self._usage: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self.lock = threading.Lock()
 
     def alloc(self, nbytes: int, owner: Owner | None = None) -> Block:
@@ -192,7 +193,7 @@ class Pool:
                     self.peak_requested = self.live_requested
                 if self.live_rounded > self.peak_rounded:
                     self.peak_rounded = self.live_rounded
-                usage = self._usage.get(owner.category) or self._entered(owner)
+                usage = self._usage[owner.category]
                 usage[0] += nbytes
                 if usage[0] > usage[1]:
                     usage[1] = usage[0]
@@ -222,7 +223,7 @@ class Pool:
             self.held += size
             self.live_requested += size
             self.live_rounded += size
-            self._entered(owner)[0] += size
+            self._usage[owner.category][0] += size
             self._raise_peaks()
         self._tell("alloc", size, size, owner, block)
         return block
@@ -406,14 +407,10 @@ class Pool:
         for usage in self._usage.values():
             usage[0] = 0
         for block in lent:
-            self._entered(block.owner)[0] += block.requested
+            self._usage[block.owner.category][0] += block.requested
 
     def _lent(self) -> list[Block]:
         return [block for block in self._known if block.lent]
-
-    def _entered(self, owner: Owner) -> list[int]:
-        """The usage of an owner's category, from now on in the books."""
-        return self._usage.setdefault(owner.category, [0, 0])
 
     def _raise_peaks(self) -> None:
         """No peak is lower than what is in use now."""
