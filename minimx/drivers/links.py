@@ -105,22 +105,6 @@ def weights(layout: Layout, count: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def picture(layout: Layout, count: int) -> str:
-    """Which GPUs reach which directly, `v` or `.`, as MXNet prints it.
-
-    >>> print(picture(sockets, 5))
-    .vvv.
-    v.vv.
-    vv.v.
-    vvv..
-    .....
-    """
-    return "\n".join(
-        "".join("v" if a != b and layout(a, b) else "." for b in range(count))
-        for a in range(count)
-    )
-
-
 def hops(source: Device, target: Device, link: Link | None) -> list[Hop]:
     """The copies that bring numbers from one device to another.
 

@@ -79,6 +79,8 @@ def test_engine_and_pool_change_nothing_but_time(make: Callable[..., Lab]) -> No
             assert repr(lab.run()) == expected
     lab.set("device", "gpu(0)")
     assert repr(lab.run()) == expected
+    assert {"gpu(0)/0", "gpu(0) copy/0"} <= set(lab.devices.lanes)
+    assert lab.devices.run is lab.engine.run
 
 
 def test_phases_layers_and_categories_are_attributed(make: Callable[..., Lab]) -> None:

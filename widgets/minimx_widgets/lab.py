@@ -19,6 +19,7 @@ from minimx.knobs import knobs
 from minimx.record import Record
 from minimx_widgets import kernel
 from minimx_widgets.base import Bundle, mimebundle
+from minimx_widgets.device_view import DeviceView
 from minimx_widgets.engine_timeline import EngineTimeline
 from minimx_widgets.knob_panel import PINNED, KnobPanel
 from minimx_widgets.lab_controls import Field, LabControls
@@ -127,6 +128,11 @@ class Lab:
     def record(self) -> Record:
         """The record of the newest training."""
         return self._run.record
+
+    @property
+    def devices(self) -> DeviceView:
+        """The newest training device by device: streams, copies, links."""
+        return DeviceView(self._run)
 
     @property
     def net(self) -> Any:
