@@ -147,8 +147,9 @@ class History:
         return fate
 
     def count(self, event: int) -> int:
-        """How often an event happened."""
-        return int(np.count_nonzero(self.event == event))
+        """How often an event happened; a flush that found nothing does not count."""
+        empty = (self.event == FLUSH) & (self.size == 0)
+        return int(np.count_nonzero((self.event == event) & ~empty))
 
     @property
     def calls(self) -> int:

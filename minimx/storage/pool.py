@@ -379,8 +379,8 @@ class Pool:
         for shelf in self._shelves.values():
             while shelf:
                 released += self._return(shelf.pop())
-        if released:
-            self.n_flush += 1
+        self.n_flush += released > 0
+        if released or asker:  # a program's wish is told even if nothing was idle
             self._tell("flush", 0, released, events.owner(asker))
         return released
 

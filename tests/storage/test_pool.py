@@ -192,7 +192,9 @@ def test_release_all_says_how_much_it_was() -> None:
     pool.alloc(5000).free()
     assert (pool.release_all(), pool.release_all()) == (8192, 0)
     asker = events.owner("empty_cache")
-    assert log.events[-1] == ("flush", "gpu(0)", 0, 0, 8192, 0, asker)
+    assert log.events[-2] == ("flush", "gpu(0)", 0, 0, 8192, 0, asker)
+    assert log.events[-1] == ("flush", "gpu(0)", 0, 0, 0, 0, asker)
+    assert pool.stats().n_flush == 1
     books_balance(pool, [lent])
 
 

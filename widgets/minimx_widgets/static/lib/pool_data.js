@@ -59,7 +59,7 @@ export class History {
       now.lent += loan * size[i];
       now.asked += loan * requested[i];
       for (const name of ["alloc", "hit", "flush", "oom"])
-        if (what === EVENT[name]) now[name] += 1;
+        if (what === EVENT[name] && (name !== "flush" || size[i] > 0)) now[name] += 1;
       for (const name of names) this[name][i] = now[name];
       if (now.reserved > this.peak || this.highest < 0) {
         this.peak = now.reserved;
