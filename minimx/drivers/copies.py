@@ -12,7 +12,6 @@ import numpy as np
 
 from minimx.device import Device
 from minimx.drivers import working
-from minimx.knobs import knobs
 
 
 def on_host(array: Any) -> bool:
@@ -34,27 +33,12 @@ def copyto(target: Any, source: Any) -> None:
 
 
 def between(target: Any, at: Device, source: Any, home: Device) -> None:
-    """Copy from one device to another; over the host where they are no peers."""
+    """Copy from one device to another.
+
+    Whoever asks has settled that the two may reach each other (`links.hops`).
+    """
     with working(home), working(at):
-        if on_host(target) or on_host(source) or at is home or peers(at, home):
-            copyto(target, source)
-            return
-        staged = fetch(source)
-        copyto(target, staged)
-
-
-def peers(one: Device, other: Device) -> bool:
-    """Whether two CUDA devices may copy past the host: MXNET_ENABLE_GPU_P2P."""
-    if not knobs.get("MXNET_ENABLE_GPU_P2P"):
-        return False
-    from minimx.drivers import toolkit
-
-    module = toolkit.cuda()
-    if toolkit.simulated():
-        return False  # it has one device
-    mine, its = (module.gpus[device.device_id] for device in (one, other))
-    context: Any = module.current_context(mine.id)
-    return bool(context.can_access_peer(its.id))
+        copyto(target, source)
 
 
 def fetch(array: Any, dtype: Any = None) -> Any:

@@ -21,6 +21,8 @@ from minimx.kernels.fused_text import Loop
 from minimx.kernels.walks import Walk, straight
 
 Launch = Callable[..., None]
+_REALS = frozenset(("float32", "float64"))
+_ROUNDED = frozenset(f"rounded_{word}" for word in _REALS)
 
 _HEAD = '''"""One CUDA kernel for {title}; made by minimx.kernels.cuda.fused."""
 
@@ -94,6 +96,7 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
     words = {common.word(d) for d in (*dtypes, *[dtype for _, dtype in loop.outs])}
     words |= {"float32", "float64", "intp"}
     called = {name for line in loop.lines for name in common.called(line.formula)}
+    called |= {f"rounded_{line.out.name}" for line in loop.lines} & _ROUNDED
     ins = [d for line in loop.lines for d in (line.ins or (line.out,))] or dtypes
     arguments = [*(f"{name}_" for name in (*arrays, *outs)), "n", "steps", *numbers]
     types = ["bool_ as boolean" if w == "boolean" else w for w in sorted(words)]
@@ -114,7 +117,11 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
     for line in loop.lines:
         names = dict(zip(line.formula.operands, line.sources, strict=True))
         text = common.expression(line.formula, line.ins or [line.out], names)
-        body.append(f"{line.name} = {common.word(line.out)}({text})  # {line.title}")
+        word = common.word(line.out)
+        text = (
+            f"rounded_{word}({word}({text}))" if word in _REALS else f"{word}({text})"
+        )
+        body.append(f"{line.name} = {text}  # {line.title}")
     body += [f"{y}_[i] = {name}" for y, (name, _) in zip(outs, loop.outs, strict=True)]
     return head + "".join(f"        {line}\n" for line in body)
 

@@ -64,6 +64,28 @@ floor, ceil, trunc, rint, cbrt = map(
 _size = abs
 
 
+def _rounded(name: str, zero: Any) -> Any:
+    """The identity, which a device does not fuse with what comes before and after.
+
+    A product and a sum in one expression are rounded once there; across the lines of a
+    fused loop they must be rounded twice, as when operators run one by one.
+    """
+    if PLAYING:
+        return lambda x: x
+    from numba.cuda import libdevice
+
+    add = getattr(libdevice, name)
+
+    def call(x):  # type: ignore[no-untyped-def]
+        return add(x, zero)
+
+    return inner(call)
+
+
+rounded_float32 = _rounded("fadd_rn", np.float32(-0.0))
+rounded_float64 = _rounded("dadd_rn", np.float64(-0.0))
+
+
 @inner
 def erf(x: Any) -> Any:
     """The error function."""

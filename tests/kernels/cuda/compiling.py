@@ -111,11 +111,30 @@ def compile_all() -> None:
             launch(sheet.of(**missing), specs)
 
 
+def round_twice() -> None:
+    """A product and a sum of a fused loop must not become one instruction."""
+    from minimx.kernels.cuda import fused
+    from minimx.kernels.formula import Formula
+    from minimx.kernels.fused_text import Line, Loop, Operand
+
+    real = np.dtype("float32")
+    square = Line("a", Formula("x * x", ("x",)), ("x",), (real,), real, "square")
+    add = Line("b", Formula("p + q", ("p", "q")), ("a", "x"), (real,) * 2, real, "add")
+    loop = Loop((Operand("x", real, 1),), (square, add), (("b", real),))
+    kernel = fused._compiled(loop, (True,), (1,))
+    flat, whole = numba.float32[::1], numba.int64
+    signature = flat, flat, whole, numba.types.UniTuple(whole, 1)
+    text, _ = tools.compile_ptx(kernel.function, signature, cc=(8, 0))
+    if "fma." in text or "mul.f32" not in text:
+        FAILED["rounding"] = "a fused loop rounds once where its operators round twice"
+
+
 def main() -> int:
     """Compile everything; 1 if something did not compile."""
     warnings.simplefilter("ignore")
     tools.jit = jit
     compile_all()
+    round_twice()
     print(*FAILED.values(), sep="\n")
     print(f"{len(COMPILED)} compiled, {len(FAILED)} failed")
     return int(bool(FAILED))
