@@ -47,6 +47,9 @@ class DeviceBytes:
     def __getitem__(self, part: slice) -> DeviceBytes:
         return DeviceBytes(self.array[part])
 
+    def __setitem__(self, part: slice, value: int) -> None:
+        self.array[part] = value
+
     def shaped(self, shape: tuple[int, ...], dtype: Any, offset: int = 0) -> Any:
         """The device array of this shape and type that starts `offset` bytes in.
 

@@ -33,6 +33,20 @@ def test_gpu_0_is_a_cuda_device() -> None:
     block.free()
 
 
+def test_what_could_not_be_computed_reads_as_zeros_once_it_was_told() -> None:
+    with mx.knobs(MXNET_ENGINE_TYPE="ThreadedEngine"):
+        zeros = mx.nd.zeros((1000,), ctx=GPU)
+
+        def fail() -> None:
+            raise DeviceError("on purpose.")
+
+        spoiled = mx.nd.empty((1000,), ctx=GPU)
+        engine.push(fail, GPU, (), (spoiled.chunk,), "failing")
+        with pytest.raises(DeviceError, match="on purpose"):
+            spoiled.wait_to_read()
+        assert not (spoiled + zeros).asnumpy().any()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "bool"])
 def test_numbers_go_there_and_come_back(dtype: str) -> None:
     numbers = np.arange(6).reshape(2, 3).astype(dtype)
