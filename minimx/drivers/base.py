@@ -41,6 +41,8 @@ class Costs:
     series_launch_ns: nanoseconds before a recorded series of operations starts.
     driver_call_ns: nanoseconds that its driver takes to lend memory or to take it back.
     link_speed: which part of what a link between devices carries it can use.
+    tensor_flops: floating-point operations per second of its units that multiply
+    matrices of float16; 0 where there are none.
     """
 
     launch_ns: int
@@ -50,16 +52,21 @@ class Costs:
     series_launch_ns: int = 10_000
     driver_call_ns: int = 0
     link_speed: float = 1.0
+    tensor_flops: float = 0.0
 
-    def run_ns(self, flops: float, bytes_moved: float) -> int:
+    def run_ns(
+        self, flops: float, bytes_moved: float, tensor_cores: bool = False
+    ) -> int:
         """How long an operation takes, by the roofline model.
 
-        First comes the launch, then the slower of arithmetic and memory traffic.
+        tensor_cores: on the units that multiply matrices, if there are some. First
+        comes the launch, then the slower of arithmetic and memory traffic.
 
         >>> Costs(1000, 1e9, 1e9, 1e9).run_ns(flops=500, bytes_moved=200)
         1500
         """
-        busy = max(flops / self.flops, bytes_moved / self.memory_bandwidth)
+        rate = (self.tensor_flops if tensor_cores else 0) or self.flops
+        busy = max(flops / rate, bytes_moved / self.memory_bandwidth)
         return self.launch_ns + round(busy * 1e9)
 
     def copy_ns(self, nbytes: float) -> int:

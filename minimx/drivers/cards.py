@@ -34,11 +34,23 @@ class Card:
 GENERIC: Final = Card(
     "generic",
     GIB,
-    Costs(launch_ns=5_000, flops=5e12, memory_bandwidth=500e9, host_bandwidth=12e9),
+    Costs(
+        launch_ns=5_000,
+        flops=5e12,
+        memory_bandwidth=500e9,
+        host_bandwidth=12e9,
+        tensor_flops=40e12,
+    ),
 )
 
 
-def _card(name: str, gibibytes: int, teraflops: float, gigabytes: float) -> Card:
+def _card(
+    name: str,
+    gibibytes: int,
+    teraflops: float,
+    gigabytes: float,
+    tensor_teraflops: float = 0,
+) -> Card:
     """A card by memory, arithmetic and memory bandwidth; asking its driver is slow."""
     costs = Costs(
         launch_ns=5_000,
@@ -46,6 +58,7 @@ def _card(name: str, gibibytes: int, teraflops: float, gigabytes: float) -> Card
         memory_bandwidth=gigabytes * 1e9,
         host_bandwidth=12e9,
         driver_call_ns=100_000,
+        tensor_flops=tensor_teraflops * 1e12,
     )
     return Card(name, gibibytes * GIB, costs)
 
@@ -59,6 +72,7 @@ def scaled(card: Card, share: int = SHARE) -> Card:
     costs = replace(
         card.costs,
         flops=card.costs.flops / share,
+        tensor_flops=card.costs.tensor_flops / share,
         memory_bandwidth=card.costs.memory_bandwidth / share,
         host_bandwidth=card.costs.host_bandwidth / share,
         link_speed=card.costs.link_speed / share,
@@ -69,6 +83,6 @@ def scaled(card: Card, share: int = SHARE) -> Card:
 _WHOLE = (
     _card("K80", 12, 4.37, 240),
     _card("M60", 8, 4.82, 160),
-    _card("V100", 16, 15.7, 900),
+    _card("V100", 16, 15.7, 900, tensor_teraflops=125),
 )
 CARDS: Final = {card.name: card for card in (GENERIC, *_WHOLE, *map(scaled, _WHOLE))}

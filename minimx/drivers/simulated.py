@@ -36,11 +36,13 @@ class SimulatedGPU(AddressedDriver):
         c = self.costs
         card = "" if self.card is GENERIC else f" {self.card.name}"
         call = f", {c.driver_call_ns / 1e3:g} µs a driver call" * (c.driver_call_ns > 0)
+        matrices = f"{c.tensor_flops / 1e12:g} on tensor cores, " * (c.tensor_flops > 0)
         link = f", {self.link} to the next GPU" if self.link else ""
         return (
             f"<{self.device}: simulated GPU{card}, {self.total_bytes / 2**20:,g} MiB "
             f"in grains of {GRAIN} bytes; on the virtual clock "
             f"{c.launch_ns / 1e3:g} µs a launch{call}, {c.flops / 1e12:g} TFLOP/s, "
+            f"{matrices}"
             f"{c.memory_bandwidth / 1e9:g} GB/s to its memory, "
             f"{c.host_bandwidth / 1e9:g} GB/s to the host{link}; on the wall clock as "
             "fast as the CPU that plays it>"

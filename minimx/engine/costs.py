@@ -83,14 +83,19 @@ def declared_ns(operation: Operation) -> int:
         return sum(_group_ns(costs, *group, cost.recording) for group in cost.groups)
     if operation.prop in (COPY_FROM_GPU, COPY_TO_GPU):
         return costs.copy_ns(cost.bytes_moved / 2)  # read here, written there
-    return costs.run_ns(cost.flops, cost.bytes_moved)
+    return _run_ns(costs, cost)
+
+
+def _run_ns(costs: Costs, cost: CostLike) -> int:
+    tensor_cores = getattr(cost, "tensor_cores", False)
+    return costs.run_ns(cost.flops, cost.bytes_moved, tensor_cores)
 
 
 def _group_ns(
     costs: Costs, parts: Sequence[CostLike], joined: bool, recording: bool
 ) -> int:
     """How long a series of kernels takes, launched one by one or all at once."""
-    apart = sum(costs.run_ns(part.flops, part.bytes_moved) for part in parts)
+    apart = sum(_run_ns(costs, part) for part in parts)
     if not joined:
         return apart
     at_once = apart - len(parts) * costs.launch_ns + costs.series_launch_ns

@@ -29,7 +29,7 @@ from minimx.kernels.convolution import (
 from minimx.kernels.half import computing, in_single
 from minimx.ops import deduction
 from minimx.ops.checks import expect, same_reals
-from minimx.ops.devices import ByDevice
+from minimx.ops.devices import Multiplies
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape, window
@@ -65,7 +65,7 @@ def channels_second(op: str, layout: str | None, axes: int) -> None:
 
 
 @register("Convolution", "Convolution_v1")
-class Convolution(ByDevice, Op):
+class Convolution(Multiplies, Op):
     """Slide `num_filter` windows over an image; take a dot product at every stop.
 
     data (N, C, H, W), weight (num_filter, C / num_group, *kernel), bias (num_filter,)
@@ -288,7 +288,7 @@ class Convolution(ByDevice, Op):
 
 
 @register("_backward_Convolution_data")
-class ConvolutionData(ByDevice, Op):
+class ConvolutionData(Multiplies, Op):
     """The gradient of a convolution's data.
 
     dout (N, num_filter, H', W'), weight as in Convolution; out: `shape`, that of data.
@@ -341,7 +341,7 @@ class ConvolutionData(ByDevice, Op):
 
 
 @register("_backward_Convolution_weight")
-class ConvolutionWeight(ByDevice, Op):
+class ConvolutionWeight(Multiplies, Op):
     """The gradients of a convolution's weight and bias.
 
     dout (N, num_filter, H', W'), data as in Convolution

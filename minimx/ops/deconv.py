@@ -20,14 +20,14 @@ from minimx.ops.conv import (
     channels_second,
     per_axis,
 )
-from minimx.ops.devices import ByDevice
+from minimx.ops.devices import Multiplies
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape
 
 
 @register("Deconvolution")
-class Deconvolution(ByDevice, Op):
+class Deconvolution(Multiplies, Op):
     """Spread every number of data over a window, and add up where windows overlap.
 
     data (N, C, *image), one to three image axes

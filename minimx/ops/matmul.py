@@ -15,6 +15,7 @@ from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.prebuilt import calls_of, offers
 from minimx.ops import deduction
+from minimx.ops.devices import Multiplies
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
@@ -49,7 +50,7 @@ def inner(name: str, lhs: Shape, rhs: Shape, k: int, other: int) -> None:
         )
 
 
-class Product(Op):
+class Product(Multiplies, Op):
     """A product of two arrays, each of which may be transposed first."""
 
     inputs = ("lhs", "rhs")
@@ -168,7 +169,7 @@ class BatchDot(Product):
 
 
 @register("FullyConnected")
-class FullyConnected(Op):
+class FullyConnected(Multiplies, Op):
     """Every output is a weighted sum of all features, plus a bias.
 
     data (N, ...), weight (num_hidden, features), bias (num_hidden,)

@@ -16,6 +16,7 @@ from typing import Any
 
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops.devices import Multiplies
 from minimx.ops.np_shape import NumpyBroadcastTo
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.reduce import sum_to
@@ -105,7 +106,7 @@ def labels(subscripts: str, ndims: tuple[int, ...]) -> Labels:
 
 
 @register("_npi_einsum")
-class Einsum(Op):
+class Einsum(Multiplies, Op):
     """Sums of products, by Einstein's rule: axes missing in the output are summed over.
 
     data (n, k), (k, m), subscripts="ij,jk->ik"; out (n, m). Without an arrow the output
@@ -213,7 +214,7 @@ class PlaceDiagonals(Move):
 # -- tensordot -------------------------------------------------------------------------
 
 
-class _TensorDot(Op):
+class _TensorDot(Multiplies, Op):
     """Sum over some axes of a and as many of b."""
 
     inputs = ("a", "b")

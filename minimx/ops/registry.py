@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from minimx.dtypes import NAMES, DType
 from minimx.errors import MXNetError, OperatorError, did_you_mean
+from minimx.ops.devices import as_multiplied
 from minimx.ops.settings import exact, to_type
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Deduced, Opens
@@ -58,10 +59,14 @@ class Plan:
         inferred = op.infer(*specs)
         self.name = op.name
         self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
-        self._compute = partial(op.compute, *specs)
+        self._compute: Callable[[], Any] = partial(op.compute, *specs)
         self.workspace = op.scratch(*specs)
         self.needs_rng = op.needs_rng
         self.cost = op.cost(*specs)
+        if op.multiplies and op.kind == "gpu":
+            self.cost, self._compute = as_multiplied(
+                specs[0].dtype, self.cost, self._compute, len(specs)
+            )
         # One new array out, nothing else touched: launches take the short road.
         self.plain = not (
             len(self.outs) > 1
@@ -84,8 +89,8 @@ class Plan:
         if name == "twin":
             from minimx.ops.twins import Twin
 
-            op = self._compute.func.__self__  # type: ignore[attr-defined]
-            self.twin = twin = Twin(op, self._compute.args, self)
+            made: Any = self._compute
+            self.twin = twin = Twin(made.func.__self__, made.args, self)
             return twin
         if name != "kernel":
             raise AttributeError(name)
@@ -167,6 +172,10 @@ class Op:
     #: Give the same answer twice for the same inputs (dropout does not).
     deterministic: ClassVar[bool] = True
 
+    #: Matrices are multiplied, which GPUs may do on units of their own.
+    multiplies: ClassVar[bool] = False
+    #: For which kind of device it makes plans.
+    kind: ClassVar[str] = "cpu"
     #: `on(kind)`: who makes the plans for a kind of device, where kernels differ.
     on: ClassVar[Any] = None
     #: `grad` looks at `Site.targets` and `Site.retain`, and takes None for an output

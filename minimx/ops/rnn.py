@@ -11,6 +11,7 @@ from minimx.errors import OperatorError, ShapeError, did_you_mean
 from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
 from minimx.ops.checks import expect, same_reals
+from minimx.ops.devices import Multiplies
 from minimx.ops.join import Concat
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -23,7 +24,7 @@ MODES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 @register("RNN")
-class RNN(Op):
+class RNN(Multiplies, Op):
     """A recurrent network of several layers, run over whole sequences.
 
     mode: rnn_relu and rnn_tanh (h = f(Wx·x + bx + Wh·h + bh)), lstm (gates in the order
@@ -232,7 +233,7 @@ def _lengths(net: Net, given: Any) -> Any:
 
 
 @register("_backward_RNN")
-class RNNGradient(Op):
+class RNNGradient(Multiplies, Op):
     """The gradients of a recurrent network: of data, parameters, state and cell.
 
     inputs: what RNN saves, then the gradients of its outputs. outs: as its inputs

@@ -65,10 +65,14 @@ class Spec:
 
 @dataclass(frozen=True)
 class Cost:
-    """Work of one call: floating-point operations, and bytes read plus written."""
+    """Work of one call: floating-point operations, and bytes read plus written.
+
+    tensor_cores: a GPU does them on the units that multiply matrices of float16.
+    """
 
     flops: int
     bytes_moved: int
+    tensor_cores: bool = False
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.flops + other.flops, self.bytes_moved + other.bytes_moved)

@@ -9,7 +9,7 @@ from minimx.knobs.knob import Knob
 GROUP = "convolution and GPU libraries"
 
 declare = partial(Knob, group=GROUP)
-precision = partial(declare, planned_in="mixed precision")
+precision = partial(declare, status="live")
 
 KNOBS = (
     declare(
@@ -106,11 +106,12 @@ KNOBS = (
         type="bool",
         default=True,
         meaning=(
-            "Allow matrix units that multiply with fewer digits. MXNet can change it "
-            "only once per process. minimx will model the shorter mantissa on the "
-            "simulated GPU."
+            "Allow GPUs to multiply matrices of float16 on units of their own, tensor "
+            "cores, which are several times as fast. MXNet can change it only once per "
+            "process. Simulated GPUs say in their costs what such units do in a "
+            "second, and on the virtual clock float16 products take as long."
         ),
-        observable="Error and modelled time of a float16 product.",
+        observable="The time of a float16 product on the virtual clock.",
     ),
     precision(
         name="MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION",
@@ -121,10 +122,12 @@ KNOBS = (
         type="bool",
         default=False,
         meaning=(
-            "Let float32 inputs be rounded to float16 so that the matrix units can "
-            "take them. Only with `MXNET_CUDA_ALLOW_TENSOR_CORE`."
+            "Let float32 inputs of convolutions, products and recurrent layers be "
+            "rounded to float16 on GPUs, so that tensor cores can take them. Only with "
+            "`MXNET_CUDA_ALLOW_TENSOR_CORE`. Sums stay in float32. Here simulated GPUs "
+            "round; on a real one it is left to its libraries."
         ),
-        observable="The error of a float32 convolution.",
+        observable="The error of a float32 convolution on a GPU.",
     ),
     declare(
         name="MXNET_CUDNN_ALLOW_REDUCED_PRECISION_REDUCTION",
