@@ -2,9 +2,10 @@
 
 Rates are multiplications and additions of the plain sum per second, divided by what
 NumPy's product of two square matrices reaches with as many multiplications, in the
-same rounds; so Winograd may be above 1.
-Times are minima over rounds in which all take turns. `--fit` measures many shapes
-instead, and prints the coefficients of `minimx.kernels.estimate`.
+same rounds; so Winograd may be above 1. All on one thread, in seconds of the processor
+(so that others who work beside this do not count), minima over rounds. `--fit` measures
+many shapes instead, on all threads and by the wall clock, and prints the coefficients
+of `minimx.kernels.estimate`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,9 @@ from minimx.kernels.convolution import (
     Geometry,
     algorithms,
 )
+from minimx.kernels.cpu.blas import one_thread
 from minimx.kernels.estimate import features
+from minimx.knobs import knobs
 from minimx.shapes import window
 from tests.benchmarks.report import machine
 
@@ -59,17 +62,25 @@ def runner(algorithm: Algorithm, at: Geometry) -> Runner:
     return lambda: run(*arrays)
 
 
-def shortest(runs: dict[str, Runner], rounds: int) -> dict[str, float]:
+def shortest(
+    runs: dict[str, Runner], rounds: int, clock: Callable[[], float] = perf_counter
+) -> dict[str, float]:
     """Seconds of each, the least of all rounds; the first does not count."""
     times = dict.fromkeys(runs, np.inf)
     for turn, (name, run) in itertools.product(range(rounds + 1), runs.items()):
         if turn > 2 and times[name] > 5 * min(times.values()):
             continue
-        begin = perf_counter()
+        begin = clock()
         run()
         if turn:
-            times[name] = min(times[name], perf_counter() - begin)
+            times[name] = min(times[name], clock() - begin)
     return times
+
+
+def product(matrix: Any, target: Any) -> None:
+    """The square of a matrix, on one thread."""
+    with one_thread:
+        np.matmul(matrix, matrix, target)
 
 
 def layers(rounds: int) -> Iterator[dict[str, Any]]:
@@ -85,8 +96,9 @@ def layers(rounds: int) -> Iterator[dict[str, Any]]:
                 for one in algorithms(direction, at, 4, 2)
                 if one.workspace < tuner.MOST
             }
-            runs["product"] = partial(np.matmul, left, left, target)
-            times = shortest(runs, rounds)
+            runs["product"] = partial(product, left, target)
+            with knobs(OMP_NUM_THREADS=1):
+                times = shortest(runs, rounds, process_time)
             rate = side**3 / times.pop("product")
             yield {
                 "layer": f"{channels} channels, {edge}×{edge}",
