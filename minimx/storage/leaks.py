@@ -66,7 +66,8 @@ class LeakCheck:
             "use. Somebody holds arrays from inside: a variable, a list of results, a "
             "recorded computation that a loss still refers to."
         ]
-        for pool in dict.fromkeys(block.pool for block in self.found):
+        largest_first = sorted(self.found, key=lambda block: -block.requested)
+        for pool in dict.fromkeys(block.pool for block in largest_first):
             blocks = [block for block in self.found if block.pool is pool]
             for owner, nbytes, count in largest_owners(blocks, OWNERS_SHOWN):
                 lines.append(f"  {human(nbytes):>9} on {pool.name} {who(owner, count)}")
