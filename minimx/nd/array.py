@@ -170,7 +170,7 @@ class NDArray(Arithmetic, Methods):
             )
         return found
 
-    def host_view(self) -> Any:
+    def _host_view(self) -> Any:
         """The same as a NumPy array in any case: a copy of what a CUDA device has."""
         found = self.view()
         if self.chunk.device.backend == "cuda":

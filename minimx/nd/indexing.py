@@ -81,8 +81,8 @@ def _push_assignment(
 
     def run() -> None:
         place = numpy_key if numpy_key is not None else _resolved(key)
-        numbers = value.host_view() if is_array else value
-        target = array.host_view()
+        numbers = value._host_view() if is_array else value
+        target = array._host_view()
         if numpy_key is not None:
             numbers = _squeezed(numbers, target[place].ndim)
         target[place] = numbers
@@ -271,7 +271,7 @@ def _resolved(key: tuple[Any, ...]) -> tuple[Any, ...]:
     from minimx.nd.array import NDArray
 
     return tuple(
-        index_numbers(item.host_view()) if isinstance(item, NDArray) else item
+        index_numbers(item._host_view()) if isinstance(item, NDArray) else item
         for item in key
     )
 

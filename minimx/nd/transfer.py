@@ -162,7 +162,7 @@ def _from_gpu(array: NDArray) -> Any:
 
     def run() -> None:
         with working(array.context):
-            np.copyto(host, array.host_view())
+            np.copyto(host, array._host_view())
 
     arrived = engine.Var()
     engine.current.push(

@@ -242,7 +242,8 @@ def test_algorithms_are_numbered(at: Geometry, direction: str, itemsize: int) ->
     every = list(known(direction, at, itemsize))
     assert [a.number for a in every][:3] == [0, 1, 2]
     assert all(a.name == NAMES[a.number] and a.direction == direction for a in every)
-    assert all(a.deterministic for a in every)  # lean depends on threads
+    uncertain = {a.name for a in every if not a.deterministic}
+    assert uncertain <= {"onednn"}  # and lean, which depends on threads
     assert every[0].workspace == 0
     for algorithm in every[1:3]:
         low = algorithm.lowering
