@@ -14,12 +14,13 @@ from typing import Any, Final
 
 from minimx.amp import lists
 from minimx.dtypes import FLOAT32, DType, is_float, resolve
-from minimx.errors import ArgumentError
+from minimx.errors import ArgumentError, DTypeError
 from minimx.events import attribution
 from minimx.graph.casts import CastLists
 from minimx.nd.launch import invoke
 from minimx.ops.precision import AmpCast, AmpMulticast
 from minimx.ops.registry import ALIASES, REGISTRY, Op
+from minimx.ops.spec import Spec
 
 #: The operators that convert; they are never converted for.
 CASTS: Final = ("amp_cast", "amp_multicast", "cast")
@@ -143,20 +144,20 @@ class Mixer:
         return found
 
     def _alike(self, op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Operators that take what comes want one type, which is that of the data.
+        """What wants one type gets that of the data; what does not is left alone.
 
-        Parameters of BatchNorm and PReLU are float32 and the data is not any more.
+        The slope of PReLU is float32 and the data is not any more; BatchNorm keeps its
+        parameters, and places to look at (of `pick`, of `take`) must not be rounded.
         """
-        if len(inputs) < 2 or op.name.endswith("update") or op.variadic:
+        specs = [x.spec for x in inputs]
+        kinds = {spec.dtype for spec in specs if _is_mixed(spec.dtype)}
+        if len(kinds) < 2:
             return inputs
-        first = inputs[0].spec.dtype
-        if not _is_mixed(first) or op.name in _KEEPS_PARAMETERS:
-            return inputs
-        return self._to(op, inputs, first)
-
-
-#: Their data may be two-byte numbers while their parameters are float32.
-_KEEPS_PARAMETERS: Final = ("BatchNorm", "Embedding", "take")
+        try:
+            op.plan(tuple(Spec.of(spec.shape, spec.dtype) for spec in specs))
+        except DTypeError:
+            return self._to(op, inputs, specs[0].dtype)
+        return inputs
 
 
 def _states(op: Op) -> set[int]:

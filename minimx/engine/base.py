@@ -60,30 +60,18 @@ class Engine(ABC):
         )
         recorder = events.recorder
         if recorder is not None:
-            return self._push_traced(operation, recorder)
+            operation.trace = Trace(recorder, events.clock())
         if bulking.users and self.bulks:
             bulking.route(operation, self.submit)
         else:
             self.submit(operation)
-        return 0
-
-    def _push_traced(self, operation: Operation, recorder: events.Recorder) -> int:
-        """Queue an operation, and note it and the call that pushed it."""
-        begun = events.clock()
-        trace = operation.trace = Trace(recorder, begun)
-        door = (
-            "MXInvokeCachedOpEx"
-            if operation.prop == SEGMENT
-            else "MXImperativeInvokeEx"
-        )
-        try:
-            if bulking.users and self.bulks:
-                bulking.route(operation, self.submit)
-            else:
-                self.submit(operation)
-        finally:
-            recorder.call(door, operation.name, begun, events.clock())
-        return trace.op_id
+        if operation.trace is None or recorder is None:
+            return 0
+        if recorder.hears_calls:
+            graph = operation.prop == SEGMENT
+            door = "MXInvokeCachedOpEx" if graph else "MXImperativeInvokeEx"
+            recorder.call(door, name, operation.trace.t_push, events.clock())
+        return operation.trace.op_id
 
     @abstractmethod
     def submit(self, operation: Operation) -> None:

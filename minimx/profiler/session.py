@@ -40,7 +40,7 @@ class Profile:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.record = Record(ROOM)
+        self.record = Record(ROOM, calls=True)
         self.record.start()
         self.trace = Trace(settings, self.record.conditions.t_start)
         self.sums = Aggregate(settings)

@@ -85,7 +85,9 @@ class Record:
     `pause` and `resume` it hears nothing.
     """
 
-    def __init__(self, capacity: int | None = None) -> None:
+    def __init__(self, capacity: int | None = None, calls: bool = False) -> None:
+        """calls: note calls of the interface as well, in the table of that name."""
+        self.hears_calls = calls
         self.capacity = capacity or int(knobs.get("MINIMX_RECORD_CAPACITY"))
         self.conditions = Conditions()
         self.clock: Callable[[], int] | None = None  # unless set, that of all events

@@ -58,6 +58,22 @@ def test_whole_numbers_and_doubles_stay_what_they_are() -> None:
     assert kind(out) == "float64"
 
 
+def test_places_to_look_at_are_not_rounded() -> None:
+    amp.init()
+    many = nd.zeros((1, 5000), dtype="float16")
+    many[0, 2049] = 7
+    assert nd.pick(many, nd.array([2049])).asscalar() == 7
+    assert nd.take(many, nd.array([2049]), axis=1).asscalar() == 7
+
+
+def test_what_wants_one_type_gets_that_of_the_data() -> None:
+    amp.init()
+    x, slope = nd.array(X, dtype="float16"), nd.ones((1,)) * 0.25
+    out = nd.LeakyReLU(x, slope, act_type="prelu")
+    assert kind(out) == "float16"
+    np.testing.assert_allclose(out.asnumpy(), np.where(X > 0, X, X / 4), atol=1e-3)
+
+
 def test_gradients_come_back_in_the_types_of_the_parameters() -> None:
     amp.init()
     x, w = nd.array(X), nd.array(X)

