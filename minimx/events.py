@@ -34,6 +34,23 @@ CATEGORIES = (
 PHASES = ("other", "data", "forward", "backward", "update", "evaluate")
 
 
+class Work(Protocol):
+    """How much work an operation is; `ops.spec.Cost` fits.
+
+    It may have `dtype`, the name of the type that it computes in, and `parts`, where it
+    was joined of several: tuples of name, layer, flops, bytes, dtype. As long as they
+    are the same, so is the tuple of them.
+    """
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations."""
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes read plus bytes written."""
+
+
 class Recorder(Protocol):
     """What a listener must offer; `minimx.record.Record` is the one we ship.
 
@@ -68,8 +85,12 @@ class Recorder(Protocol):
         forward_op: int,
         failed: bool,
         graph: bool = False,
+        cost: Work | None = None,
     ) -> None:
-        """An operation finished; graph: it is a piece of a graph that was prepared."""
+        """An operation finished; graph: it is a piece of a graph that was prepared.
+
+        cost: how much work it was, as far as somebody declared that.
+        """
 
     def call(self, name: str, detail: str, t0: int, t1: int) -> None:
         """A call of the interface, by this thread, between two moments."""

@@ -30,7 +30,7 @@ from minimx import events
 from minimx.device import Device
 from minimx.engine import bulking, failures
 from minimx.engine.base import Engine
-from minimx.engine.costs import CostLike, Launches, Transfer
+from minimx.engine.costs import Launches, Transfer
 from minimx.engine.delay import Delay
 from minimx.engine.kinds import (
     COPY_FROM_GPU,
@@ -50,6 +50,7 @@ from minimx.engine.var import Var, var_lock
 from minimx.engine.virtual import VirtualEngine
 from minimx.engine.workers import on_worker_start
 from minimx.errors import EngineError
+from minimx.events import Work
 from minimx.knobs import knobs
 
 __all__ = [
@@ -99,7 +100,7 @@ def push(
     name: str,
     priority: int = 0,
     prop: int = NORMAL,
-    cost: CostLike | None = None,
+    cost: Work | None = None,
     origin: Origin | None = None,
 ) -> int:
     """Queue a function on the current engine; see `Engine.push`."""

@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from minimx import events
 from minimx.device import Device
 from minimx.engine import bulking
-from minimx.engine.costs import CostLike
 from minimx.engine.kinds import NORMAL, SEGMENT
 from minimx.engine.operation import Operation
 from minimx.engine.origin import Origin, capture
 from minimx.engine.trace import Trace
 from minimx.engine.var import Var
+from minimx.events import Work
 
 
 class Engine(ABC):
@@ -41,7 +41,7 @@ class Engine(ABC):
         name: str,
         priority: int = 0,
         prop: int = NORMAL,
-        cost: CostLike | None = None,
+        cost: Work | None = None,
         origin: Origin | None = None,
     ) -> int:
         """Queue `fn`, to be called when its vars are ready.

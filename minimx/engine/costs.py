@@ -8,43 +8,45 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from minimx.device import Device
 from minimx.drivers import Costs, Passage, driver_for, passage
 from minimx.engine.kinds import COPY_FROM_GPU, COPY_TO_GPU
+from minimx.events import Work
 
 if TYPE_CHECKING:
     from minimx.engine.operation import Operation
 
 
-class CostLike(Protocol):
-    """How much work a call is; `ops.spec.Cost` fits."""
+class Part(NamedTuple):
+    """What one of the operators does that were joined into an operation."""
 
-    @property
-    def flops(self) -> int:
-        """Floating-point operations."""
-
-    @property
-    def bytes_moved(self) -> int:
-        """Bytes read plus bytes written."""
+    name: str
+    layer: str
+    flops: int
+    bytes_moved: int
+    dtype: str
 
 
 class Launches:
     """The cost of an operation that launches kernels one after the other.
 
     groups: each a series of calls and whether it was recorded before, so that one
-    launch starts all of it. recording: it is recorded just now, for later.
+    launch starts all of it. recording: it is recorded just now, for later. parts: whose
+    work it is, where that is more than one operator's.
     """
 
-    __slots__ = ("bytes_moved", "flops", "groups", "recording")
+    __slots__ = ("bytes_moved", "flops", "groups", "parts", "recording")
 
     def __init__(
         self,
-        groups: Sequence[tuple[Sequence[CostLike], bool]],
+        groups: Sequence[tuple[Sequence[Work], bool]],
         recording: bool = False,
+        parts: tuple[Part, ...] = (),
     ) -> None:
         self.groups = groups
+        self.parts = parts
         self.recording = recording
         every = [cost for costs, _ in groups for cost in costs]
         self.flops = sum(cost.flops for cost in every)
@@ -86,13 +88,13 @@ def declared_ns(operation: Operation) -> int:
     return _run_ns(costs, cost)
 
 
-def _run_ns(costs: Costs, cost: CostLike) -> int:
+def _run_ns(costs: Costs, cost: Work) -> int:
     tensor_cores = getattr(cost, "tensor_cores", False)
     return costs.run_ns(cost.flops, cost.bytes_moved, tensor_cores)
 
 
 def _group_ns(
-    costs: Costs, parts: Sequence[CostLike], joined: bool, recording: bool
+    costs: Costs, parts: Sequence[Work], joined: bool, recording: bool
 ) -> int:
     """How long a series of kernels takes, launched one by one or all at once."""
     apart = sum(_run_ns(costs, part) for part in parts)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from minimx import events
 from minimx.device import Device
 from minimx.engine.base import Engine
-from minimx.engine.costs import CostLike
 from minimx.engine.failures import deliver, deliver_first, raise_failure, unraised
 from minimx.engine.kinds import NORMAL
 from minimx.engine.operation import Operation
@@ -23,6 +22,7 @@ from minimx.engine.trace import PUSHER
 from minimx.engine.var import Var
 from minimx.engine.workers import Spend
 from minimx.errors import EngineError
+from minimx.events import Work
 
 
 class NaiveEngine(Engine):
@@ -54,7 +54,7 @@ class NaiveEngine(Engine):
         name: str,
         priority: int = 0,
         prop: int = NORMAL,
-        cost: CostLike | None = None,
+        cost: Work | None = None,
         origin: Origin | None = None,
     ) -> int:
         """Run `fn`; what it raises goes through to the caller."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from minimx.device import Device
-from minimx.engine.costs import CostLike
 from minimx.engine.kinds import NORMAL
 from minimx.engine.origin import Origin
 from minimx.engine.trace import Trace
 from minimx.engine.var import Claim, Var, distinct
+from minimx.events import Work
 
 
 class Operation(Claim):
@@ -40,7 +40,7 @@ class Operation(Claim):
         name: str,
         priority: int = 0,
         prop: int = NORMAL,
-        cost: CostLike | None = None,
+        cost: Work | None = None,
         origin: Origin = (),
     ) -> None:
         # Every push comes by here, so the usual case is told apart without making sets.

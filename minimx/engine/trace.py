@@ -141,6 +141,7 @@ class Trace:
             at["forward_op"],
             failed,
             operation.prop == SEGMENT,
+            operation.cost,
         )
         cost = operation.cost
         if isinstance(cost, Transfer) and not failed:

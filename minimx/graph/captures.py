@@ -61,12 +61,12 @@ class Capture:
         parts = divided(segment.steps, same)
         self._places = {i for steps, joined in parts if joined for i in _touched(steps)}
         groups = [(costs(steps, segment.streams), joined) for steps, joined in parts]
-        self._cost = Launches(groups)
+        self._cost = Launches(groups, parts=segment.parts)
         _tell(segment, parts)
         for steps, joined in parts:
             if joined:
                 _created_one(steps, device, train)
-        return Launches(groups, recording=True)
+        return Launches(groups, recording=True, parts=segment.parts)
 
 
 def divided(

@@ -33,6 +33,7 @@ from minimx.graph.log import announce
 from minimx.graph.prepare import Prepared
 from minimx.graph.specs import plan_of
 from minimx.graph.streams import costs, lay_out, streams
+from minimx.graph.work import parts_of
 from minimx.graph.workspaces import Workspace, Workspaces, workspaces
 from minimx.nd.array import NDArray
 from minimx.ops.registry import Kernel
@@ -114,7 +115,8 @@ class Segment:
         self.blocks_read -= self.blocks_written
         self.workspaces = sorted({s.workspace for s in steps if s.scratch})
         self.draws = [step.name for step in self.steps if step.draws]
-        self.cost = engine.Launches([(costs(steps, streams), False)])
+        self.parts = parts_of(steps)
+        self.cost = engine.Launches([(costs(steps, streams), False)], parts=self.parts)
         layers = {step.node.layer for step in self.steps}
         self.layer = layers.pop() if len(layers) == 1 else ""
         self.forward = self.steps[0].node.forward if one else ""

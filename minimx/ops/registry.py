@@ -62,7 +62,7 @@ class Plan:
         self._compute: Callable[[], Any] = partial(op.compute, *specs)
         self.workspace = op.scratch(*specs)
         self.needs_rng = op.needs_rng
-        self.cost = op.cost(*specs)
+        self.cost = op.cost(*specs).computed_in(*specs, *self.outs)
         if op.multiplies and op.kind == "gpu":
             self.cost, self._compute = as_multiplied(
                 specs[0].dtype, self.cost, self._compute, len(specs)

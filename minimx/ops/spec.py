@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, ClassVar
 
@@ -67,12 +67,23 @@ class Spec:
 class Cost:
     """Work of one call: floating-point operations, and bytes read plus written.
 
-    tensor_cores: a GPU does them on the units that multiply matrices of float16.
+    tensor_cores: a GPU does them on the units that multiply matrices of float16. dtype:
+    the name of the type that is computed in; two costs are equal whatever it is.
     """
 
     flops: int
     bytes_moved: int
     tensor_cores: bool = False
+    dtype: str = field(default="", compare=False)
+
+    def computed_in(self, *specs: Spec) -> Cost:
+        """The same, in the type that a call of arrays like these computes in.
+
+        That is the first floating one, or the first.
+        """
+        names = [spec.dtype.name for spec in specs]
+        floating = (name for name in names if "float" in name)
+        return replace(self, dtype=next(floating, names[0] if names else ""))
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.flops + other.flops, self.bytes_moved + other.bytes_moved)

@@ -36,7 +36,7 @@ from minimx.record.tables import (
 )
 
 FORMAT = "minimx-record"
-VERSION = 2
+VERSION = 3
 MOST_BYTES = 1 << 30  # of everything in a file, unpacked
 MOST_MANIFEST_BYTES = 64 << 20
 

@@ -16,6 +16,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,7 +25,7 @@ import numpy as np
 
 from minimx import events, rng, storage
 from minimx.errors import MXNetError
-from minimx.events import Owner
+from minimx.events import Owner, Work
 from minimx.knobs import knobs
 from minimx.record import archive
 from minimx.record.curves import Curve, memory_curve
@@ -97,6 +98,9 @@ class Record:
         # Whole tables as they were last read, with the positions of their rows.
         self._read_last: dict[str, tuple[tuple[int, int], Array]] = {}
         self._strings = Strings()
+        # The parts of joined operations that are noted, by the id of their tuple.
+        self._works: dict[int, tuple[int, tuple[Any, ...]]] = {}
+        self._next_work = count(1).__next__
         self._reading = threading.RLock()
         self.ids = Ids()
         self._started = False
@@ -199,8 +203,19 @@ class Record:
         forward_op: int,
         failed: bool,
         graph: bool = False,
+        cost: Work | None = None,
     ) -> None:
-        """An operation finished; graph: it is a piece of a graph that was prepared."""
+        """An operation finished; graph: it is a piece of a graph that was prepared.
+
+        cost: how much work it was, as far as somebody declared that.
+        """
+        flops = nbytes = work = 0
+        dtype = ""
+        if cost is not None:
+            flops, nbytes = cost.flops, cost.bytes_moved
+            dtype = getattr(cost, "dtype", "")
+            if graph and (parts := getattr(cost, "parts", ())):
+                work = self._number(parts)
         self._add_op(
             (
                 op_id,
@@ -217,8 +232,23 @@ class Record:
                 forward_op,
                 failed,
                 graph,
+                flops,
+                nbytes,
+                dtype,
+                work,
             )
         )
+
+    def _number(self, parts: tuple[tuple[Any, ...], ...]) -> int:
+        """The number of a joined operation's parts; at first sight they are noted."""
+        known = self._works.get(id(parts))
+        if known is None:
+            mine = self._next_work(), parts  # which stay alive, and keep their id
+            known = self._works.setdefault(id(parts), mine)
+            if known is mine:
+                for part in parts:
+                    self._rings["parts"].add((mine[0], *part))
+        return known[0]
 
     def call(self, name: str, detail: str, t0: int, t1: int) -> None:
         """A call of the interface, by this thread, between two moments."""

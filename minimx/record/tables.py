@@ -34,6 +34,10 @@ MARK_EVENTS = ("start", "stop", "value", "mark")
 
 # Column -> kind. Times (t, t0, t1, t_*) are nanoseconds; other quantities of memory and
 # communication are bytes. `op` is the id of the operation that ran, 0 outside one.
+# `ops.flops` and `ops.nbytes` are its cost as its data sheet declares it (0 and 0: no
+# one declared it), `ops.dtype` the type that it computes in. An operation that was
+# joined of several has `ops.work`, the number under which `parts` tells once what is in
+# it.
 TABLES: dict[str, dict[str, str]] = {
     "ops": {
         "op": WHOLE,
@@ -50,6 +54,18 @@ TABLES: dict[str, dict[str, str]] = {
         "forward_op": WHOLE,
         "failed": TRUTH,
         "graph": TRUTH,
+        "flops": WHOLE,
+        "nbytes": WHOLE,
+        "dtype": TEXT,
+        "work": WHOLE,
+    },
+    "parts": {
+        "work": WHOLE,
+        "name": TEXT,
+        "layer": TEXT,
+        "flops": WHOLE,
+        "nbytes": WHOLE,
+        "dtype": TEXT,
     },
     "calls": {
         "t0": WHOLE,

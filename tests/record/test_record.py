@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import timeit
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,68 @@ def an_op(record: Record, name: str = "conv", **changes: Any) -> int:
     }
     record.op(op_id=number, **{**row, **changes})
     return number
+
+
+# Costs
+
+
+@dataclass(frozen=True)
+class Work:
+    flops: int
+    bytes_moved: int
+    dtype: str = "float32"
+    parts: tuple[tuple[Any, ...], ...] = ()
+
+
+def test_an_operation_brings_its_cost() -> None:
+    record = Record()
+    an_op(record, cost=Work(20, 300))
+    an_op(record)
+    ops = record.ops()
+    assert ops["flops"].tolist() == [20, 0]
+    assert ops["nbytes"].tolist() == [300, 0]
+    assert record.texts(ops["dtype"]) == ["float32", ""]
+    assert not ops["work"].any()
+
+
+def test_the_parts_of_a_joined_operation_are_told_once() -> None:
+    record = Record()
+    parts = (("conv", "net/a", 5, 10, "float32"), ("relu", "net/b", 1, 8, "float32"))
+    joined = Work(6, 18, "", parts)
+    for cost in (
+        joined,
+        Work(6, 18, "", parts),
+        Work(2, 2),
+        Work(6, 18, "", parts[:1]),
+    ):
+        an_op(record, cost=cost, graph=True)
+    found = record.table("parts")
+    assert record.ops()["work"].tolist() == [1, 1, 0, 2]
+    assert found["work"].tolist() == [1, 1, 2]
+    assert record.texts(found["name"]) == ["conv", "relu", "conv"]
+    assert record.texts(found["layer"][:2]) == ["net/a", "net/b"]
+    assert found["flops"].tolist() == [5, 1, 5]
+    assert found["nbytes"].tolist() == [10, 8, 10]
+
+
+def test_operators_bring_what_their_sheets_declare() -> None:
+    a, b = nd.ones((3, 4)), nd.ones((4, 5), dtype="float64")
+    with Record() as record:
+        nd.dot(a, a.T).wait_to_read()
+        (b + 1).wait_to_read()
+        b.astype("float16").wait_to_read()
+    ops = record.ops()
+    told = dict(zip(record.texts(ops["name"]), ops.tolist(), strict=True))
+    at = ops.dtype.names or ()
+    flops, nbytes, dtype = (at.index(word) for word in ("flops", "nbytes", "dtype"))
+    assert told["dot"][flops] == 2 * 3 * 4 * 3
+    assert told["_plus_scalar"][flops] == 20
+    assert told["_plus_scalar"][nbytes] == 2 * 20 * 8
+    strings = record.strings
+    assert [strings[told[n][dtype]] for n in ("dot", "_plus_scalar")] == [
+        "float32",
+        "float64",
+    ]
 
 
 # Listening
