@@ -107,7 +107,7 @@ class Aggregate:
             if row[0] in self._bulks:
                 self._bulks.discard(row[0])
                 continue
-            name, layer, start, end, graph = row[1], row[2], row[8], row[9], row[-1]
+            name, layer, start, end, graph = (row[i] for i in (1, 2, 8, 9, 13))
             if not mode & (SYMBOLIC if graph else IMPERATIVE):
                 continue
             took = (end - start) / 1e6

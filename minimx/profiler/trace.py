@@ -102,7 +102,7 @@ class Trace:
         texts, mode = self.texts, self.settings.mode
         for row in batch["ops"].tolist():
             op, name, layer, phase, device, worker = row[:6]
-            pushed, ready, start, end, _, _, failed, graph = row[6:]
+            pushed, ready, start, end, _, _, failed, graph = row[6:14]
             if not mode & (SYMBOLIC if graph else IMPERATIVE):
                 self._waiting.pop(op, None)
                 continue
