@@ -84,14 +84,10 @@ def kernels_as_on(device: Device) -> str:
 def backend_of(device: Device) -> str:
     """Whose kernels run on a device: `cpu` or `cuda`.
 
-    For a GPU that does not exist it is `cpu`: whoever asks it for memory will be told.
+    Raises `DeviceError` for a GPU that does not exist: where it is asked for, not in
+    a worker later.
     """
-    if not device.backend:
-        try:
-            driver_for(device)
-        except DeviceError:
-            return "cpu"
-    return device.backend
+    return device.backend or driver_for(device).backend
 
 
 def working(device: Device) -> AbstractContextManager[Any]:

@@ -45,6 +45,7 @@ def copy(source: NDArray, target: NDArray) -> None:
 def _copy_dense(source: NDArray, target: NDArray) -> None:
     """Copy in as many hops as the way between the two devices has."""
     start, end = source.context, target.context
+    drivers.driver_for(end)  # a device that is not there is the caller's error
     if start.device_type == end.device_type == "gpu":
         (_, stop), *rest = drivers.hops(start, end, drivers.link_between(start, end))
         if rest:
@@ -186,6 +187,7 @@ def from_numpy_copy(source: Any, device: Device, array_class: type[NDArray]) -> 
         # Nobody else can know the new chunk yet, so nobody has to wait.
         np.copyto(out.view(), source)
         return out
+    drivers.driver_for(device)  # a device that is not there is the caller's error
     private = np.array(source)  # the caller may change his array before the copy runs
 
     def run() -> None:

@@ -126,10 +126,14 @@ def test_inside_one_gpu_no_wire_is_needed() -> None:
     assert took.tolist() == [LAUNCH + round(2 * 12e6 / 500)]
 
 
-def test_a_device_that_does_not_exist_is_refused_in_words() -> None:
+def test_a_device_that_does_not_exist_is_refused_where_it_is_asked_for() -> None:
     x = mx.nd.ones((3,), ctx=gpu(0))
     with pytest.raises(DeviceError, match=r"gpu\(9\) does not exist; there is gpu\(0"):
-        x.as_in_context(gpu(9)).wait_to_read()
+        x.as_in_context(gpu(9))
+    with pytest.raises(DeviceError, match="does not exist"):
+        mx.nd.array([1, 2], ctx=gpu(9))
+    with pytest.raises(DeviceError, match="does not exist"):
+        mx.nd.zeros((1,), ctx=gpu(9))
     assert x.asnumpy().sum() == 3
 
 
