@@ -33,6 +33,7 @@ from minimx.graph.run import decided
 from minimx.graph.settings import in_force
 from minimx.graph.specs import Specs, every_spec
 from minimx.graph.watching import input_name
+from minimx.nd import launch
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import copy
@@ -73,6 +74,7 @@ class Executor:
         self._places = places(self._runs, self._groups, ctx) if self._groups else {}
         self._monitor: Callable[[str, NDArray], None] | None = None
         self._monitor_all = False
+        self._whole = True  # the last forward pass was one call of the bound graph
         self._heads: list[NDArray] | None = None
         self._outputs: list[NDArray] = []
         self._bound = self._planned(shared)
@@ -155,7 +157,9 @@ class Executor:
                     f"{np.shape(value)}. Use reshape() for an executor of other shapes."
                 )
             target[:] = value
-        if self._bound is not None and self._monitor is None:
+        # A watch, like a monitor, sees operators and not pieces of graphs.
+        self._whole = self._monitor is None and launch.watching is None
+        if self._bound is not None and self._whole:
             arrays = [*self.arg_arrays, *self.aux_arrays]
             with attributed(phase="forward", category="activation"):
                 self._outputs = self._bound.forward(bool(is_train), arrays)
@@ -185,7 +189,7 @@ class Executor:
                 f"backward: {len(given)} gradients for {len(self._heads)} outputs. "
                 "Give one for each, or none."
             )
-        if self._bound is not None and self._monitor is None:
+        if self._bound is not None and self._whole:
             self._backward_of(self._bound, given)
             return
         for grad in self.grad_arrays:

@@ -6,7 +6,8 @@
     executor.forward()
     monitor.toc_print()
 
-Blocks are watched with `HybridBlock.register_op_hook`.
+Blocks are watched with `HybridBlock.register_op_hook`. `FiniteWatch` finds where the
+first NaN or infinity came from.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from typing import Any
 import minimx.nd as nd
 from minimx.errors import ArgumentError
 from minimx.executor import Executor
+from minimx.finite import FiniteWatch
 from minimx.nd.array import NDArray
+
+__all__ = ["FiniteWatch", "Monitor"]
 
 Stat = tuple[int, str, str]
 

@@ -7,6 +7,7 @@ local variables alive, and no line numbers, which take longer to find than to pu
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import sys
@@ -17,7 +18,8 @@ from minimx.knobs import knobs
 # Code and position in it, innermost call first; empty if the program is all minimx.
 Origin = tuple[tuple[CodeType, int], ...]
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+# What is never the user's: minimx, and the frames between a `with` and what it enters.
+_OTHERS = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file__)
 
 # Whether a file belongs to the user, by its name. Looking it up beats comparing text.
 _users: dict[str, bool] = {}
@@ -47,7 +49,7 @@ def capture() -> Origin:
         code = frame.f_code
         users = _users.get(code.co_filename)
         if users is None:
-            users = _users[code.co_filename] = not code.co_filename.startswith(_PACKAGE)
+            users = _users[code.co_filename] = not code.co_filename.startswith(_OTHERS)
         if users:
             if _depth == 1:
                 return ((code, frame.f_lasti),)
@@ -61,7 +63,7 @@ def _several(frame: FrameType | None) -> Origin:
     found: list[tuple[CodeType, int]] = []
     while frame is not None and len(found) < _depth:
         code = frame.f_code
-        if not code.co_filename.startswith(_PACKAGE):
+        if not code.co_filename.startswith(_OTHERS):
             found.append((code, frame.f_lasti))
         frame = frame.f_back
     return tuple(found)

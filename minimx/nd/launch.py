@@ -34,6 +34,13 @@ tracers: dict[int, Any] = {}
 #: Who converts the inputs of calls, while mixed precision is on (amp/casting.py).
 mixing: Callable[[Op, Sequence[Any]], Sequence[Any]] | None = None
 
+#: Who adds a look at the results to the work of each call (finite.py): operator,
+#: inputs, outputs and the work are given, the work with the look comes back.
+watching: (
+    Callable[[Op, Sequence[Any], Sequence[Any], Callable[[], None]], Callable[[], None]]
+    | None
+) = None
+
 
 def invoke(
     op: Op,
@@ -114,6 +121,8 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
         def run() -> None:
             kernel(a.view(), b.view(), out.view())
 
+    if watching is not None:
+        run = watching(op, inputs, (out,), run)
     op_id = engine.current.push(
         run,
         device,
@@ -201,6 +210,8 @@ def _push(
         def run() -> None:
             kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
 
+    if watching is not None:
+        run = watching(op, inputs, outs, run)
     if on_cuda:
         run = during(device, run)
     return engine.current.push(
