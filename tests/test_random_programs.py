@@ -118,8 +118,7 @@ def test_a_program_gives_the_same_bits_everywhere(program: list[Step]) -> None:
     with mx.knobs(MXNET_ENGINE_TYPE="NaiveEngine"):
         expected = run(program, mx.cpu())
     for name, knobs in ENGINES.items():
-        # Timed, a convolution may be computed in another order on the GPU.
-        with mx.knobs(MXNET_CUDNN_AUTOTUNE_DEFAULT=0, **knobs):
+        with mx.knobs(**knobs):
             for device in (mx.cpu(), mx.gpu(0)):
                 assert run(program, device) == expected, (name, device)
 

@@ -127,7 +127,7 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     Plan.rehearsing = settings["rehearse"]
     if Plan.rehearsing:  # nothing is measured: convolutions are chosen by their model
-        knobs.set(MXNET_CUDNN_AUTOTUNE_DEFAULT=0)
+        knobs.set(MINIMX_CPU_AUTOTUNE=False)
     bench = Bench(settings)
     for batch in settings["batches"]:
         cell = bench.measure(batch)

@@ -8,7 +8,8 @@ knob. Who measured gives the seconds along (`timed`); otherwise the order is a g
 a fixed rule or by the model of cost (`minimx.kernels.estimate`).
 
 The guess keeps to algorithms that round about as well as the plain sum (`EXACT`): what
-is less exact is for those who measured, or excluded everything else.
+is less exact is for those who measured, asked for the fastest, or excluded everything
+else.
 """
 
 from __future__ import annotations
@@ -54,14 +55,16 @@ class Rules:
 
     tune: off, limited_workspace or fastest, as `cudnn_tune` says. limit: bytes of
     workspace. inverted: the limit counts in the modes in which MXNet 1.5 to 1.9 honours
-    it. model: guess by the model of cost, else by the rule. plain: neither libraries
-    nor transforms nor knobs, as `cudnn_off` says.
+    it. stopwatch: who tunes measures, else the model of cost stands for it. model:
+    guess by that model, else by the rule. plain: neither libraries nor transforms nor
+    knobs, as `cudnn_off` says.
     threads: how many share the work. half: the arrays are float16.
     """
 
     tune: str = OFF
     limit: int = 1 << 30
     inverted: bool = False
+    stopwatch: bool = True
     model: bool = True
     fft: bool = True
     winograd: bool = True
@@ -77,6 +80,21 @@ class Rules:
     def bounded(self) -> bool:
         """Whether the limit of workspace counts."""
         return self.tune != (LIMITED if self.inverted else FASTEST)
+
+    @property
+    def measures(self) -> bool:
+        """Whether times decide, as soon as there are any."""
+        return self.tune != OFF and self.stopwatch
+
+    @property
+    def modelled(self) -> bool:
+        """Whether the model of cost decides."""
+        return self.model or (self.tune != OFF and not self.stopwatch)
+
+    @property
+    def careful(self) -> bool:
+        """Whether a guess needs a reason to depart from the usual, and its digits."""
+        return self.tune != FASTEST or self.stopwatch
 
 
 @dataclass(frozen=True)
@@ -145,13 +163,15 @@ def candidates(
 
     def by_model(candidate: Candidate) -> tuple[bool, bool, float]:
         place = candidate.guess
+        if not rules.careful:
+            return bool(candidate.excluded), False, place
         if candidate is usual:
             place = GAIN * place - SAVING
         elif not candidate.algorithm.deterministic:
             place = max(place, *[one.guess for one in found if one.algorithm.lowering])
         return *by_rule(candidate)[:2], place
 
-    return tuple(sorted(found, key=by_model if rules.model else by_rule))
+    return tuple(sorted(found, key=by_model if rules.modelled else by_rule))
 
 
 def _place(algorithm: Algorithm, at: Geometry) -> float:
@@ -206,7 +226,10 @@ def decided(found: Iterable[Candidate]) -> Candidate:
 
 
 def table(found: Iterable[Candidate], *, every: bool = True) -> str:
-    """The candidates as text, a line each, with a star at the chosen one."""
+    """The candidates as text, a line each, with a star at the chosen one.
+
+    Milliseconds that were not measured but guessed have a ≈.
+    """
     found = tuple(found)
     chosen = decided(found)
     lines = []
@@ -219,5 +242,7 @@ def table(found: Iterable[Candidate], *, every: bool = True) -> str:
         words += f" [{','.join(algorithm.notes)}]"
         if one.measured is not None:
             words += f" {1e3 * one.measured:.3f} ms"
+        elif not algorithm.unfit:
+            words += f" ≈ {1e3 * one.guess:.3f} ms"
         lines.append(words + (f" excluded: {one.excluded}" if one.excluded else ""))
     return "\n".join(lines)

@@ -8,7 +8,8 @@ own: nothing that the program computes, counts or draws is touched. Once measure
 kept for as long as the process lives, so that a call alone and the same call inside a
 graph take the same algorithm; what depends on a knob is kept by that knob's value.
 
-On the virtual clock nothing is measured: the guesses stand for the times.
+A simulated GPU and the virtual clock have no time of their own, and what a program
+computes there must not hang on how busy the machine was: the model of cost decides.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ import numpy as np
 from minimx.kernels import find, threads
 from minimx.kernels.choosing import (
     DISABLED,
-    FASTEST,
     MODES,
     OFF,
     WORDS,
@@ -75,18 +75,20 @@ def rules_now(
     """The rules for one layer, from its settings and the knobs.
 
     limit: bytes of workspace. tune, off: `cudnn_tune` and `cudnn_off`. gpu: the arrays
-    are on one. Left alone, only GPUs measure: what a program computes on the CPU must
-    not hang on how busy the machine was.
+    are on a simulated one. Only a layer's own word and MINIMX_CPU_AUTOTUNE take the
+    stopwatch; without them the CPU goes by the heuristic, a GPU by the model of cost.
     """
+    asked = tune is not None or knobs.get("MINIMX_CPU_AUTOTUNE")
     if off:
         tune = OFF
     elif tune is None:
-        asked = gpu or knobs.get("MINIMX_CPU_AUTOTUNE")
-        tune = MODES[knobs.get("MXNET_CUDNN_AUTOTUNE_DEFAULT")] if asked else OFF
+        default = MODES[knobs.get("MXNET_CUDNN_AUTOTUNE_DEFAULT")]
+        tune = default if gpu or asked else OFF
     return Rules(
         tune=tune,
         limit=limit,
         inverted=knobs.get("MINIMX_CUDNN_INVERTED_LIMIT"),
+        stopwatch=asked and knobs.get("MINIMX_CLOCK") != "virtual",
         model=knobs.get("MXNET_CUDNN_HEUR_MODE") == 1,
         fft=knobs.get("MXNET_CUDNN_ALLOW_FFT"),
         winograd=knobs.get("MXNET_CUDNN_ALLOW_WINOGRAD"),
@@ -107,7 +109,7 @@ def choose(direction: str, at: Geometry, dtype: Any, rules: Rules) -> Choice:
     """
     found = guessed(direction, at, dtype, rules)
     decided(found)
-    if rules.tune != OFF and at.images:
+    if rules.measures and at.images:
         found = timed(found, measured(at, dtype, found, rules))
     _announce(direction, at, np.dtype(dtype), rules, found)
     return found
@@ -140,8 +142,6 @@ def forget() -> None:
 def measured(at: Geometry, dtype: Any, found: Choice, rules: Rules) -> dict[int, float]:
     """Seconds of each candidate that may be chosen, by number; kept from now on."""
     left = [one for one in found if not one.excluded]
-    if knobs.get("MINIMX_CLOCK") == "virtual":
-        return {one.algorithm.number: one.guess for one in left}
     with _lock:
         times = _times.setdefault(_key(at, dtype, found, rules), {})
         for one in left:
@@ -208,7 +208,8 @@ def _announce(
     if not level or key in _said:
         return
     _said.add(key)
-    how = {OFF: "guessed", FASTEST: "measured"}.get(rules.tune, "measured, limited")
+    how = "measured" if rules.measures else "guessed"
+    how += "" if rules.tune == OFF or not rules.bounded else ", limited"
     data = at.images, at.channels, at.height, at.width
     window = at.filters, at.channels // at.groups, at.kernel_h, at.kernel_w
     print(f"{WORDS[direction]}, data {data}, weight {window}, {dtype}: {how}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ every_rules = st.builds(
     tune=st.sampled_from(MODES),
     limit=st.integers(0, 1 << 24),
     inverted=st.booleans(),
+    stopwatch=st.booleans(),
     model=st.booleans(),
     fft=st.booleans(),
     winograd=st.booleans(),
@@ -186,7 +188,7 @@ def test_what_was_measured_is_not_measured_again(
     assert set(asked) == set(names(first))
 
 
-def test_measured_times_are_of_this_machine_and_the_virtual_clock_has_none(
+def test_measured_times_are_of_this_machine_and_a_model_has_none(
     fresh: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = Rules(tune=LIMITED, threads=2)
@@ -196,9 +198,38 @@ def test_measured_times_are_of_this_machine_and_the_virtual_clock_has_none(
         assert one.excluded or 0 < (one.measured or 0) < 10
     tuner.forget()
     monkeypatch.setattr(tuner, "measure", None)
-    with knobs(MINIMX_CLOCK="virtual"):
-        found = tuner.choose(FORWARD, LENET, "float32", rules)
-    assert all(one.measured == one.guess for one in found if not one.excluded)
+    found = tuner.choose(FORWARD, LENET, "float32", replace(rules, stopwatch=False))
+    assert all(one.measured is None for one in found)
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("asked", [{}, {"tune": FASTEST}])
+def test_the_stopwatch_is_for_those_who_asked(gpu: bool, asked: dict[str, str]) -> None:
+    settings: Any = {"limit": 1, "off": False, "half": False, "tune": None, **asked}
+    rules = tuner.rules_now(FORWARD, gpu=gpu, **settings)
+    assert rules.measures == bool(asked)
+    assert rules.tune == asked.get("tune", LIMITED if gpu else OFF)
+    with knobs(MINIMX_CPU_AUTOTUNE=1):
+        assert tuner.rules_now(FORWARD, gpu=gpu, **settings).measures
+        with knobs(MINIMX_CLOCK="virtual"):
+            assert not tuner.rules_now(FORWARD, gpu=gpu, **settings).measures
+
+
+@given(st.sampled_from(DIRECTIONS), st.sampled_from((LENET, DEEP)), every_rules)
+def test_a_tuner_without_stopwatch_keeps_its_digits_unless_asked_for_the_fastest(
+    direction: str, at: Geometry, rules: Rules
+) -> None:
+    limited = replace(rules, tune=LIMITED, stopwatch=False)
+    guessing = replace(limited, tune=OFF, inverted=False, model=True)
+    if not rules.inverted and names(candidates(direction, at, 4, guessing)):
+        one, other = (
+            decided(candidates(direction, at, 4, r)) for r in (limited, guessing)
+        )
+        assert one.algorithm == other.algorithm
+    fastest = candidates(direction, at, 4, replace(limited, tune=FASTEST))
+    left = [one for one in fastest if not one.excluded]
+    if left:
+        assert decided(fastest).guess == min(one.guess for one in left)
 
 
 def test_names_are_by_number() -> None:

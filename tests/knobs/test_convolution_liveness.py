@@ -94,6 +94,13 @@ def chosen(capsys: pytest.CaptureFixture[str]) -> Iterator[Roads]:
     tuner.forget()
 
 
+def depthwise(kind: str = "gpu") -> str:
+    """Who convolves every channel by itself: no product for a matrix to be part of."""
+    conv = Convolution.of(kernel=(3, 3), stride=(2, 2), num_filter=128, num_group=128)
+    spec = nd.ones((1, 128, 14, 14)).spec
+    return decided(conv.on(kind).choice("forward", spec)).algorithm.name
+
+
 WORDS = ("a", "the data gradient of a", "the weight gradient of a")
 
 
@@ -112,12 +119,12 @@ def test_winograd_is_allowed_or_not(chosen: Roads) -> None:
 
 @proves("MXNET_CUDNN_ALLOW_FFT")
 def test_fft_is_allowed_or_not(chosen: Roads) -> None:
-    """On the virtual clock, where the tuner goes by the model of cost."""
+    """On a simulated GPU, which takes what the model of cost calls the fastest."""
 
     def observe() -> list[str]:
         return same(chosen(mx.gpu(0), kernel=(11, 11), pad=(5, 5)))
 
-    with knobs(MINIMX_CLOCK="virtual"):
+    with knobs(MXNET_CUDNN_AUTOTUNE_DEFAULT=2):
         before, during = turned(observe, MXNET_CUDNN_ALLOW_FFT=0)
     assert before[0] == "fft"
     assert "fft" not in during
@@ -168,21 +175,38 @@ def test_the_winner_can_be_disabled(chosen: Roads, place: int) -> None:
 
 @proves("MXNET_CUDNN_HEUR_MODE")
 def test_the_rule_and_the_model_differ_on_an_unusual_shape(chosen: Roads) -> None:
-    def observe() -> str:
-        # Every channel by itself: there is no product for a matrix to be part of.
-        conv = Convolution.of(
-            kernel=(3, 3), stride=(2, 2), num_filter=128, num_group=128
-        )
-        spec = nd.ones((1, 128, 14, 14)).spec
-        return decided(conv.choice("forward", spec)).algorithm.name
-
-    before, during = turned(observe, MXNET_CUDNN_HEUR_MODE=0)
+    before, during = turned(lambda: depthwise("cpu"), MXNET_CUDNN_HEUR_MODE=0)
     assert during == "mec"
     assert before == "direct"
 
 
+@pytest.mark.parametrize("clock", ["wall", "virtual"])
 @proves("MXNET_CUDNN_AUTOTUNE_DEFAULT", "MINIMX_CPU_AUTOTUNE")
-def test_gpus_measure_and_the_cpu_does_when_asked(
+def test_on_simulated_gpus_the_model_stands_for_the_stopwatch(
+    chosen: Roads, monkeypatch: pytest.MonkeyPatch, clock: str
+) -> None:
+    monkeypatch.setattr(tuner, "measure", None)  # nobody measures
+
+    def observe(**settings: Any) -> list[str]:
+        return same(chosen(mx.gpu(0), **settings))
+
+    with knobs(MINIMX_CLOCK=clock):
+        before, during = turned(observe, MXNET_CUDNN_AUTOTUNE_DEFAULT=2)
+        assert before == same(chosen(mx.cpu()))  # and so the same bits
+        assert during[0] == "winograd4"
+        # The limit of 1 MiB holds for 1 and not for 2.
+        tight, free = turned(
+            lambda: observe(workspace=1), MXNET_CUDNN_AUTOTUNE_DEFAULT=2
+        )
+        assert (tight[0], free[0]) == ("direct", "winograd4")
+        # 0 asks the heuristic, which may be the fixed rule.
+        with knobs(MXNET_CUDNN_HEUR_MODE=0):
+            before, during = turned(depthwise, MXNET_CUDNN_AUTOTUNE_DEFAULT=0)
+        assert (before, during) == ("direct", "mec")
+
+
+@proves("MXNET_CUDNN_AUTOTUNE_DEFAULT", "MINIMX_CPU_AUTOTUNE")
+def test_devices_measure_when_asked(
     chosen: Roads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[str] = []
@@ -199,17 +223,21 @@ def test_gpus_measure_and_the_cpu_does_when_asked(
         names = same(chosen(device, **settings))
         return bool(counted), names
 
-    before, during = turned(lambda: observe(mx.gpu(0)), MXNET_CUDNN_AUTOTUNE_DEFAULT=0)
-    assert before == (True, ["fft"] * 3)
-    assert during[0] is False
-    assert during[1][0] == "winograd2"
-    before, during = turned(lambda: observe(mx.cpu()), MINIMX_CPU_AUTOTUNE=1)
-    assert (before[0], during) == (False, (True, ["fft"] * 3))
-    # The limit of 1 MiB holds for 1 and not for 2; a layer's own word wins.
     small = {"workspace": 1}
-    tight, free = turned(
-        lambda: observe(mx.gpu(0), **small), MXNET_CUDNN_AUTOTUNE_DEFAULT=2
-    )
+    for device in (mx.cpu(), mx.gpu(0)):
+        before, during = turned(lambda: observe(device), MINIMX_CPU_AUTOTUNE=1)  # noqa: B023
+        assert (before[0], during) == (False, (True, ["fft"] * 3))
+    with knobs(MINIMX_CPU_AUTOTUNE=1):
+        before, during = turned(
+            lambda: observe(mx.gpu(0)), MXNET_CUDNN_AUTOTUNE_DEFAULT=0
+        )
+        assert before == (True, ["fft"] * 3)
+        assert during[0] is False
+        assert during[1][0] == "winograd2"
+        # The limit of 1 MiB holds for 1 and not for 2; a layer's own word wins.
+        tight, free = turned(
+            lambda: observe(mx.gpu(0), **small), MXNET_CUDNN_AUTOTUNE_DEFAULT=2
+        )
     assert "fft" not in tight[1]
     assert free == (True, ["fft"] * 3)
     assert observe(mx.cpu(), cudnn_tune="fastest", **small) == free
@@ -242,7 +270,8 @@ def test_sums_of_reduced_precision_are_allowed_or_not(
     monkeypatch.setattr(tuner, "measure", lambda one, *_: 1 + abs(one.number - 8))
 
     def observe() -> list[str]:
-        return same(chosen(mx.gpu(0), dtype="float16"))
+        with knobs(MINIMX_CPU_AUTOTUNE=1):
+            return same(chosen(mx.gpu(0), dtype="float16"))
 
     knob = "MXNET_CUDNN_ALLOW_REDUCED_PRECISION_REDUCTION"
     before, during = turned(observe, **{knob: 0})

@@ -83,10 +83,14 @@ def test_gpus_tune_and_measuring_shows_what_they_found(
 ) -> None:
     monkeypatch.setattr(tuner, "measure", lambda one, *_: 1e-3 * (1 + one.number))
     view.place("gpu")
+    assert "stands for the stopwatch" in view.why("forward")
+    knobs.set(MINIMX_CPU_AUTOTUNE=True)
     assert "the first call will measure" in view.why("forward")
     view.measure()
     assert chosen(view) == ["direct"] * 3
     assert view.why("forward").startswith("The fastest of")
+    knobs.set(MINIMX_CPU_AUTOTUNE=False)
+    assert "direct" not in chosen(view)
     view.place("cpu")  # where nobody asked for the stopwatch
     assert "direct" not in chosen(view)
     assert view.state["directions"][0]["rows"][0]["measured"] is not None

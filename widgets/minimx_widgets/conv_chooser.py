@@ -51,8 +51,8 @@ class ConvChooser(anywidget.AnyWidget):
         ConvChooser(net, data=(16, 3, 32, 32))
 
     net: a Symbol or a HybridBlock, with the shapes of its inputs by name. device: whose
-    knobs count; GPUs are tuned. record: a record of a run of this network; what is
-    selected in its views is shown here, and the other way round.
+    knobs count; simulated GPUs are tuned. record: a record of a run of this network;
+    what is selected in its views is shown here, and the other way round.
     `show(name)` another layer, `allow(mib)` another workspace, `place(device)`,
     `measure()` runs all algorithms of the layer that may be chosen.
     """
@@ -154,7 +154,7 @@ class ConvChooser(anywidget.AnyWidget):
         """The candidate that is taken, or None if none is left."""
         found, rules = self.choice(direction), self._question(direction)[1]
         try:
-            return decided(found if rules.tune != OFF else tuner.unmeasured(found))
+            return decided(found if rules.measures else tuner.unmeasured(found))
         except OperatorError:
             return None
 
@@ -164,11 +164,13 @@ class ConvChooser(anywidget.AnyWidget):
         left = [one for one in found if not one.excluded]
         if not left:
             return "No algorithm is left: take one of the exclusions back."
-        if rules.tune != OFF and any(one.measured is not None for one in left):
+        if rules.measures and any(one.measured is not None for one in left):
             return f"The fastest of {len(left)} that were measured ({rules.tune})."
-        guess = "The model of cost" if rules.model else "The fixed rule"
-        if rules.tune != OFF:
+        guess = "The model of cost" if rules.modelled else "The fixed rule"
+        if rules.measures:
             return f"{guess} guesses; the first call will measure ({rules.tune})."
+        if rules.tune != OFF:
+            return f"{guess} stands for the stopwatch ({rules.tune})."
         return f"{guess} guesses: nothing is measured here ({rules.tune})."
 
     # -- to and from the browser ------------------------------------------------------

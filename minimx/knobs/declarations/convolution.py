@@ -30,11 +30,13 @@ KNOBS = (
             "How convolution layers choose their algorithm. 0 takes the first that the "
             "heuristic offers, 1 times those that fit into the layer's workspace, 2 "
             "times all of them. A layer's own `cudnn_tune` wins. As in MXNet the knob "
-            "is for GPUs. A simulated GPU times minimx's algorithms on the processor "
-            "that plays it; times are kept by shape as long as the process lives. On "
-            "the CPU nothing is timed unless `MINIMX_CPU_AUTOTUNE` or `cudnn_tune` "
-            "asks for it, so that a result there never hangs on a stopwatch. In MXNet "
-            "1.5 to 1.9 the workspace test of Convolution is inverted: see "
+            "is for GPUs. A simulated GPU has no speed of its own: a model of cost, "
+            "the same in every run, stands for the stopwatch. With 1 it keeps to "
+            "algorithms about as exact as the plain sum, and so to the bits of the "
+            "CPU; with 2 it takes the fastest. `MINIMX_CPU_AUTOTUNE` or `cudnn_tune` "
+            "make it measure, and the CPU as well, which otherwise goes by the "
+            "heuristic; times are kept by shape as long as the process lives. In "
+            "MXNet 1.5 to 1.9 the workspace test of Convolution is inverted: see "
             "`MINIMX_CUDNN_INVERTED_LIMIT`."
         ),
         observable="Time of the first call and of later calls; megabytes of workspace.",
@@ -45,9 +47,11 @@ KNOBS = (
         default=False,
         status="live",
         meaning=(
-            "Let `MXNET_CUDNN_AUTOTUNE_DEFAULT` time convolutions on the CPU, too. On, "
-            "layers get the fastest algorithm, and results whose last digits hang on "
-            "which one won. Off, the heuristic decides, the same way in every run."
+            "Let `MXNET_CUDNN_AUTOTUNE_DEFAULT` really time what this processor "
+            "computes: the convolutions of the CPU and of simulated GPUs. On, layers "
+            "get the fastest algorithm, and results whose last digits hang on which "
+            "one won. Off, the same algorithm is taken in every run: on the CPU what "
+            "the heuristic says, on a simulated GPU what the model of cost says."
         ),
         observable="Algorithms timed when a layer is first called.",
     ),
