@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,6 +50,22 @@ def once_differentiable(
     return found
 
 
+class _Saved:
+    """What a function keeps for `backward`: the tape's, which lets go of it at once."""
+
+    __slots__ = ("__weakref__", "values")
+
+    def __init__(self, values: tuple[Value, ...]) -> None:
+        self.values = values
+
+    def _neutral(self) -> _Saved:
+        return self
+
+    def blocks(self) -> list[Any]:
+        """The memory of the arrays."""
+        return [value.chunk for value in self.values]
+
+
 class _FunctionOp(Op):
     """The operator that stands on the tape for a user's `Function`."""
 
@@ -88,17 +105,20 @@ class Function:
     `saved_tensors`, so that one instance serves one call.
     """
 
-    _saved: tuple[Value, ...] = ()
+    _mine: _Saved | None = None
+    _saved: weakref.ref[_Saved] | None = None
     _used = False
 
     def save_for_backward(self, *values: Value) -> None:
         """Keep arrays for `backward`."""
-        self._saved = values
+        self._mine = _Saved(values)
+        self._saved = weakref.ref(self._mine)
 
     @property
     def saved_tensors(self) -> tuple[Value, ...]:
-        """What `save_for_backward` kept."""
-        return self._saved
+        """What `save_for_backward` kept, until the tape was walked back."""
+        saved = None if self._saved is None else self._saved()
+        return () if saved is None else saved.values
 
     def forward(self, *inputs: Value) -> Any:
         """Compute the outputs."""
@@ -127,7 +147,10 @@ class Function:
                 outs = [out._alias() for out in outs]
                 op = _FunctionOp(self, len(outs))
                 ins = tuple(value.spec for value in inputs)
-                node = Node(op, entries, ins, tuple(o.spec for o in outs), [], 0)
+                # From here on the tape keeps them, and nobody else.
+                mine, self._mine = self._mine, None
+                kept: list[Value] = [] if mine is None else [(mine, -1 - len(outs))]
+                node = Node(op, entries, ins, tuple(o.spec for o in outs), kept, 0)
                 for index, out in enumerate(outs):
                     out._entry = (node, index)
         return outs[0] if single else outs

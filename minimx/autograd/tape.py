@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Protocol
 
 from minimx.errors import GradientError
 from minimx.events import attribution
@@ -20,6 +21,35 @@ GRAD_REQS = ("write", "add", "null")
 _requests: set[str] = set()
 
 _numbers = itertools.count(1)
+
+
+class Watcher(Protocol):
+    """Who wants to be told what is recorded and how it is walked back; see `Watch`."""
+
+    def recorded(self, node: Node) -> None:
+        """A call was written on the tape."""
+
+    def begun(self) -> None:
+        """A walk begins, perhaps inside another one."""
+
+    def arrived(self, entry: Entry, gradient: Value | None) -> None:
+        """A gradient came to an output of a call, or to a variable; None is zeros."""
+
+    def visited(self, node: Node) -> None:
+        """All gradients of a call are summed, and its rule is about to be applied."""
+
+    def left(self, node: Node) -> None:
+        """A call was walked past; what it kept is gone, unless the tape stays."""
+
+    def ended(self) -> None:
+        """The walk is over, or was broken off."""
+
+    def stored(self, leaf: Leaf) -> None:
+        """The gradient of a variable is where it belongs."""
+
+
+#: The one who is told. Only `Watch` sets it.
+watching: Watcher | None = None
 
 
 class Leaf:
@@ -40,6 +70,7 @@ class Node:
     """One recorded call."""
 
     __slots__ = (
+        "__weakref__",
         "consumed",
         "flows",
         "inputs",
@@ -71,6 +102,8 @@ class Node:
         self.number = next(_numbers)
         self.consumed = 0
         self.layer = attribution.layer
+        if watching is not None:
+            watching.recorded(self)
 
     def consume(self) -> None:
         """Forget what a walk has used up; calls recorded later see a constant here."""

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from minimx import engine
+from minimx.autograd import tape
 from minimx.autograd.modes import state
 from minimx.autograd.tape import Entry, Leaf, Node
 from minimx.engine.origin import capture
@@ -40,11 +41,22 @@ def backward(
     for the head of an operator without a gradient (`argmax`) is not looked at.
     retain_graph: keep the tape, so that it can be walked again.
     """
+    walk_back(heads, head_grads, Pending(retain_graph, deliver=True), train_mode)
+
+
+def walk_back(
+    heads: Value | Sequence[Value],
+    head_grads: Value | Sequence[Value | None] | None,
+    pending: Pending,
+    train_mode: bool = True,
+) -> None:
+    """`backward`, in the order that `pending` says."""
     heads_, grads_ = _as_lists(heads, head_grads)
-    pending = _Pending(retain_graph, deliver=True)
     found = _walk(heads_, grads_, pending, train_mode, create_graph=False)
     for leaf, gradient in found.items():
         _deliver(leaf, gradient)
+        if pending.watch is not None:
+            pending.watch.stored(leaf)
 
 
 def grad(
@@ -74,7 +86,7 @@ def grad(
         leaves.append(entry[0])
     heads_, grads_ = _as_lists(heads, head_grads)
     keep = create_graph if retain_graph is None else retain_graph
-    found = _walk(heads_, grads_, _Pending(keep), train_mode, create_graph)
+    found = _walk(heads_, grads_, Pending(keep), train_mode, create_graph)
     results = []
     for leaf, variable in zip(leaves, wanted, strict=True):
         if leaf not in found:
@@ -124,7 +136,7 @@ def between(
         for head, dout in zip(heads, douts, strict=True)
         if head._entry is not None and dout is not None
     ]
-    pending = _Pending(retain=True, stops=list(borders.values()))
+    pending = Pending(retain=True, stops=list(borders.values()))
     with _walking(state.training, create_graph=True):
         _climb([h for h, _ in pairs], [d for _, d in pairs], pending, True)
     found: list[Value | None] = [None] * len(values)
@@ -176,11 +188,13 @@ def _leads_back(head: Value) -> bool:
     return bool(head._entry[0].flows)
 
 
-class _Pending:
+class Pending:
     """Gradients that have arrived at each output of each node, not yet summed.
 
     retain: the tape stays for another walk. deliver: what arrives at leaves is going to
     be stored there. stops: nodes that the walk does not pass.
+
+    `pop` decides in which order calls are walked past.
     """
 
     def __init__(
@@ -189,12 +203,15 @@ class _Pending:
         self.retain = retain
         self.deliver = deliver
         self.stops = set(stops)
+        self.watch = tape.watching
         self.arrived: dict[Node | Leaf, list[list[Value]]] = {}
         self._heap: list[tuple[int, Node]] = []
 
     def add(self, entry: Entry, gradient: Value | None) -> None:
         """Note a gradient; None is one of zeros, which nobody needs to compute."""
         node, index = entry
+        if self.watch is not None:
+            self.watch.arrived(entry, gradient)
         lists = self.arrived.get(node)
         if lists is None:
             count = 1 if isinstance(node, Leaf) else node.op.visible
@@ -205,12 +222,27 @@ class _Pending:
             lists[index].append(gradient)
 
     def pop(self) -> tuple[Node, list[Value | None]] | None:
+        """The next call and the sum of what arrived at each of its outputs.
+
+        It is the one that was recorded last: whoever uses it was recorded later, and
+        has been walked past. So nothing can arrive at it any more.
+        """
         if not self._heap:
             return None
-        node = heapq.heappop(self._heap)[1]
+        return self.taken(heapq.heappop(self._heap)[1])
+
+    def taken(self, node: Node) -> tuple[Node, list[Value | None]]:
+        """A call that does not wait any longer, and its gradients."""
+        if self.watch is not None:
+            self.watch.visited(node)
         return node, [_sum(values) for values in self.arrived.pop(node)]
 
+    def waiting(self) -> list[Node]:
+        """The calls that some gradient has reached, in the order of arrival."""
+        return [node for node in self.arrived if isinstance(node, Node)]
+
     def leaves(self) -> dict[Leaf, Value | None]:
+        """The sum of what arrived at each variable."""
         return {
             cast(Leaf, leaf): _sum(lists[0]) for leaf, lists in self.arrived.items()
         }
@@ -249,6 +281,9 @@ def _walking(train: bool, create_graph: bool) -> Iterator[None]:
     modes = state.recording, state.training
     state.recording, state.training = create_graph, train
     at.origin = capture()
+    watch = tape.watching
+    if watch is not None:
+        watch.begun()
     bulk = get("MXNET_EXEC_BULK_EXEC_TRAIN") and not create_graph
     size = get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD") if bulk else 0
     try:
@@ -259,12 +294,14 @@ def _walking(train: bool, create_graph: bool) -> Iterator[None]:
         attribute(*before)
         at.forward_op = 0
         at.origin = None
+        if watch is not None:
+            watch.ended()
 
 
 def _walk(
     heads: list[Value],
     head_grads: Sequence[Value | None],
-    pending: _Pending,
+    pending: Pending,
     train: bool,
     create_graph: bool,
 ) -> dict[Leaf, Value | None]:
@@ -277,7 +314,7 @@ def _walk(
 def _climb(
     heads: Sequence[Value],
     head_grads: Sequence[Value | None],
-    pending: _Pending,
+    pending: Pending,
     create_graph: bool,
 ) -> None:
     """From the heads down to the leaves, or to where the walk stops."""
@@ -295,14 +332,16 @@ def _climb(
             for entry in node.inputs or ():
                 if _leads_on(entry, node):
                     pending.add(cast(Entry, entry), None)
-            continue
-        _step(node, douts, pending, create_graph)
-        if not pending.retain:
-            node.consume()
+        else:
+            _step(node, douts, pending, create_graph)
+            if not pending.retain:
+                node.consume()
+        if pending.watch is not None:
+            pending.watch.left(node)
 
 
 def _step(
-    node: Node, douts: list[Value | None], pending: _Pending, create_graph: bool
+    node: Node, douts: list[Value | None], pending: Pending, create_graph: bool
 ) -> None:
     """Apply one node's rule and pass the gradients on to where its inputs came from."""
     inputs = node.inputs

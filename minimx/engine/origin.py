@@ -87,6 +87,14 @@ def where(origin: Origin) -> str:
     return f"{file_name(code.co_filename)}:{_line_number(code, lasti)}"
 
 
+def line(origin: Origin) -> str:
+    """The text of the innermost line; empty if it cannot be found."""
+    if not origin:
+        return ""
+    code, lasti = origin[0]
+    return linecache.getline(code.co_filename, _line_number(code, lasti)).strip()
+
+
 def _place(code: CodeType, lasti: int) -> str:
     line = _line_number(code, lasti)
     source = linecache.getline(code.co_filename, line).strip()

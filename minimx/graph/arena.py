@@ -78,6 +78,7 @@ class Arena:
     """
 
     __slots__ = (
+        "__weakref__",
         "_ground",
         "_loan",
         "_lock",

@@ -84,6 +84,12 @@ class Call:
     def _neutral(self) -> Call:
         return self
 
+    def blocks(self) -> list[Any]:
+        """The memory that it holds: its arena, and what came out."""
+        outs = [self.env[place] for place in self.variant.outs]
+        arena = [] if self.arena is None else [self.arena]
+        return [*arena, *[out.chunk for out in outs if out is not None]]
+
     @contextmanager
     def draws(self) -> Iterator[None]:
         """Inside the block, random operators give what they gave in this call."""

@@ -7,8 +7,8 @@ Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`, `PoolMap(r
 What becomes of a network as a graph, under the knobs in force or others:
 `MemoryPlan(net, data=shape)`, `GraphPassDiff(net, data=shape)`,
 `MirrorExplorer(net, data=shape)`. Which algorithms compute its convolutions:
-`ConvChooser(net, data=shape)`. What `minimx bench` measured:
-`BenchCurves("mine.json")`.
+`ConvChooser(net, data=shape)`. What was recorded for gradients, and the walk back:
+`TapeStepper(watch)`. What `minimx bench` measured: `BenchCurves("mine.json")`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
 package for `minimx_widgets.server` and needs none of them.
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from minimx_widgets.mirror_explorer import MirrorExplorer as MirrorExplorer
     from minimx_widgets.pass_diff import GraphPassDiff as GraphPassDiff
     from minimx_widgets.pool_map import PoolMap as PoolMap
+    from minimx_widgets.tape_stepper import TapeStepper as TapeStepper
     from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
 
 _ROOMS = {
@@ -49,6 +50,7 @@ _ROOMS = {
     "MirrorExplorer": "mirror_explorer",
     "PoolMap": "pool_map",
     "Result": "lab",
+    "TapeStepper": "tape_stepper",
     "TrainingMonitor": "training_monitor",
 }
 __all__ = list(_ROOMS)

@@ -30,6 +30,7 @@ const ICONS = {
   play: "M5 3.2v9.6l7.6-4.8z",
   pause: "M5.2 3.5v9M10.8 3.5v9",
   step: "M4 3.5v9l6-4.5zM12 3.5v9",
+  back: "M12 3.5v9l-6-4.5zM4 3.5v9",
   stop: "M4 4h8v8H4z",
   fit: "M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10",
   live: "M8 8m-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0M8 8m-5.5 0a5.5 5.5 0 1 0 11 0a5.5 5.5 0 1 0-11 0",
@@ -50,7 +51,7 @@ export function icon(name) {
   svg.setAttribute("aria-hidden", "true");
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
   path.setAttribute("d", ICONS[name]);
-  const solid = name === "play" || name === "stop" || name === "step";
+  const solid = name === "play" || name === "stop" || name === "step" || name === "back";
   path.setAttribute("class", solid ? "mx-icon-solid" : "mx-icon-line");
   svg.append(path);
   return svg;
