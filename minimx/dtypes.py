@@ -9,7 +9,8 @@ installed; it enters the tables below when somebody first asks for it.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
@@ -89,6 +90,60 @@ def numbers(source: Any, dtype: DType) -> Any:
         return np.asarray(source, dtype=dtype)
     except OverflowError:
         return np.asarray(source).astype(INT64).astype(dtype)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the bits of a floating-point type are used, and which numbers that gives.
+
+    fraction, exponent: so many bits each; one more is the sign. Numbers are looked at
+    by their power of two: those of power k lie from 2**k up to 2**(k + 1).
+    """
+
+    fraction: int
+    exponent: int
+
+    @property
+    def highest(self) -> int:
+        """The largest power; what is larger becomes infinite."""
+        return (1 << self.exponent - 1) - 1
+
+    @property
+    def normal(self) -> int:
+        """The smallest power with all bits of the fraction."""
+        return 1 - self.highest
+
+    @property
+    def lowest(self) -> int:
+        """The smallest power that there is: that of the smallest subnormal number."""
+        return self.normal - self.fraction
+
+    def zone(self, power: int) -> str:
+        """What becomes of numbers of a power: normal, subnormal, zero or overflow.
+
+        Just below the smallest number, they are rounded up to it.
+
+        >>> half = LAYOUTS["float16"]
+        >>> [half.zone(k) for k in (16, 15, -14, -15, -25, -26)]
+        ['overflow', 'normal', 'normal', 'subnormal', 'subnormal', 'zero']
+        """
+        if power > self.highest:
+            return "overflow"
+        if power >= self.normal:
+            return "normal"
+        return "subnormal" if power >= self.lowest - 1 else "zero"
+
+
+LAYOUTS: Final = {
+    "float16": Layout(10, 5),
+    "bfloat16": Layout(7, 8),
+    "float32": Layout(23, 8),
+    "float64": Layout(52, 11),
+}
+
+
+#: Powers of two by which numbers are counted; those beyond count with the last ones.
+POWERS: Final = range(-150, 129)
 
 
 def _means_bfloat16(dtype: Any) -> bool:

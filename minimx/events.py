@@ -124,6 +124,34 @@ class Recorder(Protocol):
     def metric(self, step: int, name: str, value: float) -> None:
         """A training metric was observed."""
 
+    def tensor(
+        self,
+        step: int,
+        kind: str,
+        layer: str,
+        name: str,
+        dtype: str,
+        used: str,
+        scale: float,
+        row: Any,
+    ) -> None:
+        """Somebody looked at an array; row: what `_exponents` counted, as an array.
+
+        kind: a word of `minimx.record.TENSOR_KINDS`. used: the type in which the layer
+        computes. scale: what the loss was multiplied by.
+        """
+
+    def scaling(
+        self,
+        step: int,
+        scale: float,
+        skipped: bool,
+        tensor: str = "",
+        layer: str = "",
+        many: int = 0,
+    ) -> None:
+        """A step with a scaled loss was taken, or skipped: what overflowed, if any."""
+
 
 recorder: Recorder | None = None
 

@@ -37,7 +37,7 @@ ROOMS_OF = {
     "the library": """
         gluon optimizer metric module io image recordio kvstore amp profiler cli bench
         test_utils initializer lr_scheduler callback operator model visualization
-        monitor finite rnn rtc contrib progress
+        monitor finite numerics rnn rtc contrib progress
     """,
 }
 WING = {room: wing for wing, rooms in ROOMS_OF.items() for room in rooms.split()}

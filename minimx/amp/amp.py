@@ -108,7 +108,7 @@ def scale_loss(loss: Any, trainer: Trainer) -> Iterator[Any]:
     scale = scaler.loss_scale
     recorder = events.recorder
     if recorder is not None:
-        recorder.metric(trainer._optimizer.num_update, "loss scale", scale)
+        recorder.metric(trainer._steps + 1, "loss scale", scale)
     trainer._scale = trainer._amp_original_scale / scale
     if isinstance(loss, (list, tuple)):
         yield type(loss)([each * scale for each in loss])
@@ -119,8 +119,15 @@ def scale_loss(loss: Any, trainer: Trainer) -> Iterator[Any]:
 def unscale(trainer: Trainer) -> None:
     """Divide the gradients by the scale now, so that they can be looked at or clipped.
 
-    Without it a clip would compare scaled gradients with an unscaled limit. Raises
-    `ArgumentError` for a trainer without `init_trainer`.
+    Without it a clip would compare scaled gradients with an unscaled limit. The step
+    that follows does not divide again. `clip_gradient` of an optimizer needs none of
+    this: it divides first. Raises `ArgumentError` for a trainer without `init_trainer`.
+
+    Examples
+    --------
+    amp.unscale(trainer)
+    gluon.utils.clip_global_norm(gradients, 1.0)
+    trainer.step(batch_size)
     """
     _scaler_of(trainer, "unscale")
     factor = trainer._scale / trainer._amp_original_scale

@@ -381,7 +381,10 @@ class Block:
         except DeferredInitializationError:
             if not self._learn_shapes(args):
                 raise
-            return self.forward(*args)
+            out = self.forward(*args)
+            for hook in list(self._forward_hooks.values()):
+                hook(self, args, out)
+            return out
         finally:
             at["layer"], at["owners"] = layer, owners
 

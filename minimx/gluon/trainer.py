@@ -15,11 +15,12 @@ device updates its own copy: the same numbers, other traffic.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from minimx import events
 from minimx import optimizer as opt
 from minimx.device import Context
 from minimx.errors import ArgumentError, DataError
@@ -29,6 +30,7 @@ from minimx.gluon.parameter import Parameter
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.kvstore import create
 from minimx.kvstore.choice import choose
+from minimx.nd import all_finite
 from minimx.nd.array import NDArray
 
 
@@ -77,6 +79,9 @@ class Trainer:
         self._scale = float(self._optimizer.rescale_grad)
         self._amp_original_scale = self._scale
         self._amp_loss_scaler: Any = None  # see minimx/amp
+        self._steps = 0  # taken or skipped
+        # Called in each step with whether it is skipped, before weights change.
+        self._watchers: list[Callable[[bool], None]] = []
         for parameter in self._params:
             parameter._set_trainer(self)
         self._devices: list[Context] = []  # those of the updaters
@@ -206,7 +211,11 @@ class Trainer:
 
     def _update(self, ignore_stale_grad: bool) -> None:
         """Hand each device its weights and gradients, in order of the parameters."""
-        if self._update_on_kvstore or self._overflowed():
+        self._steps += 1
+        skipped = self._overflowed()
+        for looks in list(self._watchers):
+            looks(skipped)
+        if self._update_on_kvstore or skipped:
             return
         work: dict[Context, tuple[list[int], list[NDArray], list[NDArray]]] = {}
         for index, parameter in self._learning():
@@ -247,7 +256,25 @@ class Trainer:
     def _overflowed(self) -> bool:
         """Whether this step is to be skipped, for a gradient that overflowed."""
         scaler = self._amp_loss_scaler
-        return scaler is not None and bool(scaler.has_overflow(self._params))
+        if scaler is None:
+            return False
+        scale, skipped = scaler.loss_scale, bool(scaler.has_overflow(self._params))
+        if events.recorder is not None:
+            guilty = self._not_finite() if skipped else []
+            # Backward comes from the loss: what is nearest to it overflowed first.
+            name, layer = guilty[-1] if guilty else ("", "")
+            events.recorder.scaling(
+                self._steps, scale, skipped, name, layer, len(guilty)
+            )
+        return skipped
+
+    def _not_finite(self) -> list[tuple[str, str]]:
+        """Name and layer of the parameters whose gradient holds infinity or NaN."""
+        return [
+            (parameter.name, parameter.layer)
+            for _, parameter in self._learning()
+            if not all_finite(parameter.list_grad()[0]).asscalar()
+        ]
 
     # -- the store --------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import FLOAT32, DType, is_float, resolve
-from minimx.errors import OperatorError
+from minimx.dtypes import FLOAT32, FLOAT64, LAYOUTS, POWERS, DType, is_float, resolve
+from minimx.errors import DTypeError, OperatorError
 from minimx.kernels import find
 from minimx.ops import deduction
 from minimx.ops.mixed import Cast
@@ -172,6 +172,47 @@ class MultiAllFinite(Finite):
         """One number."""
         self.check(specs, self.num_arrays)
         return super().infer(*specs)
+
+
+@register("_exponents")
+class Exponents(Many):
+    """Count the numbers of each array by power of two; ours, for `mx.numerics`.
+
+    data: num_arrays arrays of any shapes and real types. out (num_arrays, 283),
+    float64, a row for each: how many are zero, infinite and NaN, the sum of the squares
+    of all others, then a count for each power of `minimx.dtypes.POWERS`.
+    """
+
+    num_arrays: int = 1
+    differentiable = False
+
+    def infer(self, *specs: Spec) -> Spec:
+        """A row for each array. Raises DTypeError for whole numbers."""
+        self.check(specs, self.num_arrays)
+        for spec in specs:
+            if spec.dtype.name not in LAYOUTS:
+                raise DTypeError(
+                    f"_exponents: {spec.dtype.name} has no exponent. Cast to float32."
+                )
+        return Spec.of((len(specs), 4 + len(POWERS)), FLOAT64)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """The bits of one array after the other."""
+        count = find("exponents.count")
+        layouts = [LAYOUTS[spec.dtype.name] for spec in specs]
+        words = [np.dtype(f"u{spec.dtype.itemsize}") for spec in specs]
+
+        def run(*arrays: Any) -> None:
+            *xs, out = arrays
+            for x, layout, word, row in zip(xs, layouts, words, out, strict=True):
+                bits = np.ascontiguousarray(x).reshape(-1).view(word)
+                count(bits, layout.fraction, (1 << layout.exponent) - 1, row)
+
+        return run
+
+    def cost(self, *specs: Spec) -> Cost:
+        """Every element is looked at."""
+        return Cost(2 * sum(s.size for s in specs), sum(s.nbytes for s in specs))
 
 
 # -- many arrays at once ---------------------------------------------------------------

@@ -2,11 +2,12 @@
 
 from minimx.record.curves import Curve, memory_curve
 from minimx.record.record import Batch, Conditions, Cursor, Record
-from minimx.record.tables import MEMORY_EVENTS, TABLES, dtype_of
+from minimx.record.tables import MEMORY_EVENTS, TABLES, TENSOR_KINDS, dtype_of
 
 __all__ = [
     "MEMORY_EVENTS",
     "TABLES",
+    "TENSOR_KINDS",
     "Batch",
     "Conditions",
     "Cursor",

@@ -24,11 +24,15 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from minimx.dtypes import POWERS
 from minimx.errors import DataError
 from minimx.record.tables import (
+    ADDED,
     MARK_EVENTS,
     MEMORY_EVENTS,
+    SIGNED,
     TABLES,
+    TENSOR_KINDS,
     TEXT,
     WHOLE,
     Array,
@@ -36,7 +40,8 @@ from minimx.record.tables import (
 )
 
 FORMAT = "minimx-record"
-VERSION = 3
+VERSION = 4
+OLDEST = 3  # that is still read
 MOST_BYTES = 1 << 30  # of everything in a file, unpacked
 MOST_MANIFEST_BYTES = 64 << 20
 
@@ -125,13 +130,14 @@ class _Reader:
         raw = self._array("manifest", np.dtype(np.uint8), None, MOST_MANIFEST_BYTES)
         manifest = self._checked_manifest(json.loads(raw.tobytes().decode()))
         strings = manifest["strings"]
-        tables = {}
-        for name in TABLES:
+        tables = {name: np.empty(0, dtype_of(name)) for name in TABLES}
+        for name in manifest["rows"]:
             table = self._array(name, dtype_of(name), manifest["rows"][name])
             self._check_values(name, table, len(strings))
             tables[name] = table
         self._check_sense(tables, strings)
-        return Contents(tables, strings, manifest["dropped"], manifest["conditions"])
+        dropped = dict.fromkeys(TABLES, 0) | manifest["dropped"]
+        return Contents(tables, strings, dropped, manifest["conditions"])
 
     # Arrays
 
@@ -185,7 +191,7 @@ class _Reader:
             if kind == TEXT:
                 fine = values.min() >= 0 and values.max() < strings
             elif kind == WHOLE:
-                fine = column == "priority" or values.min() >= 0
+                fine = column in SIGNED or values.min() >= 0
             else:
                 fine = (
                     kind != "bool" or np.ascontiguousarray(values).view("u1").max() < 2
@@ -202,28 +208,44 @@ class _Reader:
         self._demand(
             bool((calls["t0"] <= calls["t1"]).all()), "a call ends before it starts"
         )
-        known = {"memory": ("mem", MEMORY_EVENTS), "profile": ("marks", MARK_EVENTS)}
-        for kind, (table, words) in known.items():
-            numbers = np.unique(tables[table]["event"]).tolist()
-            strange = {strings[number] for number in numbers}.difference(words)
-            self._demand(not strange, f"unknown {kind} events {sorted(strange)[:3]}")
+        powers = tables["exponents"]["power"]
+        self._demand(
+            bool(((powers >= POWERS[0]) & (powers <= POWERS[-1])).all()),
+            "there are powers of two that no number has",
+        )
+        for table in ("tensors", "scaling"):
+            scales = tables[table]["scale"]
+            fine = bool((np.isfinite(scales) & (scales > 0)).all())
+            self._demand(fine, f"a scale in {table} is no positive number")
+        known = {
+            "memory events": (tables["mem"]["event"], MEMORY_EVENTS),
+            "profile events": (tables["marks"]["event"], MARK_EVENTS),
+            "kinds of tensors": (tables["tensors"]["kind"], TENSOR_KINDS),
+        }
+        for what, (column, words) in known.items():
+            strange = {strings[number] for number in np.unique(column).tolist()}
+            strange.difference_update(words)
+            self._demand(not strange, f"unknown {what} {sorted(strange)[:3]}")
 
     # The manifest
 
     def _checked_manifest(self, found: Any) -> dict[str, Any]:
         self._demand(isinstance(found, dict), "the manifest is not an object")
         self._demand(found.get("format") == FORMAT, "it is another kind of file")
+        version = found.get("version")
         self._demand(
-            found.get("version") == VERSION,
-            f"it has version {found.get('version')!r}, this minimx reads {VERSION}",
+            version in range(OLDEST, VERSION + 1),
+            f"it has version {version!r}, this minimx reads {OLDEST} to {VERSION}",
         )
         strings = found.get("strings")
         self._demand(
             isinstance(strings, list) and all(isinstance(s, str) for s in strings),
             "the string table is not a list of texts",
         )
+        later = {name for v, names in ADDED.items() if v > version for name in names}
+        tables = tuple(name for name in TABLES if name not in later)
         for part in ("rows", "dropped"):
-            self._check_counts(part, found.get(part), exactly=tuple(TABLES))
+            self._check_counts(part, found.get(part), exactly=tables)
         self._check_conditions(found.get("conditions"))
         return dict(found)
 

@@ -5,9 +5,8 @@
     record.ops()["t_end"]                # NumPy columns
     record.save("run.npz")
 
-While it runs, a record is the one listener of `events`. The methods that the runtime
-calls append a tuple and return: no lock, no look at a string, so that they may be
-called from any thread and cost little. Everything else is done when somebody reads.
+While it runs, a record is a listener of `events`. What the runtime says is only kept
+(`listening.py`); everything else is done when somebody reads.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,12 +23,12 @@ import numpy as np
 
 from minimx import events, rng, storage
 from minimx.errors import MXNetError
-from minimx.events import Owner, Work
+from minimx.events import Owner
 from minimx.knobs import knobs
 from minimx.record import archive
 from minimx.record.curves import Curve, memory_curve
-from minimx.record.ring import Ring
-from minimx.record.several import Ids, join, leave, listeners
+from minimx.record.listening import Listening
+from minimx.record.several import join, leave, listeners
 from minimx.record.tables import TABLES, Array, Strings, to_array
 
 # Knobs whose values tell where somebody's files are; not for a file that is passed on.
@@ -78,7 +76,7 @@ class Conditions:
     t_stop: int = 0
 
 
-class Record:
+class Record(Listening):
     """What happened between `start` and `stop`, the newest `capacity` rows per table.
 
     It can be read at any time, also while it runs, and others may run beside it. The
@@ -88,28 +86,17 @@ class Record:
 
     def __init__(self, capacity: int | None = None, calls: bool = False) -> None:
         """calls: note calls of the interface as well, in the table of that name."""
-        self.hears_calls = calls
-        self.capacity = capacity or int(knobs.get("MINIMX_RECORD_CAPACITY"))
+        super().__init__(capacity or int(knobs.get("MINIMX_RECORD_CAPACITY")), calls)
         self.conditions = Conditions()
-        self.clock: Callable[[], int] | None = None  # unless set, that of all events
-        self._rings = {name: Ring(self.capacity) for name in TABLES}
         self._saved: dict[str, Array] = {}  # what a file brought
         self._saved_dropped: dict[str, int] = {}
         # Whole tables as they were last read, with the positions of their rows.
         self._read_last: dict[str, tuple[tuple[int, int], Array]] = {}
         self._strings = Strings()
-        # The parts of joined operations that are noted, by the id of their tuple.
-        self._works: dict[int, tuple[int, tuple[Any, ...]]] = {}
-        self._next_work = count(1).__next__
         self._reading = threading.RLock()
-        self.ids = Ids()
         self._started = False
         self._lent_at_pause: dict[tuple[str, int], Any] | None = None
         self._unwatch: Callable[[], None] | None = None
-        self._add_op = self._rings["ops"].add
-        self._add_dependency = self._rings["deps"].add
-        self._add_memory = self._rings["mem"].add
-        self._add_call = self._rings["calls"].add
 
     # Starting and stopping
 
@@ -181,139 +168,6 @@ class Record:
     ) -> None:
         self.stop()
 
-    # What the runtime calls
-
-    def new_op(self) -> int:
-        """A fresh operation id, from 1."""
-        return self.ids.next()
-
-    def op(
-        self,
-        op_id: int,
-        name: str,
-        layer: str,
-        phase: str,
-        device: str,
-        worker: str,
-        t_push: int,
-        t_ready: int,
-        t_start: int,
-        t_end: int,
-        priority: int,
-        forward_op: int,
-        failed: bool,
-        graph: bool = False,
-        cost: Work | None = None,
-    ) -> None:
-        """An operation finished; graph: it is a piece of a graph that was prepared.
-
-        cost: how much work it was, as far as somebody declared that.
-        """
-        flops = nbytes = work = 0
-        dtype = ""
-        if cost is not None:
-            flops, nbytes = cost.flops, cost.bytes_moved
-            dtype = getattr(cost, "dtype", "")
-            if graph and (parts := getattr(cost, "parts", ())):
-                work = self._number(parts)
-        self._add_op(
-            (
-                op_id,
-                name,
-                layer,
-                phase,
-                device,
-                worker,
-                t_push,
-                t_ready,
-                t_start,
-                t_end,
-                priority,
-                forward_op,
-                failed,
-                graph,
-                flops,
-                nbytes,
-                dtype,
-                work,
-            )
-        )
-
-    def _number(self, parts: tuple[tuple[Any, ...], ...]) -> int:
-        """The number of a joined operation's parts; at first sight they are noted."""
-        known = self._works.get(id(parts))
-        if known is None:
-            mine = self._next_work(), parts  # which stay alive, and keep their id
-            known = self._works.setdefault(id(parts), mine)
-            if known is mine:
-                for part in parts:
-                    self._rings["parts"].add((mine[0], *part))
-        return known[0]
-
-    def call(self, name: str, detail: str, t0: int, t1: int) -> None:
-        """A call of the interface, by this thread, between two moments."""
-        self._add_call((t0, t1, name, detail, threading.current_thread().name))
-
-    def mark(
-        self,
-        event: str,
-        kind: str,
-        domain: str,
-        name: str,
-        number: int = 0,
-        value: float = 0.0,
-    ) -> None:
-        """The program says where it is: an event of `tables.MARK_EVENTS`."""
-        thread = threading.current_thread().name
-        row = (self._now(), event, kind, domain, name, number, float(value), thread)
-        self._rings["marks"].add(row)
-
-    def dependency(self, src: int, dst: int, kind: str) -> None:
-        """Operation `dst` had to wait for `src`; kind is RAW, WAR or WAW."""
-        self._add_dependency((src, dst, kind))
-
-    def memory(
-        self,
-        event: str,
-        device: str,
-        block_id: int,
-        requested: int,
-        rounded: int,
-        address: int,
-        owner: Owner,
-    ) -> None:
-        """A pool event of `tables.MEMORY_EVENTS`, linked to the running operation."""
-        self._add_memory(
-            (
-                (self.clock or events.clock)(),
-                events.attribution.running,
-                event,
-                device,
-                block_id,
-                requested,
-                rounded,
-                address,
-                owner.op,
-                owner.layer,
-                owner.phase,
-                owner.category,
-            )
-        )
-
-    def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
-        """A knob was turned."""
-        self._rings["knobs"].add((self._now(), name, str(old), str(new), scope))
-
-    def communication(
-        self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
-    ) -> None:
-        """Bytes went from one device or process to another between two moments."""
-        self._rings["comm"].add((t0, t1, key, src, dst, nbytes, phase))
-
-    def metric(self, step: int, name: str, value: float) -> None:
-        """A training metric was observed."""
-        self._rings["metrics"].add((self._now(), step, name, float(value)))
-
     # Reading
 
     def ops(self) -> Array:
@@ -339,6 +193,18 @@ class Record:
     def metrics(self) -> Array:
         """The observed metrics."""
         return self.table("metrics")
+
+    def tensors(self) -> Array:
+        """The looks at arrays."""
+        return self.table("tensors")
+
+    def exponents(self) -> Array:
+        """What each look counted, by power of two."""
+        return self.table("exponents")
+
+    def scalings(self) -> Array:
+        """The steps whose loss was scaled."""
+        return self.table("scaling")
 
     def table(self, name: str) -> Array:
         """A table by name, as one structured array."""
@@ -431,9 +297,6 @@ class Record:
         return record
 
     # The inside
-
-    def _now(self) -> int:
-        return (self.clock or events.clock)()
 
     def _read(self, name: str, position: int) -> tuple[int, Array]:
         """The rows of a table from a position on, and the position of the first."""

@@ -72,6 +72,34 @@ class Several:
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
         """A knob was turned: records hear of that themselves."""
 
+    def tensor(
+        self,
+        step: int,
+        kind: str,
+        layer: str,
+        name: str,
+        dtype: str,
+        used: str,
+        scale: float,
+        row: Any,
+    ) -> None:
+        """Somebody looked at an array."""
+        for member in self.members:
+            member.tensor(step, kind, layer, name, dtype, used, scale, row)
+
+    def scaling(
+        self,
+        step: int,
+        scale: float,
+        skipped: bool,
+        tensor: str = "",
+        layer: str = "",
+        many: int = 0,
+    ) -> None:
+        """A step with a scaled loss was taken, or skipped."""
+        for member in self.members:
+            member.scaling(step, scale, skipped, tensor, layer, many)
+
     def metric(self, step: int, name: str, value: float) -> None:
         """A training metric was observed."""
         for member in self.members:

@@ -29,8 +29,14 @@ MEMORY_EVENTS = (
     "oom",  # refused
 )
 
+# What `tensors.kind` says of an array that somebody looked at.
+TENSOR_KINDS = ("weight", "activation", "gradient")
+
 # What `marks.event` says of the things that a program measures itself.
 MARK_EVENTS = ("start", "stop", "value", "mark")
+
+# Columns that may be negative; other whole numbers are counts, ids and times.
+SIGNED = ("priority", "power")
 
 # Column -> kind. Times (t, t0, t1, t_*) are nanoseconds; other quantities of memory and
 # communication are bytes. `op` is the id of the operation that ran, 0 outside one.
@@ -110,7 +116,40 @@ TABLES: dict[str, dict[str, str]] = {
         "phase": TEXT,
     },
     "metrics": {"t": WHOLE, "step": WHOLE, "name": TEXT, "value": REAL},
+    # A look at the numbers of an array; `used`: the type in which its layer computes,
+    # `scale`: what the loss was multiplied by, `squares`: the sum of all squares.
+    "tensors": {
+        "look": WHOLE,
+        "t": WHOLE,
+        "step": WHOLE,
+        "kind": TEXT,
+        "layer": TEXT,
+        "name": TEXT,
+        "dtype": TEXT,
+        "used": TEXT,
+        "scale": REAL,
+        "size": WHOLE,
+        "zeros": WHOLE,
+        "infinite": WHOLE,
+        "nan": WHOLE,
+        "squares": REAL,
+    },
+    # How many of its numbers lie from 2**power up to 2**(power + 1).
+    "exponents": {"look": WHOLE, "power": WHOLE, "count": WHOLE},
+    # Steps whose loss was scaled; `tensor`: the gradient that overflowed, if one did,
+    # `many`: how many did.
+    "scaling": {
+        "t": WHOLE,
+        "step": WHOLE,
+        "scale": REAL,
+        "skipped": TRUTH,
+        "tensor": TEXT,
+        "layer": TEXT,
+        "many": WHOLE,
+    },
 }
+# Tables that records had not before this version of their files.
+ADDED = {4: ("tensors", "exponents", "scaling")}
 
 
 def dtype_of(table: str) -> np.dtype[Any]:

@@ -117,6 +117,16 @@ def test_hooks_run_around_forward_until_detached() -> None:
     assert seen == ["before", "(2, 2)", "before"]
 
 
+def test_hooks_see_the_call_that_completes_shapes() -> None:
+    net = gluon.nn.Dense(2)  # it learns the number of its inputs from them
+    net.initialize()
+    seen: list[Any] = []
+    net.register_forward_hook(lambda block, args, out: seen.append(out.shape))
+    net(nd.ones((4, 3)))
+    net(nd.ones((5, 3)))
+    assert seen == [(4, 2), (5, 2)]
+
+
 def test_apply_visits_parts_before_the_whole() -> None:
     net = mlp()
     seen: list[Any] = []

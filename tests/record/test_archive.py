@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minimx.dtypes import POWERS
 from minimx.errors import DataError
 from minimx.events import Owner
 from minimx.record import TABLES, Record, archive, dtype_of
+from minimx.record.tables import ADDED
 
 ME = Owner("conv", "net.conv1", "forward", "activation")
 Members = dict[str, Any]
@@ -33,6 +35,10 @@ def record() -> Record:
         made.metric(i, "loss", 1 / (i + 1))
     made.dependency(1, 2, "WAR")
     made.knob("A", 0, 1, "live")
+    row = np.zeros(4 + len(POWERS))
+    row[[0, 3, 4, -1]] = 2, 0.5, 1, 3
+    made.tensor(1, "gradient", "net", "w", "float32", "float16", 8.0, row)
+    made.scaling(1, 8.0, True, "w", "net", 1)
     made.communication(0, 9, "weight", "gpu(0)", "cpu(0)", 100, "push")
     return made
 
@@ -94,6 +100,23 @@ def test_saving_is_all_or_nothing(record: Record, tmp_path: Path) -> None:
     assert target.read_text() == "precious"
     with pytest.raises(DataError, match="folder .* does not exist"):
         record.save(tmp_path / "nowhere" / "run.npz")
+
+
+def test_files_of_the_version_before_are_read(path: Path) -> None:
+    later = ADDED[archive.VERSION]
+
+    def older(members: Members) -> None:
+        for name in later:
+            members.pop(name)
+        manifest(lambda found: found.update(version=archive.VERSION - 1))(members)
+        manifest(lambda found: [found["rows"].pop(one) for one in later])(members)
+        manifest(lambda found: [found["dropped"].pop(one) for one in later])(members)
+
+    whole = Record.load(path)
+    found = Record.load(rewritten(path, older))
+    assert found.ops().tobytes() == whole.ops().tobytes()
+    assert len(whole.tensors()) and not len(found.tensors())
+    assert found.dropped["tensors"] == 0
 
 
 # Damaged and hostile files
@@ -186,6 +209,9 @@ HOSTILE: dict[str, tuple[Callable[[Members], None], str]] = {
     "negative text": (value("mem", "device", -1), "mem.device"),
     "negative bytes": (value("mem", "requested", -5), "mem.requested"),
     "negative time": (value("metrics", "t", -5), "metrics.t"),
+    "a power that no number has": (value("exponents", "power", 900), "powers of two"),
+    "a scale of nothing": (value("tensors", "scale", 0), "scale in tensors"),
+    "a scale that is none": (value("scaling", "scale", np.nan), "scale in scaling"),
     "end before start": (value("ops", "t_start", 1 << 40), "ends before it starts"),
     "a truth of 77": (
         lambda m: m["ops"]["failed"].view(np.uint8).__setitem__(0, 77),

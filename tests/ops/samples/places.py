@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minimx.dtypes import POWERS
 from tests.ops.sample import Sample, numbers
 
 X = numbers(4, 3, 2)
@@ -153,6 +154,22 @@ def lars(lrs: Any, w: Any, g: Any, wds: Any) -> Any:
 
 
 INF = np.array([1.0, np.inf])
+TINY = np.array([0.0, 2.0**-24, -(2.0**-13), 1.5, np.inf, -np.inf, np.nan, 3.0])
+
+
+def exponents(*arrays: Any) -> Any:
+    """Zeros, infinite, NaN, the sum of squares, and counts by power of two."""
+    rows = []
+    for x in arrays:
+        real = x[np.isfinite(x) & (x != 0)]
+        powers = np.frexp(real)[1] - 1 - POWERS[0]
+        rows.append(
+            [(x == 0).sum(), np.isinf(x).sum(), np.isnan(x).sum(), (real**2).sum(),
+             *np.bincount(powers, minlength=len(POWERS))]
+        )  # fmt: skip
+    return np.array(rows)
+
+
 PRECISION = [
     Sample("amp_cast", (MATRIX,), {"dtype": "float64"}, np.copy),
     Sample("amp_cast", (MATRIX,), {"dtype": "float16"}, np.copy, smooth=False),
@@ -166,6 +183,7 @@ PRECISION = [
     Sample("all_finite", (INF,), {}, lambda x: [0]),
     Sample("multi_all_finite", (MATRIX, INF), {"num_arrays": 2}, lambda x, y: [0]),
     Sample("multi_all_finite", (MATRIX, X), {"num_arrays": 2}, lambda x, y: [1]),
+    Sample("_exponents", (MATRIX, TINY), {"num_arrays": 2}, exponents),
     Sample("reset_arrays", (MATRIX, X), {"num_arrays": 2}, lambda x, y: ()),
     Sample("multi_sum_sq", (MATRIX, X), {"num_arrays": 2},
            lambda x, y: [(x * x).sum(), (y * y).sum()], tolerance=64),
