@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from minimx.errors import ArgumentError
+from minimx.events import called
 from minimx.nd.array import NDArray
 from minimx.shapes import Shape
 
@@ -115,7 +116,8 @@ class DataIter:
         return self
 
     def __next__(self) -> DataBatch:
-        return self.next()
+        with called("MXDataIterNext"):
+            return self.next()
 
     def reset(self) -> None:
         """Go back to before the first batch."""

@@ -23,6 +23,8 @@ from minimx.profiler.check import check_trace
 from minimx.profiler.objects import Counter, Domain, Event, Frame, Marker, Task, scope
 from minimx.profiler.session import ProfilerWarning, profiler
 from minimx.profiler.settings import checked
+from minimx.profiler.totals import Overview, overview_of, roof_of
+from minimx.record import Record
 
 __all__ = [
     "Counter",
@@ -30,12 +32,14 @@ __all__ = [
     "Event",
     "Frame",
     "Marker",
+    "Overview",
     "ProfilerWarning",
     "Task",
     "check_trace",
     "dump",
     "dump_profile",
     "dumps",
+    "overview",
     "pause",
     "profiler_set_config",
     "profiler_set_state",
@@ -99,6 +103,35 @@ def dumps(
     `min`, `max` or `count`, the largest first unless `ascending`.
     """
     return profiler.dumps(reset, format, sort_by, ascending)
+
+
+def overview(record: Record | None = None, measure: bool = True) -> Overview:
+    """Where time and memory of a run went; print it for the tables.
+
+    record: of the run; without it what the profiler has heard since its last dump.
+    measure: find out how fast this machine is, once, which takes some seconds. Without
+    it operators are held against a roof only if it was measured before.
+
+    >>> from minimx import nd
+    >>> from minimx.record import Record
+    >>> with Record(calls=True) as record:
+    ...     nd.dot(nd.ones((8, 8)), nd.ones((8, 8))).wait_to_read()
+    >>> found = overview(record, measure=False)
+    >>> [(each.name, each.calls, each.flops) for each in found.operators if each.flops]
+    [('dot', 1, 1024)]
+    >>> all(sum(lane.ns) == found.span for lane in found.lanes)
+    True
+
+    Raises `ProfilerError` if there is neither.
+    """
+    if record is None:
+        if profiler.profile is None:
+            raise ProfilerError(
+                "profiler.overview: the profiler has heard nothing since its last "
+                "dump. Give a record, or call set_state('run') first."
+            )
+        record = profiler.profile.record
+    return overview_of(record, roof_of(record, measure))
 
 
 def _this_process(profile_process: str) -> None:

@@ -75,11 +75,7 @@ def memory_curve(
     if device is not None:
         row = np.flatnonzero(mem["device"] == strings.find(device))
     mem = mem[row]
-    begins, ends = (
-        np.isin(mem["event"], [strings.find(name) for name in names])
-        for names in (("live", "alloc", "hit"), ("free",))
-    )
-    sign = loans(mem["block"], begins, ends)
+    sign = _signs(mem, strings)
     size = mem["requested" if quantity == "requested" else "rounded"]
     change = sign * size
     bands, nbytes = _stack(mem[by], change, strings, _order(by))
@@ -89,6 +85,22 @@ def memory_curve(
     if not complete:  # blocks older than the oldest row came back
         nbytes -= np.minimum(nbytes.min(axis=1, initial=0), 0)[:, None]
     return Curve(mem["t"], row, bands, nbytes, complete)
+
+
+def on_loan(mem: Array, strings: Strings, row: int) -> Array:
+    """The rows of `mem` that began the loans which last after row `row`."""
+    sign = _signs(mem, strings)[: row + 1]
+    given, back = np.flatnonzero(sign == 1), np.flatnonzero(sign == -1)
+    return given[~np.isin(mem["block"][given], mem["block"][back])]
+
+
+def _signs(mem: Array, strings: Strings) -> Array:
+    """What each event does to the number of loans."""
+    begins, ends = (
+        np.isin(mem["event"], [strings.find(name) for name in names])
+        for names in (("live", "alloc", "hit"), ("free",))
+    )
+    return loans(mem["block"], begins, ends)
 
 
 def loans(block: Array, begins: Array, ends: Array) -> Array:

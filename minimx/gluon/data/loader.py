@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from minimx import flavour
 from minimx.device import Context, cpu_pinned, cpu_shared, current_context
 from minimx.errors import ArgumentError
-from minimx.events import attributed
+from minimx.events import attributed, called
 from minimx.gluon.data import seeding
 from minimx.gluon.data.batchify import (
     Stack,
@@ -146,9 +146,10 @@ class DataLoader:
             return self._ahead(flavour.current())
         return (self._made(indices) for indices in self._batch_sampler)
 
-    def _made(self, indices: Sequence[int]) -> Any:
+    def _made(self, indices: Sequence[int], call: str = "DataLoader.next") -> Any:
         """A batch, made now."""
-        return self._placed(self._make(indices))
+        with called(call):
+            return self._placed(self._make(indices))
 
     def _ahead(self, spoken: flavour.Flavour) -> Iterator[Any]:
         """The batches of a pass, made by workers."""
@@ -169,7 +170,10 @@ class DataLoader:
                         break
                 if not waiting:
                     break
-                yield self._placed(workers.batch(waiting.popleft(), self._timeout))
+                with called("DataLoader.next"):
+                    batch = workers.batch(waiting.popleft(), self._timeout)
+                    batch = self._placed(batch)
+                yield batch
             if workers.lasting and self._idle is None:
                 self._idle = workers
         finally:
@@ -195,7 +199,7 @@ class DataLoader:
         """A batch that a thread makes, in the manner of the one that ordered it."""
         manner = flavour.Scope(order.np_shape, order.np_array)
         with device, manner, seeding.own(order.entropy, order.number):
-            return self._made(order.indices)
+            return self._made(order.indices, "DataLoader.make")
 
     def _placed(self, batch: Any) -> Any:
         """A batch in the memory where batches are wanted."""
