@@ -65,6 +65,10 @@ class ArgumentError(MXNetError, ValueError):
     """A Python function or class was called with an argument that it cannot use."""
 
 
+class ListedTwice(ArgumentError, AssertionError):
+    """Lists of mixed precision contradict each other."""
+
+
 class Unavailable(ArgumentError, NotImplementedError):
     """An argument that NumPy or MXNet knows has a value that is not available here."""
 

@@ -9,9 +9,9 @@
             autograd.backward(scaled)
     trainer.step(batch_size)
 
-Reading order: `lists.py` (who computes in which type), `casting.py` (conversions while
-a program runs), `loss_scaler.py` (a pure policy), `amp.py`, `convert.py` (networks that
-are trained already).
+Reading order: ops/casting.py (the policy: who computes in which type), `casting.py`
+(conversions while a program runs), `loss_scaler.py` (when the scale changes), `amp.py`,
+`convert.py` (networks that are trained already), `lists/` (MXNet's lists).
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from minimx.amp.amp import (
     shutdown,
     unscale,
 )
-from minimx.amp.convert import convert_hybrid_block, convert_model, convert_symbol
+from minimx.amp.convert import (
+    convert_bucketing_module,
+    convert_hybrid_block,
+    convert_model,
+    convert_symbol,
+)
 from minimx.amp.lists import (
     list_conditional_fp32_ops,
     list_fp32_ops,
@@ -38,6 +43,7 @@ from minimx.amp.loss_scaler import LossScaler
 
 __all__ = [
     "LossScaler",
+    "convert_bucketing_module",
     "convert_hybrid_block",
     "convert_model",
     "convert_symbol",

@@ -12,6 +12,7 @@ from minimx.amp.casting import Conditions, Mixer, SymbolMixer, rules
 from minimx.amp.loss_scaler import LossScaler
 from minimx.errors import ArgumentError
 from minimx.gluon import Trainer
+from minimx.module import Module
 from minimx.nd import launch
 from minimx.symbol import symbol as nodes
 
@@ -68,18 +69,25 @@ def is_active() -> bool:
     return _state.mixer is not None
 
 
-def init_trainer(trainer: Trainer) -> None:
+def init_trainer(optimizer_or_trainer: Trainer | Module) -> None:
     """Give a trainer a loss scaler: it will skip steps whose gradients overflow.
 
-    Raises `ArgumentError` before `init`, for what is no `gluon.Trainer`, and for one
-    whose store updates the weights, since that cannot skip.
+    A `Module` (ours: MXNet scales no losses in symbols) needs no `scale_loss`: the
+    losses at the end of its symbol are scaled in `backward`, and unscaled in `update`.
+
+    Raises `ArgumentError` before `init`, for what is neither, and for one whose store
+    updates the weights, since that cannot skip.
     """
+    trainer = optimizer_or_trainer
     if _state.scaler is None:
         raise ArgumentError("amp.init_trainer: call mx.amp.init() first.")
+    if isinstance(trainer, Module):
+        _scale_module(trainer)
+        return
     if not isinstance(trainer, Trainer):
         raise ArgumentError(
-            f"amp.init_trainer: a {type(trainer).__name__} is no gluon.Trainer; only "
-            "that can skip a step."
+            f"amp.init_trainer: a {type(trainer).__name__} is no gluon.Trainer and no "
+            "Module; only these can skip a step."
         )
     if trainer._amp_loss_scaler is not None:
         warnings.warn(
@@ -87,9 +95,35 @@ def init_trainer(trainer: Trainer) -> None:
             stacklevel=2,
         )
         return
+    trainer._scale_loss_by(_next_scaler())
+
+
+def _next_scaler() -> LossScaler:
+    """The first trainer has that of `init`, the others one each."""
+    assert _state.scaler is not None
     scaler = LossScaler() if _state.shared else _state.scaler
     _state.shared = True
-    trainer._scale_loss_by(scaler)
+    return scaler
+
+
+def _scale_module(module: Module) -> None:
+    if not module.optimizer_initialized:
+        raise ArgumentError(
+            "amp.init_trainer: this module has no optimizer. Call init_optimizer first."
+        )
+    training = module._trained
+    if training.on_store:
+        raise ArgumentError(
+            "amp.init_trainer: the store updates the weights of this module and cannot "
+            "skip a step. Call init_optimizer(kvstore=None)."
+        )
+    ends = {node.op.name for node in module.symbol.graph if node.op is not None}
+    if "_amp_scaled_loss" not in ends:
+        raise ArgumentError(
+            "amp.init_trainer: no loss of this module's symbol can be scaled. Write "
+            "the symbol after mx.amp.init(), with a loss output such as SoftmaxOutput."
+        )
+    training.scaler = _next_scaler()
 
 
 @contextmanager
@@ -105,7 +139,7 @@ def scale_loss(loss: Any, trainer: Trainer) -> Iterator[Any]:
         autograd.backward(scaled)
     """
     scaler = _scaler_of(trainer, "scale_loss")
-    scale = scaler.loss_scale
+    scale = scaler.begin()
     recorder = events.recorder
     if recorder is not None:
         recorder.metric(trainer._steps + 1, "loss scale", scale)

@@ -13,10 +13,12 @@ from typing import Any
 
 from minimx import model, symbol
 from minimx.amp.casting import Conditions, rules
+from minimx.amp.lists import list_widest_type_cast
 from minimx.device import Device
-from minimx.errors import ArgumentError
+from minimx.errors import ArgumentError, ListedTwice, ParameterError
 from minimx.gluon import HybridBlock, SymbolBlock
 from minimx.graph.casts import insert_casts, kinds_of
+from minimx.module import BucketingModule
 from minimx.nd.array import NDArray
 from minimx.symbol import Symbol
 
@@ -47,6 +49,11 @@ def convert_symbol(
             f"convert_symbol: a {type(sym).__name__} is no Symbol. For a block there "
             "is convert_hybrid_block."
         )
+    if isinstance(excluded_sym_names, str):
+        raise ArgumentError(
+            f"convert_symbol: excluded_sym_names={excluded_sym_names!r} is one text; "
+            "give a list of names."
+        )
     excluded = list(excluded_sym_names or ())
     names = {node.name for node in sym.graph}
     strange = sorted(set(excluded) - names)
@@ -61,15 +68,27 @@ def convert_symbol(
             f"convert_symbol: the graph has no inputs {', '.join(unknown)}; it has "
             f"{', '.join(sym.list_inputs())}."
         )
-    wanted = rules(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
+    _refuse_widest(target_dtype, [*(target_dtype_ops or ()), *(fp32_ops or ())])
+    wanted = rules(
+        target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded
+    )
     graph = sym.graph
-    kinds = kinds_of(graph)
-    passed = insert_casts(graph, kinds, wanted.target, wanted.as_lists(excluded))
+    passed = insert_casts(graph, kinds_of(graph), wanted)
     found = Symbol(passed.after.outputs)
     if cast_optional_params:
         kept = data_names if data_names is not None else _guessed_data(sym)
         _mark_parameters(found, wanted.target, set(kept))
     return found
+
+
+def _refuse_widest(target_dtype: Any, names: Sequence[str]) -> None:
+    """As MXNet does: in a graph these cannot be told otherwise."""
+    fixed = sorted({*names} & {*list_widest_type_cast(target_dtype)})
+    if fixed:
+        raise ListedTwice(
+            f"convert_symbol: {', '.join(fixed)} computes in the widest type among its "
+            "inputs. Name the nodes in excluded_sym_names to have them in float32."
+        )
 
 
 def _guessed_data(sym: Symbol) -> list[str]:
@@ -147,11 +166,14 @@ def convert_hybrid_block(
     excluded_sym_names: Sequence[str] | None = None,
     ctx: Device | Sequence[Device] | None = None,
     cast_optional_params: bool = False,
+    *,
+    device: Device | Sequence[Device] | None = None,
 ) -> SymbolBlock:
     """A block in mixed precision, for prediction; see `convert_symbol`.
 
-    block: hybridized, and called at least once. ctx: where the new one lives; where the
-    old one does unless given. Raises `ArgumentError` for another kind of block.
+    block: hybridized, and called at least once. ctx, or device: where the new one
+    lives; where the old one does unless given. Raises `ArgumentError` for another kind
+    of block.
     """
     if not isinstance(block, HybridBlock):
         raise ArgumentError(
@@ -175,7 +197,7 @@ def convert_hybrid_block(
     )
     known = {*args, *states}
     inputs = [symbol.var(name) for name in found.list_inputs() if name not in known]
-    home = ctx
+    home = ctx if device is None else device
     if home is None:
         parameters = list(block.collect_params().values())
         home = parameters[0].list_ctx() if parameters else None
@@ -188,3 +210,54 @@ def convert_hybrid_block(
         parameter.initialize(ctx=home)
         parameter.set_data(value)
     return made
+
+
+def convert_bucketing_module(
+    bucketing_mod: BucketingModule,
+    target_dtype: Any = "float16",
+    target_dtype_ops: Iterable[str] | None = None,
+    fp32_ops: Iterable[str] | None = None,
+    conditional_fp32_ops: Conditions | None = None,
+    excluded_sym_names: Sequence[str] | None = None,
+    cast_optional_params: bool = False,
+) -> BucketingModule:
+    """A module of buckets in mixed precision, for prediction; see `convert_symbol`.
+
+    Raises `ArgumentError` for another kind of module, `ParameterError` for one whose
+    parameters have no values yet.
+    """
+    if not isinstance(bucketing_mod, BucketingModule):
+        raise ArgumentError(
+            f"convert_bucketing_module: a {type(bucketing_mod).__name__} is no "
+            "BucketingModule. For a symbol there is convert_model."
+        )
+    if not bucketing_mod.params_initialized:
+        raise ParameterError(
+            "convert_bucketing_module: the parameters have no values yet: bind the "
+            "module and call init_params, or set_params."
+        )
+    args, states = bucketing_mod.get_params()
+    found = {
+        key: convert_model(
+            bucket.symbol,
+            args,
+            states,
+            target_dtype,
+            target_dtype_ops,
+            fp32_ops,
+            conditional_fp32_ops,
+            excluded_sym_names,
+            cast_optional_params,
+        )
+        for key, bucket in bucketing_mod._buckets.items()
+    }
+    key = bucketing_mod._default_bucket_key
+    _, args, states = found[key]
+    return BucketingModule.load_dict(
+        {key: symbol for key, (symbol, _, _) in found.items()},
+        sym_gen=bucketing_mod._sym_gen,
+        default_bucket_key=key,
+        arg_params=args,
+        aux_params=states,
+        **bucketing_mod._settings,
+    )

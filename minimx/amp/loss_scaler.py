@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, Final
 
 from minimx import nd
+from minimx.ops.precision import loss_scale
 
 #: So many arrays are looked at by one operation.
 AT_ONCE: Final = 200
@@ -74,13 +75,22 @@ class LossScaler:
             self._next_loss_scale = min(self._max_loss_scale, self._loss_scale * 2)
         return False
 
+    def begin(self) -> float:
+        """Let gradients of losses be multiplied by the scale, until the next look."""
+        if loss_scale.used and loss_scale.now != self._loss_scale:
+            nd.waitall()  # those on their way look up the scale that they began with
+        loss_scale.now = self._loss_scale
+        return self._loss_scale
+
     def launch_check_overflow(self, params: Iterable[Any]) -> None:
         """Begin to look for overflow in the gradients of parameters.
 
         As in MXNet those of the first device only: on the others they are the same
         once they were summed.
         """
-        gradients = (p.list_grad()[0] for p in params if p.grad_req != "null")
+        self._look(p.list_grad()[0] for p in params if p.grad_req != "null")
+
+    def _look(self, gradients: Iterable[Any]) -> None:
         found = None
         for group in _groups(gradients):
             found = nd.multi_all_finite(
@@ -91,11 +101,18 @@ class LossScaler:
     def wait_and_update(self) -> bool:
         """Whether there is an overflow in what `launch_check_overflow` began with."""
         found, self._finite = self._finite, None
-        return self.update(found is not None and not found.asscalar())
+        overflow = found is not None and not found.asscalar()
+        loss_scale.now = 1.0  # the gradients are here; whoever comes now is not scaled
+        return self.update(overflow)
 
     def has_overflow(self, params: Iterable[Any]) -> bool:
         """Look for overflow in gradients, and decide on the scale."""
         self.launch_check_overflow(params)
+        return self.wait_and_update()
+
+    def overflows(self, gradients: Iterable[Any]) -> bool:
+        """The same for arrays of gradients, of one device."""
+        self._look(gradients)
         return self.wait_and_update()
 
     def __repr__(self) -> str:

@@ -1,46 +1,27 @@
 """Conversions that let some operators compute in two-byte numbers.
 
-    passed = insert_casts(graph, kinds_of(graph), "float16", lists)
+    passed = insert_casts(graph, kinds_of(graph), rules)
 
-Which operator computes in which type is said by lists of names (`CastLists`); the
-conversions, `amp_cast` and `amp_multicast`, follow from them. One entry is converted to
-one type once, whoever needs it. Shapes do not matter here, and need not be known. What
-an operator changes, such as the running means of BatchNorm, is never converted, nor
-what is no real number. The outputs of the graph have the types that they had before.
+Which operator computes in which type, and what that asks of its inputs, is decided by
+the policy in ops/casting.py; the conversions, `amp_cast` and `amp_multicast`, follow.
+One entry is converted to one type once, whoever needs it. Shapes do not matter here,
+and need not be known. What an operator changes, such as the running means of BatchNorm,
+is never converted. The outputs of the graph have the types that they had before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
 from minimx.dtypes import FLOAT32, DType, is_float, resolve
 from minimx.errors import ArgumentError
-from minimx.graph import words
 from minimx.graph.ir import Entry, Graph, Node, outputs_of, retraced, rewritten
 from minimx.graph.report import Change, Passed
-from minimx.ops.precision import AmpCast, AmpMulticast
-from minimx.ops.registry import ALIASES, Op
+from minimx.ops.casting import TARGETS, Rules, conversion, group
+from minimx.ops.precision import AmpCast, AmpMulticast, ScaledLoss
 
-
-@dataclass(frozen=True)
-class CastLists:
-    """Who computes in which type, by the names of operators.
-
-    target: in two-byte numbers. single: in float32. widest: in the widest type among
-    their inputs. conditional: in float32 where a setting has one of some values,
-    {operator: {setting: values}}. excluded: nodes, by name, that compute in float32
-    whatever their operators do. Operators in no list take what comes.
-    """
-
-    target: Collection[str] = ()
-    single: Collection[str] = ()
-    widest: Collection[str] = ()
-    conditional: Mapping[str, Mapping[str, Collection[str]]] = field(
-        default_factory=dict
-    )
-    excluded: Collection[str] = ()
-
+#: What mixed precision puts in front of operators.
+ADDED = (AmpCast, AmpMulticast, ScaledLoss)
 
 Kinds = Mapping[Entry, DType]
 
@@ -62,10 +43,10 @@ def kinds_of(graph: Graph, given: Mapping[str, DType] | None = None) -> Kinds:
 
 
 def without_casts(graph: Graph) -> Graph:
-    """The graph without `amp_cast` and `amp_multicast`, as files have it."""
+    """The graph without what mixed precision added to it, as files have it."""
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
-        return inputs if isinstance(node.op, AmpCast | AmpMulticast) else None
+        return inputs if isinstance(node.op, ADDED) else None
 
     return rewritten(graph, change)
 
@@ -84,47 +65,33 @@ def _made(node: Node, kinds: Kinds) -> dict[Entry, DType]:
     return {Entry(node, slot): kind or first for slot, kind in enumerate(outs)}
 
 
-def insert_casts(
-    graph: Graph, kinds: Kinds, target: str | DType, lists: CastLists
-) -> Passed:
-    """The graph with conversions in front of the operators of the lists.
+def insert_casts(graph: Graph, kinds: Kinds, rules: Rules) -> Passed:
+    """The graph with conversions in front of the operators that the rules name.
 
-    kinds: those of all entries; variables keep theirs. target: float16 or bfloat16.
-    Raises ArgumentError for another type, or if an operator is in two lists.
+    kinds: those of all entries; variables keep theirs. Raises ArgumentError unless the
+    rules aim at float16 or bfloat16.
     """
-    dtype = resolve(target)
-    if dtype.name not in ("float16", "bfloat16"):
+    dtype = resolve(rules.target)
+    if dtype.name not in TARGETS:
         raise ArgumentError(
             f"insert_casts: {dtype.name} is no two-byte type of real numbers. Give "
             "float16 or bfloat16."
         )
-    return _Casting(graph, kinds, dtype, lists).passed()
+    return _Casting(graph, kinds, dtype, rules).passed()
 
 
 class _Casting:
     """A graph on its way to mixed precision."""
 
-    def __init__(
-        self, graph: Graph, kinds: Kinds, target: DType, lists: CastLists
-    ) -> None:
+    def __init__(self, graph: Graph, kinds: Kinds, target: DType, rules: Rules) -> None:
         self.graph = graph
         self.before = kinds
         self.target = target
-        self.lists = lists
+        self.rules = rules
         #: The types of the entries of the new graph.
         self.kinds: dict[Entry, DType] = {}
         self.made: dict[tuple[Entry, DType], Entry] = {}
         self.changes: list[Change] = []
-        groups = {"target": lists.target, "single": lists.single}
-        groups |= {"widest": lists.widest, "conditional": lists.conditional}
-        self.group: dict[str, str] = {}
-        for group, names in groups.items():
-            for name in map(_registered, names):
-                if self.group.setdefault(name, group) != group:
-                    raise ArgumentError(
-                        f"insert_casts: {name} is in the lists {self.group[name]} and "
-                        f"{group}. Leave it in one of them."
-                    )
 
     def passed(self) -> Passed:
         """Node by node, then the outputs."""
@@ -151,62 +118,27 @@ class _Casting:
     def _converted(self, node: Node, inputs: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """What goes into a node, in the types that it computes in."""
         assert node.op is not None
-        group, why = self._group(node, node.op)
+        found, why = group(node.op, self.rules, node.name)
         states = node.states()
-        free = [
-            is_float(self.kinds[new]) and old not in states
+        kinds = [
+            None if old in states else self.kinds[new]
             for old, new in zip(node.inputs, inputs, strict=True)
         ]
-        if group in ("target", "single"):
-            kinds = self._kinds(node.op, group)
-            return tuple(
-                self._as(entry, kind, why) if may and kind is not None else entry
-                for entry, kind, may in zip(inputs, kinds, free, strict=True)
-            )
-        return self._widest(node, inputs, free, group, why)
+        # Inputs of several types were there before if the operator takes them.
+        alike = len({self.before[entry] for entry in node.inputs}) == 1
+        fits = None if alike else (lambda: True)
+        asked = conversion(node.op, found, self.target, kinds, fits)
+        if asked.together:
+            return self._together(node, inputs, asked.together, why)
+        return tuple(
+            entry if kind is None else self._as(entry, kind, why)
+            for entry, kind in zip(inputs, asked.to, strict=True)
+        )
 
-    def _group(self, node: Node, op: Op) -> tuple[str, str]:
-        """The list that counts for a node, and the reason."""
-        group = self.group.get(op.name, "")
-        if node.name in self.lists.excluded:
-            return "single", f"{node.name} is excluded"
-        if group == "conditional":
-            wanted = {ALIASES.get(k, k): v for k, v in self.lists.conditional.items()}
-            settings = words.settings(op, op.settings)
-            for name, values in wanted[op.name].items():
-                if settings.get(name) in values:
-                    why = f"{op.name} with {name}={settings[name]} computes in float32"
-                    return "single", why
-            return "", ""
-        words_of = {
-            "target": f"{op.name} computes in {self.target.name}",
-            "single": f"{op.name} computes in float32",
-            "widest": f"{op.name} computes in the widest type",
-        }
-        return group, words_of.get(group, f"{op.name} wants one type")
-
-    def _kinds(self, op: Op, group: str) -> list[DType | None]:
-        """The type of each input if the first has that of the group."""
-        first = self.target if group == "target" else FLOAT32
-        count = len(op.inputs)
-        known: list[DType | None] = [first, *[None] * (count - 1)]
-        kinds, _ = op.deduce_types(known, [None] * op.visible)
-        return [kind or first for kind in kinds]
-
-    def _widest(
-        self,
-        node: Node,
-        inputs: tuple[Entry, ...],
-        free: Sequence[bool],
-        group: str,
-        why: str,
+    def _together(
+        self, node: Node, inputs: tuple[Entry, ...], places: Sequence[int], why: str
     ) -> tuple[Entry, ...]:
-        """One type for all real inputs, where they were alike and are not now."""
-        places = [k for k, may in enumerate(free) if may]
-        kinds = {self.kinds[inputs[k]] for k in places}
-        alike = len({self.before[node.inputs[k]] for k in places}) == 1
-        if len(kinds) < 2 or not (group == "widest" or alike):
-            return inputs
+        """One type for some of the inputs, the widest."""
         chosen = [inputs[k] for k in places]
         cast = Node(
             AmpMulticast.of(num_outputs=len(chosen)),
@@ -232,7 +164,3 @@ class _Casting:
             self.changes.append(Change("converted", (name, entry.node.name), why))
             found = self.made[entry, dtype] = Entry(cast)
         return found
-
-
-def _registered(name: str) -> str:
-    return ALIASES.get(name, name)

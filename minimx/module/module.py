@@ -412,6 +412,8 @@ class Module(BaseModule):
 
     def backward(self, out_grads: Any = None) -> None:
         """Compute the gradients, from those of the outputs if they are no losses."""
+        if self._training is not None and self._training.scaler is not None:
+            self._training.scaler.begin()
         self._ready.backward(out_grads)
 
     def update(self) -> None:

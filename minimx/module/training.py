@@ -47,6 +47,8 @@ class Training:
         every = 1 if self.on_store else devices
         owners = [name for name in names for _ in range(every)]
         self.optimizer = make(dict(enumerate(owners)))
+        #: Scales the loss and skips steps that overflow; see `amp.init_trainer`.
+        self.scaler: Any = None
         self.updater: Updater | None = None
         if not self.on_store:
             self.updater = get_updater(self.optimizer)
@@ -83,6 +85,20 @@ class Training:
                 values.append(weights[place][k])
         if self.updater is None:
             return
+        if self.scaler is None:
+            self._apply(work)
+            return
+        scaled_by = self.scaler.loss_scale
+        if not self.scaler.overflows(work[0][1]):
+            usual = self.optimizer.rescale_grad
+            self.optimizer.rescale_grad = usual / scaled_by
+            self._apply(work)
+            self.optimizer.rescale_grad = usual
+
+    def _apply(
+        self, work: Sequence[tuple[list[int], list[NDArray], list[NDArray]]]
+    ) -> None:
+        assert self.updater is not None
         for indices, slopes, values in work:
             if indices:
                 self.updater(indices, slopes, values)

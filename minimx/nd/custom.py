@@ -25,6 +25,7 @@ from minimx.errors import (
 )
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
+from minimx.ops.casting import SINGLE
 from minimx.ops.registry import Op, Site, Value, lookup, register
 from minimx.ops.spec import Spec
 from minimx.shapes import Shape
@@ -47,6 +48,7 @@ class Custom(Op):
     op_type: str
     keywords: Any = ()  # ((name, text), …): what the constructor is given
 
+    casting = SINGLE
     deterministic = False
     any_storage = True
 

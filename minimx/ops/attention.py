@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from minimx.errors import ShapeError
+from minimx.ops.casting import WIDEST
 from minimx.ops.matmul import BatchDot
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -213,6 +214,7 @@ class SelfAttentionScores(Scores):
     """
 
     heads: int
+    casting = WIDEST
     inputs = saves = ("queries_keys_values",)
 
 
@@ -224,6 +226,7 @@ class SelfAttentionValues(Weighted):
     """
 
     heads: int
+    casting = WIDEST
     inputs = saves = ("queries_keys_values", "attention")
     parts = (3, 0)
     factors = ((1, 0), (0, 2))
@@ -238,6 +241,7 @@ class CrossAttentionScores(Scores):
     """
 
     heads: int
+    casting = WIDEST
     inputs = saves = ("queries", "keys_values")
     parts = (1, 2)
     factors = ((0, 0), (1, 0))
@@ -252,6 +256,7 @@ class CrossAttentionValues(Weighted):
     """
 
     heads: int
+    casting = WIDEST
     inputs = saves = ("keys_values", "attention")
     parts = (2, 0)
     factors = ((1, 0), (0, 1))

@@ -11,6 +11,7 @@ import numpy as np
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import in_single
+from minimx.ops.casting import WIDEST
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -51,6 +52,7 @@ class BoxIoU(Op):
 
     format: str = "corner"
 
+    casting = WIDEST
     inputs = ("lhs", "rhs")
     differentiable = False
 
@@ -112,6 +114,7 @@ class BoxNMS(Op):
     in_format: str = "corner"
     out_format: str = "corner"
 
+    casting = WIDEST
     saves = ("out1",)
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
@@ -271,6 +274,7 @@ class BoxEncode(Op):
     count, else 0 in both
     """
 
+    casting = WIDEST
     inputs = ("samples", "matches", "anchors", "refs", "means", "stds")
     visible = 2
     differentiable = False
@@ -322,6 +326,7 @@ class BoxDecode(Op):
     clip: float = -1.0
     format: str = "center"
 
+    casting = WIDEST
     inputs = ("data", "anchors")
     differentiable = False
 

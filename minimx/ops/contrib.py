@@ -15,6 +15,7 @@ from minimx.dtypes import INT64, resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.formula import Formula
+from minimx.ops.casting import SINGLE
 from minimx.ops.checks import expect
 from minimx.ops.indexing import Take
 from minimx.ops.pointwise import Pointwise, same_dtype, unary
@@ -242,6 +243,7 @@ class CountSketch(Move):
 
     out_dim: int
     processing_batch_size: int = 32
+    casting = SINGLE
     inputs = ("data", "h", "s")
     saves = ("h", "s")
 
@@ -295,6 +297,8 @@ class FFT(Fourier):
     """
 
     compute_size: int = 128
+
+    casting = SINGLE
 
     def infer(self, *specs: Spec) -> Spec:
         """Twice as long."""

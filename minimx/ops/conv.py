@@ -28,6 +28,7 @@ from minimx.kernels.convolution import (
 )
 from minimx.kernels.half import computing, in_single
 from minimx.ops import deduction
+from minimx.ops.casting import TARGET
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.devices import Multiplies
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
@@ -91,6 +92,7 @@ class Convolution(Multiplies, Op):
     cudnn_off: bool = False
     layout: str | None = None
 
+    casting = TARGET
     all_inputs = ("data", "weight", "bias")
     saves = ("data", "weight")
     deduce = deduction.image_of_out

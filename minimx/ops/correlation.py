@@ -12,6 +12,7 @@ from typing import Any
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import in_single
+from minimx.ops.casting import WIDEST
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -35,6 +36,7 @@ class Correlation(Op):
     pad_size: int = 0
     is_multiply: bool = True
 
+    casting = WIDEST
     inputs = ("data1", "data2")
     saves = ("data1", "data2")
 

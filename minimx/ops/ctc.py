@@ -10,6 +10,7 @@ import numpy as np
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import in_single
+from minimx.ops.casting import SINGLE
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -35,6 +36,7 @@ class CTCLoss(Op):
     use_label_lengths: bool = False
     blank_label: str = "first"
 
+    casting = SINGLE
     all_inputs = ("data", "label", "data_lengths", "label_lengths")
 
     def __post_init__(self) -> None:

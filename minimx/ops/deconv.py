@@ -12,6 +12,7 @@ from typing import Any
 
 from minimx.errors import OperatorError, ShapeError
 from minimx.ops import deduction
+from minimx.ops.casting import TARGET_IN_FLOAT16
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.conv import (
     Convolution,
@@ -52,6 +53,7 @@ class Deconvolution(Multiplies, Op):
     cudnn_off: bool = False
     layout: str | None = None
 
+    casting = TARGET_IN_FLOAT16
     all_inputs = ("data", "weight", "bias")
     saves = ("data", "weight")
     deduce = deduction.samples_of_out

@@ -16,6 +16,7 @@ import numpy as np
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
+from minimx.ops.casting import SINGLE
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.conv import Convolution, ConvolutionData, ConvolutionWeight
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -278,6 +279,7 @@ class DeformableConvolution(Deformable):
     no_bias: bool = False
     layout: str | None = None
 
+    casting = SINGLE
     all_inputs = ("data", "offset", "weight", "bias")
 
 

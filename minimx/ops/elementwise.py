@@ -6,6 +6,14 @@ would do, as the next operator mostly keeps it anyway.
 
 from __future__ import annotations
 
+from minimx.ops.casting import (
+    EITHER,
+    SINGLE,
+    SINGLE_IN_FLOAT16,
+    USUAL,
+    WIDEST,
+    Casting,
+)
 from minimx.ops.pointwise import binary, unary
 
 # -- two inputs ------------------------------------------------------------------------
@@ -28,6 +36,9 @@ _ALIASES = {
     "broadcast_sub": ("broadcast_minus",),
 }
 
+#: In bfloat16 MXNet multiplies stretched arrays in float32, and only those.
+_RULES = {"broadcast_mul": Casting("widest", "float32")}
+
 _KINDS: tuple[tuple[str, dict[str, bool], str], ...] = (
     ("elemwise", _EQUAL_SHAPES, "of two arrays of one shape"),
     ("broadcast", {}, "of two arrays, which stretch to one shape"),
@@ -42,7 +53,7 @@ for _word, _text, _what, _grads in _ARITHMETIC:
             *_ALIASES.get(_name, ()),
             doc=f"The {_what} {_whose}.",
             grads=_grads,
-            facts=_facts,
+            facts={**_facts, "casting": _RULES.get(_name, WIDEST)},
         )
 
 _COMPARISONS = (
@@ -81,6 +92,7 @@ binary(
     "_Power",
     doc="Raise one array to the powers in the other.",
     grads=("dz * b * power(a, b - 1)", "dz * z * log(a)"),
+    facts={"casting": SINGLE},
 )
 binary(
     "broadcast_maximum",
@@ -105,6 +117,7 @@ binary(
     "_Hypot",
     doc="The length of the vector whose two components are given.",
     grads=("dz * a / z", "dz * b / z"),
+    facts={"casting": SINGLE},
 )
 
 # -- one input -------------------------------------------------------------------------
@@ -172,8 +185,22 @@ _TESTS = (
     ("isfinite", "isfinite(x)", "1 where x is a finite number"),
 )
 
+# Steep, or steep near zero: in float16 they overflow where float32 does not.
+_STEEP = (
+    *("arccos", "arcsin", "arctanh", "cosh", "digamma", "erfinv", "exp", "expm1"),
+    *("gamma", "gammaln", "log", "log10", "log1p", "log2", "rcbrt", "reciprocal"),
+    *("rsqrt", "sinh", "tan"),
+)
+_CASTING = {
+    **dict.fromkeys(_STEEP, SINGLE),
+    **dict.fromkeys(("abs", "relu", "sqrt", "tanh"), EITHER),
+    "square": SINGLE_IN_FLOAT16,
+}
+
 for _name, _text, _grad, _what in _SMOOTH:
-    unary(_name, _text, doc=f"{_what}, element by element.", grad=_grad)
+    _doc = f"{_what}, element by element."
+    _rule = {"casting": _CASTING.get(_name, USUAL)}
+    unary(_name, _text, doc=_doc, grad=_grad, facts=_rule)
 for _name, _text, _what in _STEPS:
     unary(_name, _text, doc=f"{_what}; the gradient is 0.", grad="0")
 for _name, _text, _what in _TESTS:
@@ -188,6 +215,7 @@ unary(
     doc="Move what lies outside [a_min, a_max] to its border.",
     grad="where((x >= a_min) * (x <= a_max) != 0, dy, 0)",
     settings={"a_min": "float", "a_max": "float"},
+    facts={"casting": EITHER},
 )
 unary(
     "hard_sigmoid",
@@ -201,7 +229,12 @@ unary(
 # -- one input, unchanged --------------------------------------------------------------
 
 unary(
-    "_copy", "x", "identity", doc="The same elements in memory of their own.", grad="dy"
+    "_copy",
+    "x",
+    "identity",
+    doc="The same elements in memory of their own.",
+    grad="dy",
+    facts={"casting": EITHER},  # NDArray.copy() gives the type that it gets
 )
 unary(
     "BlockGrad",

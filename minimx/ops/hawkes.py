@@ -10,6 +10,7 @@ import numpy as np
 from minimx.errors import ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import in_single
+from minimx.ops.casting import SINGLE
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -30,6 +31,7 @@ class HawkesLikelihood(Op):
     which passes no gradient on, nor do state and times get any.
     """
 
+    casting = SINGLE
     inputs = (
         "lda", "alpha", "beta", "state", "lags", "marks", "valid_length", "max_time",
     )  # fmt: skip

@@ -13,6 +13,7 @@ import numpy as np
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops.casting import EITHER
 from minimx.ops.registry import Kernel, Site, Value, bind, lookup, register
 from minimx.ops.shape import Move
 from minimx.ops.spec import Spec
@@ -403,6 +404,7 @@ class AdvancedIndex(Move):
 
     key: tuple[Any, ...]
     np_shape: bool = False
+    casting = EITHER
     all_inputs = ("data", *(f"index{k}" for k in range(8)))
 
     @property

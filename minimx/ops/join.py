@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.ops import deduction
+from minimx.ops.casting import WIDEST, Casting
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register, with_settings
 from minimx.ops.shape import BasicIndex, Move, SliceAxis
@@ -25,6 +26,7 @@ class Concat(Move):
     """Join arrays along an axis. data (2, 3), (2, 5), dim=1; out (2, 8)."""
 
     dim: int = 1
+    casting = Casting("widest", "either")
     variadic = True
     deduce = deduction.joined
 
@@ -70,6 +72,7 @@ class Stack(Move):
     """Join arrays of one shape along a new axis. data (2, 3), (2, 3); out (2, 2, 3)."""
 
     axis: int = 0
+    casting = WIDEST
     variadic = True
 
     def infer(self, *specs: Spec) -> Spec:

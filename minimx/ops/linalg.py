@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from minimx.dtypes import FLOAT32, FLOAT64
 from minimx.errors import DTypeError, ShapeError
 from minimx.kernels import find
+from minimx.ops.casting import SINGLE
 from minimx.ops.matmul import Product, inner
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
@@ -79,6 +80,7 @@ class Gemm2(Product):
     alpha: float = 1.0
     axis: int = -2
 
+    casting = SINGLE
     inputs = ("A", "B")
     saves = ("A", "B")
 
@@ -186,6 +188,7 @@ class Gemm(Linalg):
     beta: float = 1.0
     axis: int = -2
 
+    casting = SINGLE
     inputs = ("A", "B", "C")
     saves = ("A", "B")
 
@@ -284,6 +287,7 @@ class Trmm(Triangular):
     rightside: bool = False
     lower: bool = True
     alpha: float = 1.0
+    casting = SINGLE
     saves = ("A", "B")
 
     def grad(self, at: Site, dout: Any, a: Value, b: Value) -> Sequence[Value | None]:
@@ -309,6 +313,7 @@ class Trsm(Triangular):
     rightside: bool = False
     lower: bool = True
     alpha: float = 1.0
+    casting = SINGLE
     saves = ("A", "out")
 
     def grad(self, at: Site, dout: Any, a: Value, out: Value) -> Sequence[Value | None]:
@@ -329,6 +334,7 @@ class Syrk(Linalg):
 
     transpose: bool = False
     alpha: float = 1.0
+    casting = SINGLE
     saves = ("A",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -395,6 +401,7 @@ class Potrf(Square):
     """
 
     lower: bool = True
+    casting = SINGLE
     saves = ("out",)
 
     def grad(self, at: Site, dout: Any, low: Value) -> tuple[Value, ...]:
@@ -414,6 +421,7 @@ class Potri(Square):
     """
 
     lower: bool = True
+    casting = SINGLE
     saves = ("A", "out")
 
     def grad(self, at: Site, dout: Any, a: Value, out: Value) -> tuple[Value, ...]:
@@ -431,6 +439,7 @@ class Gelqf(Linalg):
     A (..., m, n) with m <= n; outs Q (..., m, n), L (..., m, m)
     """
 
+    casting = SINGLE
     visible = 2
     saves = ("out", "out1")
 
@@ -465,6 +474,7 @@ class Syevd(Linalg):
     and only defined where all eigenvalues differ.
     """
 
+    casting = SINGLE
     visible = 2
     saves = ("out", "out1")
 

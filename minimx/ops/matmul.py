@@ -15,6 +15,7 @@ from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.prebuilt import calls_of, offers
 from minimx.ops import deduction
+from minimx.ops.casting import TARGET, WIDEST
 from minimx.ops.devices import Multiplies
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -126,6 +127,8 @@ class Dot(Product):
     transpose_b: bool = False
     forward_stype: str | None = None
 
+    casting = WIDEST
+
     def matrices(self, lhs: Spec, rhs: Spec) -> tuple[Shape, Shape, Shape, Shape]:
         """All kept axes of an array are one axis of its matrix."""
         ta, tb = self.transpose_a, self.transpose_b
@@ -152,6 +155,8 @@ class BatchDot(Product):
     transpose_a: bool = False
     transpose_b: bool = False
     forward_stype: str | None = None
+
+    casting = WIDEST
 
     def matrices(self, lhs: Spec, rhs: Spec) -> tuple[Shape, Shape, Shape, Shape]:
         """The leading axes are the stack, and must agree."""
@@ -181,6 +186,7 @@ class FullyConnected(Multiplies, Op):
     no_bias: bool = False
     flatten: bool = True
 
+    casting = TARGET
     all_inputs = ("data", "weight", "bias")
     deduce = deduction.samples_of_out
     saves = ("data", "weight")

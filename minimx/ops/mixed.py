@@ -13,6 +13,7 @@ from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find, pointwise
 from minimx.kernels.formula import Formula
 from minimx.ops import deduction
+from minimx.ops.casting import WIDEST
 from minimx.ops.pointwise import Backward, same_dtype
 from minimx.ops.reduce import sum_to
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -59,6 +60,7 @@ class Where(Op):
     x, y: one shape; condition: the same shape, or (n,), a number for each row of x
     """
 
+    casting = WIDEST
     formula: ClassVar[Formula] = Formula("where(c != 0, x, y)", ("c", "x", "y"))
     inputs = ("condition", "x", "y")
     saves = ("condition",)
@@ -140,6 +142,7 @@ class BackwardWhereY(_Chosen):
 class AddN(Op):
     """The sum of any number of arrays of one shape, which is the shape of out."""
 
+    casting = WIDEST
     variadic = True
     inplace = {"out": "data"}
     deduce = deduction.all_alike

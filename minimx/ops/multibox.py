@@ -11,6 +11,7 @@ from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import in_single
 from minimx.ops.boxes import to_centers
+from minimx.ops.casting import Casting
 from minimx.ops.checks import same_reals
 from minimx.ops.registry import Kernel, Op, register
 from minimx.ops.spec import Spec
@@ -44,6 +45,7 @@ class MultiBoxPrior(Op):
     steps: Any = (-1.0, -1.0)
     offsets: Any = (0.5, 0.5)
 
+    casting = Casting("float32", "widest")
     differentiable = False
 
     def infer(self, *specs: Spec) -> Spec:
@@ -106,6 +108,7 @@ class MultiBoxTarget(Op):
     minimum_negative_samples: int = 0
     variances: Any = (0.1, 0.1, 0.2, 0.2)
 
+    casting = Casting("float32", "widest")
     inputs = ("anchor", "label", "cls_pred")
     visible = 3
     differentiable = False
@@ -196,6 +199,7 @@ class MultiBoxDetection(Op):
     variances: Any = (0.1, 0.1, 0.2, 0.2)
     nms_topk: int = -1
 
+    casting = Casting("float32", "widest")
     inputs = ("cls_prob", "loc_pred", "anchor")
     differentiable = False
 

@@ -11,6 +11,7 @@ from minimx.errors import OperatorError, ShapeError, did_you_mean
 from minimx.kernels import find
 from minimx.kernels.half import in_single
 from minimx.ops import deduction
+from minimx.ops.casting import LOSS, Casting
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.pointwise import binary, unary
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -78,6 +79,7 @@ class Activation(Choice):
 
     act_type: str
 
+    casting = Casting("either", "either", {"act_type": ("softrelu",)})
     choices = {"act_type": ACTIVATIONS}
     inplace = {"out": "data"}
 
@@ -144,6 +146,7 @@ class LeakyReLU(Choice):
     upper_bound: float = 0.334
     training: bool = False
 
+    casting = Casting("either", "either", {"act_type": ("elu", "selu")})
     inplace = {"out": "data"}
     all_inputs = ("data", "gamma")
     starts = {"gamma": '["Constant", {"value": 0.25}]'}
@@ -451,6 +454,8 @@ class LinearRegressionOutput(Regression):
 
     grad_scale: float = 1.0
 
+    casting = LOSS
+
 
 @register("MAERegressionOutput")
 class MAERegressionOutput(Regression):
@@ -460,6 +465,8 @@ class MAERegressionOutput(Regression):
     """
 
     grad_scale: float = 1.0
+
+    casting = LOSS
 
     def loss_gradient(self, difference: Value) -> Value:
         """Its sign."""
@@ -475,6 +482,7 @@ class LogisticRegressionOutput(Regression):
 
     grad_scale: float = 1.0
 
+    casting = LOSS
     unchanged = {}
     inplace = {"out": "data"}
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import FLOAT16, FLOAT32
+from minimx.dtypes import FLOAT32, NARROW
 from minimx.errors import DTypeError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
 from minimx.ops import deduction
+from minimx.ops.casting import EITHER, SINGLE
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.reduce import adding
 from minimx.ops.registry import Kernel, Op, Site, Types, Value, bind, lookup, register
@@ -67,6 +68,7 @@ class BatchNorm(Op):
     cudnn_off: bool = False
     training: bool = False
 
+    casting = EITHER
     inputs = ("data", "gamma", "beta", "moving_mean", "moving_var")
     state_inputs = ("moving_mean", "moving_var")
     output_names = ("output", "mean", "var")
@@ -79,9 +81,9 @@ class BatchNorm(Op):
         return ("data", *gamma, "out1", "out2")
 
     def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
-        """Parameters for float16 data are float32."""
+        """Parameters for data of two bytes are float32."""
         data = ins[0] or outs[0]
-        kind = FLOAT32 if data == FLOAT16 else data
+        kind = FLOAT32 if data in NARROW else data
         return [data, *[p or kind for p in ins[1:]]], [data, *[kind] * (len(outs) - 1)]
 
     def __post_init__(self) -> None:
@@ -309,6 +311,7 @@ class LayerNorm(Op):
     eps: float = 1e-5
     output_mean_var: bool = False
 
+    casting = SINGLE
     inputs = ("data", "gamma", "beta")
     output_names = ("output", "mean", "std")
     deduce = deduction.first_is_out

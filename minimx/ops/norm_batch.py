@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minimx.ops.casting import SINGLE
 from minimx.ops.norm import BatchNorm, BatchNormAgain
 from minimx.ops.registry import Kernel, Site, Value, register
 from minimx.ops.spec import Spec
@@ -25,6 +26,8 @@ class SyncBatchNorm(BatchNorm):
 
     ndev: int = 1
     key: str = ""
+
+    casting = SINGLE
 
     @property
     def saves(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import in_single
 from minimx.ops import deduction
+from minimx.ops.casting import SINGLE, SINGLE_IN_FLOAT16
 from minimx.ops.checks import same_reals
 from minimx.ops.norm import STEPS, check_parameters
 from minimx.ops.pooling import Pooling
@@ -106,6 +107,8 @@ class GroupNorm(Grouped):
     eps: float = 1e-5
     output_mean_var: bool = False
 
+    casting = SINGLE
+
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "visible", 3 if self.output_mean_var else 1)
@@ -124,6 +127,8 @@ class InstanceNorm(Grouped):
     """
 
     eps: float = 1e-3
+
+    casting = SINGLE
 
     def groups(self, data: Spec) -> int:
         """One for each channel."""
@@ -203,6 +208,7 @@ class LRN(Op):
     knorm: float = 2.0
     nsize: int = 0
 
+    casting = SINGLE_IN_FLOAT16
     saves = ("data",)
     deduce = deduction.first_is_out
 
@@ -263,6 +269,7 @@ class L2Normalization(Op):
     eps: float = 1e-10
     mode: str = "instance"
 
+    casting = SINGLE
     saves = ("data", "out1")
     deduce = deduction.first_is_out
 

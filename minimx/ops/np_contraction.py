@@ -16,6 +16,7 @@ from typing import Any
 
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops.casting import TARGET_IN_FLOAT16, WIDEST
 from minimx.ops.devices import Multiplies
 from minimx.ops.np_shape import NumpyBroadcastTo
 from minimx.ops.pointwise import same_dtype
@@ -117,6 +118,7 @@ class Einsum(Multiplies, Op):
 
     subscripts: str = ""
     optimize: int = 0
+    casting = TARGET_IN_FLOAT16
     variadic = True
 
     def read(self, specs: Sequence[Spec]) -> Labels:
@@ -274,6 +276,8 @@ class TensorDot(_TensorDot):
     a_axes_summed: Shape
     b_axes_summed: Shape
 
+    casting = WIDEST
+
     def pairs(self, a: Spec, b: Spec) -> tuple[Shape, Shape]:
         """The settings, counted from the front."""
         mine = tuple(normalize_axis("tensordot", k, a.ndim) for k in self.a_axes_summed)
@@ -291,6 +295,8 @@ class TensorDotInt(_TensorDot):
     """Sum over the last axes of a and the first of b. a (2, 3), b (3, 4), axes=1."""
 
     axes: int
+
+    casting = WIDEST
 
     def pairs(self, a: Spec, b: Spec) -> tuple[Shape, Shape]:
         """The last axes of a with the first of b."""
@@ -310,6 +316,8 @@ class NumpyDot(_TensorDot):
     a (..., k), b (..., k, n); out (..., ..., n). Arrays without axes scale the other.
     """
 
+    casting = TARGET_IN_FLOAT16
+
     def pairs(self, a: Spec, b: Spec) -> tuple[Shape, Shape]:
         """One pair; none where an array has no axes."""
         if not a.ndim or not b.ndim:
@@ -324,6 +332,8 @@ class MatMul(_TensorDot):
     out (..., m, n); a vector is a row on the left, a column on the right, and its axis
     is dropped again
     """
+
+    casting = TARGET_IN_FLOAT16
 
     def einsum(self, a: Spec, b: Spec) -> Einsum:
         """The matrices' labels, with an ellipsis for the stacks."""

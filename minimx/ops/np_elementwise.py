@@ -15,6 +15,7 @@ import numpy as np
 from minimx import shapes
 from minimx.dtypes import DType
 from minimx.errors import DTypeError
+from minimx.ops.casting import SINGLE, USUAL, WIDEST
 from minimx.ops.pointwise import binary, same_dtype, unary
 from minimx.ops.registry import Kernel, Op, Site, Value, register
 from minimx.ops.spec import Cost, Spec
@@ -88,8 +89,13 @@ _SMOOTH = (
     ("heaviside", "where(a == 0, b, where(a > 0, 1, where(a < 0, 0, a)))", None,
      "A step from 0 to 1; b is the value at 0."),
 )  # fmt: skip
+_CASTING = {
+    **dict.fromkeys(("logaddexp", "ldexp"), SINGLE),
+    **dict.fromkeys(("arctan2", "floor_divide"), USUAL),
+}
 for _word, _text, _grads, _what in _SMOOTH:
-    _facts_of = {"jumps": True} if _word == "fmod" else None
+    _facts_of: dict[str, Any] = {"jumps": True} if _word == "fmod" else {}
+    _facts_of["casting"] = _CASTING.get(_word, WIDEST)
     binary(f"_npi_{_word}", _text, doc=_what, grads=_grads, facts=_facts_of)
 
 unary(
@@ -97,6 +103,7 @@ unary(
     "power(2, x)",
     doc="2 to the power x.",
     grad="dy * y * 0.6931471805599453",
+    facts={"casting": SINGLE},
 )
 
 

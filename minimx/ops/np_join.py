@@ -9,6 +9,7 @@ import numpy as np
 
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops.casting import WIDEST
 from minimx.ops.np_shape import at_least
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Site, Value, bind, register
@@ -86,6 +87,8 @@ class Concatenate(_Join):
 
     dim: int | None = 0
 
+    casting = WIDEST
+
     def seen(self, shape: Shape) -> Shape:
         """Flat without an axis."""
         return (prod(shape),) if self.dim is None else shape
@@ -98,6 +101,8 @@ class Concatenate(_Join):
 @register("_npi_vstack")
 class VStack(_Join):
     """Join rows: along the first of two axes or more. data (3,), (2, 3); out (3, 3)."""
+
+    casting = WIDEST
 
     def seen(self, shape: Shape) -> Shape:
         """At least two axes."""
@@ -112,6 +117,8 @@ class VStack(_Join):
 class HStack(_Join):
     """Join along the second axis, or the only one. data (2,), (3,); out (5,)."""
 
+    casting = WIDEST
+
     def seen(self, shape: Shape) -> Shape:
         """At least one axis."""
         return at_least(shape, 1)
@@ -125,6 +132,8 @@ class HStack(_Join):
 class DStack(_Join):
     """Join along the third axis. data (2, 3), (2, 3); out (2, 3, 2)."""
 
+    casting = WIDEST
+
     def seen(self, shape: Shape) -> Shape:
         """At least three axes."""
         return at_least(shape, 3)
@@ -137,6 +146,8 @@ class DStack(_Join):
 @register("_npi_column_stack")
 class ColumnStack(_Join):
     """Join columns, as which vectors are taken. data (3,), (3, 2); out (3, 3)."""
+
+    casting = WIDEST
 
     def seen(self, shape: Shape) -> Shape:
         """A column for a vector."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from minimx.errors import ShapeError
 from minimx.kernels import find
+from minimx.ops.casting import SINGLE
 from minimx.ops.linalg import Gemm2, Linalg, turned
 from minimx.ops.registry import Kernel, Site, Value, bind, register
 from minimx.ops.spec import Spec
@@ -38,6 +39,7 @@ class Svd(_Numpy):
     gradient is only defined where all elements of L differ.
     """
 
+    casting = SINGLE
     visible = 3
     saves = ("out", "out1", "out2")
 
@@ -86,6 +88,7 @@ class Solve(_Numpy):
     A singular A gives an error where somebody waits for the numbers.
     """
 
+    casting = SINGLE
     inputs = ("A", "B")
     saves = ("A", "out")
 
@@ -130,6 +133,7 @@ class Eig(_Numpy):
     matrices with complex eigenvalues give an error where somebody waits.
     """
 
+    casting = SINGLE
     visible = 2
     differentiable = False
 
@@ -147,6 +151,7 @@ class EigVals(_Numpy):
     Real matrices with complex eigenvalues give an error where somebody waits.
     """
 
+    casting = SINGLE
     differentiable = False
 
     def infer(self, *specs: Spec) -> Spec:

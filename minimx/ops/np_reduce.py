@@ -12,6 +12,7 @@ import numpy as np
 
 from minimx.dtypes import INT64, is_float, resolve
 from minimx.errors import ShapeError
+from minimx.ops.casting import SINGLE
 from minimx.ops.np_elementwise import BOOL
 from minimx.ops.registry import (
     Kernel,
@@ -125,6 +126,7 @@ class CumProd(Op):
     axis: int | None = None
     dtype: str | None = None
 
+    casting = SINGLE
     saves = ("data", "out")
 
     def infer(self, *specs: Spec) -> Spec:

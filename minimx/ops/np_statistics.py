@@ -12,6 +12,7 @@ from minimx.dtypes import FLOAT32, FLOAT64
 from minimx.errors import DTypeError, OperatorError, ShapeError
 from minimx.kernels import find, pointwise
 from minimx.kernels.formula import Formula
+from minimx.ops.casting import WIDEST
 from minimx.ops.mixed import BackwardWhereX, BackwardWhereY
 from minimx.ops.np_join import NumpyPad
 from minimx.ops.pointwise import same_dtype
@@ -100,6 +101,7 @@ class NanToNum(Op):
 class NumpyWhere(Op):
     """x where the condition is not 0, y elsewhere; all three stretch to one shape."""
 
+    casting = WIDEST
     inputs = ("condition", "x", "y")
     saves = ("condition",)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minimx.errors import OperatorError, ShapeError
+from minimx.ops.casting import LOSS, SINGLE
 from minimx.ops.checks import same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Spec
@@ -41,6 +42,7 @@ class Loss(Through):
     data: any shape; out: the same shape. The gradient that arrives is ignored.
     """
 
+    casting = LOSS
     saves = ()
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
@@ -60,6 +62,8 @@ class MakeLoss(Through):
     grad_scale: float = 1.0
     valid_thresh: float = 0.0
     normalization: str = "null"
+
+    casting = LOSS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,6 +103,7 @@ class SVMOutput(Through):
     regularization_coefficient: float = 1.0
     use_linear: bool = False
 
+    casting = LOSS
     inputs = ("data", "label")
     saves = ("data", "label")
 
@@ -143,6 +148,7 @@ class SoftmaxActivation(Op):
 
     mode: str = "instance"
 
+    casting = SINGLE
     saves = ("out",)
     inplace = {"out": "data"}
 

@@ -25,6 +25,7 @@ from minimx.errors import DTypeError, ShapeError
 from minimx.kernels import pointwise
 from minimx.kernels.formula import FUNCTIONS, Formula
 from minimx.ops import deduction
+from minimx.ops.casting import WIDEST
 from minimx.ops.reduce import sum_to
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
@@ -296,6 +297,7 @@ def binary(
         "saves": _saved(rules, ("lhs", "rhs", "out")),
         "differentiable": grads is not None,
         "declared_in": _caller(),
+        "casting": WIDEST,
         **(facts or {}),
     }
     doc = f"{doc}\n\nz = {text}; lhs, rhs: shapes that stretch to the shape of out."

@@ -15,6 +15,7 @@ from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
 from minimx.kernels.windows import Windows, tap_dtype
+from minimx.ops.casting import EITHER
 from minimx.ops.checks import same_reals
 from minimx.ops.conv import LAYOUTS, per_axis
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -49,6 +50,8 @@ class Pooling(Op):
     p_value: int | None = None
     count_include_pad: bool | None = None
     layout: str | None = None
+
+    casting = EITHER
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,9 +1,9 @@
-"""Data sheets for several element types: casts, and looking for overflow."""
+"""Data sheets for several element types: casts, scaled losses, looking for overflow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from minimx.dtypes import FLOAT32, FLOAT64, LAYOUTS, POWERS, DType, is_float, re
 from minimx.errors import DTypeError, OperatorError
 from minimx.kernels import find
 from minimx.ops import deduction
+from minimx.ops.casting import EITHER
 from minimx.ops.mixed import Cast
 from minimx.ops.registry import Kernel, Op, Site, Types, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -45,6 +46,74 @@ def _back(at: Site, douts: Sequence[Value]) -> list[Value | None]:
         real = is_float(spec.dtype)
         grads.append(bind(AmpCast.of(dtype=spec.dtype.name), dout) if real else None)
     return grads
+
+
+# -- losses ----------------------------------------------------------------------------
+
+
+class LossScale:
+    """What the losses of this moment are multiplied by; set by `amp.scale_loss`.
+
+    now: read when a gradient is computed, which may be later than when it is asked for.
+    used: whether anybody asked for it.
+    """
+
+    now = 1.0
+    used = False
+
+
+loss_scale: Final = LossScale()
+
+
+@register("_amp_scaled_loss")
+class ScaledLoss(Op):
+    """The data as they are; their gradient is multiplied by the loss scale.
+
+    data: any shape; out: the same shape. It stands in front of operators that are a
+    loss and its gradient at once, and ignore the gradient that arrives.
+    """
+
+    casting = EITHER
+    unchanged = {"out": "data"}
+    deduce = deduction.all_alike
+    inplace = {"out": "data"}
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The spec of data."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A copy, unless the output lies over the data."""
+        return lambda data, out: np.copyto(out, data)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """The gradient times the scale of the moment."""
+        loss_scale.used = True
+        return (bind(ScaledLossGradient.of(), dout),)
+
+
+@register("_backward_amp_scaled_loss")
+class ScaledLossGradient(Op):
+    """A gradient times the loss scale of the moment. data, out: one shape."""
+
+    casting = EITHER
+    deduce = deduction.all_alike
+    inplace = {"out": "data"}
+    deterministic = False
+    differentiable = False
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The spec of data."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A product with a number that is looked up when it runs."""
+        return lambda data, out: np.multiply(
+            data, out.dtype.type(loss_scale.now), out=out
+        )
+
+
+# -- many arrays -----------------------------------------------------------------------
 
 
 class Many(Op):

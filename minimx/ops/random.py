@@ -12,6 +12,7 @@ from typing import Any
 from minimx.dtypes import resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops.casting import EITHER
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.ops.views import reshaped
@@ -339,6 +340,7 @@ class SampleMultinomial(Op):
 class Shuffle(Op):
     """The rows of data in a random order. data: any shape; out: the same shape."""
 
+    casting = EITHER
     needs_rng = True
     deterministic = False
     differentiable = False

@@ -17,6 +17,7 @@ import numpy as np
 from minimx.errors import ShapeError
 from minimx.kernels import pointwise
 from minimx.kernels.formula import Formula
+from minimx.ops.casting import WIDEST
 from minimx.ops.pointwise import OPERATORS, same_dtype
 from minimx.ops.reduce import Sum
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -134,6 +135,7 @@ class PDFUniform(Density):
     """1 / (high - low), for any number. sample (n, m), low, high (n,); out (n, m)."""
 
     is_log: bool = False
+    casting = WIDEST
     inputs = ("sample", "low", "high")
     text = "0 * x - log(high - low)"
     slopes = (None, "1 / (high - low)", "1 / (low - high)")
@@ -147,6 +149,7 @@ class PDFNormal(Density):
     """
 
     is_log: bool = False
+    casting = WIDEST
     inputs = ("sample", "mu", "sigma")
     text = (
         "-0.5 * (x - mu) * (x - mu) / (sigma * sigma) - log(2.5066282746310002 * sigma)"
@@ -166,6 +169,7 @@ class PDFGamma(Density):
     """
 
     is_log: bool = False
+    casting = WIDEST
     inputs = ("sample", "alpha", "beta")
     text = "alpha * log(beta) + (alpha - 1) * log(x) - beta * x - gammaln(alpha)"
     slopes = (
@@ -183,6 +187,7 @@ class PDFExponential(Density):
     """
 
     is_log: bool = False
+    casting = WIDEST
     inputs = ("sample", "lam")
     text = "log(lam) - lam * x"
     slopes = ("0 * x - lam", "1 / lam - x")
@@ -196,6 +201,7 @@ class PDFPoisson(Density):
     """
 
     is_log: bool = False
+    casting = WIDEST
     inputs = ("sample", "lam")
     text = "x * log(lam) - gammaln(x + 1) - lam"
     slopes = (None, "x / lam - 1")
@@ -209,6 +215,7 @@ class PDFNegativeBinomial(Density):
     """
 
     is_log: bool = False
+    casting = WIDEST
     inputs = ("sample", "k", "p")
     text = "gammaln(x + k) - gammaln(x + 1) - gammaln(k) + k * log(p) + x * log(1 - p)"
     slopes = (None, "digamma(x + k) - digamma(k) + log(p)", "k / p - x / (1 - p)")
@@ -230,6 +237,7 @@ class PDFGeneralizedNegativeBinomial(Density):
     """
 
     is_log: bool = False
+    casting = WIDEST
     inputs = ("sample", "mu", "alpha")
     text = (
         "gammaln(x + 1 / alpha) - gammaln(x + 1) - gammaln(1 / alpha) "
@@ -252,6 +260,7 @@ class PDFDirichlet(Op):
     """
 
     is_log: bool = False
+    casting = WIDEST
     inputs = ("sample", "alpha")
 
     @property

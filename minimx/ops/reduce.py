@@ -17,6 +17,7 @@ from minimx.dtypes import FLOAT16, FLOAT32, FLOAT64, NARROW, DType, resolve
 from minimx.errors import ShapeError
 from minimx.kernels import find
 from minimx.knobs import knobs
+from minimx.ops.casting import SINGLE
 from minimx.ops.registry import (
     Kernel,
     Op,
@@ -125,6 +126,7 @@ def _stretched(value: Value, shape: Shape) -> Value:
 class Sum(OverAxes):
     """Add up the elements. data: any shape; out: without the reduced axes."""
 
+    casting = SINGLE
     kind = "sum"
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
@@ -136,6 +138,7 @@ class Sum(OverAxes):
 class Mean(OverAxes):
     """The average of the elements. data: any shape; out: without the reduced axes."""
 
+    casting = SINGLE
     kind = "mean"
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
@@ -149,6 +152,7 @@ class Mean(OverAxes):
 class Prod(OverAxes):
     """Multiply the elements. data: any shape; out: without the reduced axes."""
 
+    casting = SINGLE
     kind = "prod"
     saves = ("data", "out")
 
@@ -162,6 +166,7 @@ class Prod(OverAxes):
 class NanSum(OverAxes):
     """Add up the elements that are numbers. out: data without the reduced axes."""
 
+    casting = SINGLE
     kind = "nansum"
     saves = ("data",)
 
@@ -175,6 +180,7 @@ class NanSum(OverAxes):
 class NanProd(OverAxes):
     """Multiply the elements that are numbers. out: data without the reduced axes."""
 
+    casting = SINGLE
     kind = "nanprod"
     saves = ("data", "out")
 
@@ -225,6 +231,8 @@ class Norm(Reduction):
     out_dtype: str | None = None
     keepdims: bool = False
     np_shape: bool = False
+
+    casting = SINGLE
 
     @property
     def saves(self) -> tuple[str, ...]:

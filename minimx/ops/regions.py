@@ -13,6 +13,7 @@ import numpy as np
 from minimx.errors import ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import in_single
+from minimx.ops.casting import WIDEST
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.multibox import floats
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
@@ -64,6 +65,8 @@ class PSROIPooling(_Cells):
     output_dim: int
     pooled_size: int
     group_size: int = 0
+
+    casting = WIDEST
 
     def infer(self, *specs: Spec) -> Spec:
         """A grid for each region."""
@@ -135,6 +138,7 @@ class RROIAlign(Op):
     spatial_scale: float
     sampling_ratio: int = -1
 
+    casting = WIDEST
     inputs = ("data", "rois")
     differentiable = False
 
@@ -291,6 +295,8 @@ class Proposal(_Proposing):
     output_score: bool = False
     iou_loss: bool = False
 
+    casting = WIDEST
+
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """One image only."""
         if specs[0].shape[:1] != (1,):
@@ -318,6 +324,8 @@ class MultiProposal(_Proposing):
     feature_stride: int = 16
     output_score: bool = False
     iou_loss: bool = False
+
+    casting = WIDEST
 
 
 # -- the same window for all -----------------------------------------------------------

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from minimx.dtypes import NAMES, DType
 from minimx.errors import MXNetError, OperatorError, did_you_mean
+from minimx.ops.casting import USUAL, Casting
 from minimx.ops.devices import as_multiplied
 from minimx.ops.settings import exact, to_type
 from minimx.ops.spec import Cost, Spec
@@ -172,6 +173,8 @@ class Op:
     #: Give the same answer twice for the same inputs (dropout does not).
     deterministic: ClassVar[bool] = True
 
+    #: In which type it computes under mixed precision.
+    casting: ClassVar[Casting] = USUAL
     #: Matrices are multiplied, which GPUs may do on units of their own.
     multiplies: ClassVar[bool] = False
     #: For which kind of device it makes plans.

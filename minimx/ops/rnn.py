@@ -10,6 +10,7 @@ import numpy as np
 from minimx.errors import OperatorError, ShapeError, did_you_mean
 from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
+from minimx.ops.casting import TARGET_IN_FLOAT16, USUAL
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.devices import Multiplies
 from minimx.ops.join import Concat
@@ -56,6 +57,7 @@ class RNN(Multiplies, Op):
     use_sequence_length: bool = False
     training: bool = False
 
+    casting = TARGET_IN_FLOAT16
     all_inputs = ("data", "parameters", "state", "state_cell", "sequence_length")
     output_names = ("output", "state_output", "statecell_output")
 
@@ -321,6 +323,8 @@ class ParameterConcat(Concat):
     """
 
     dim: int = 1
+
+    casting = USUAL
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
         """Inputs whose lengths are open share what is left of the whole.

@@ -10,6 +10,7 @@ import numpy as np
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
+from minimx.ops.casting import WIDEST
 from minimx.ops.checks import same_reals
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -179,6 +180,7 @@ class ROIAlign(Aligned):
     position_sensitive: bool = False
     aligned: bool = False
 
+    casting = WIDEST
     inputs = ("data", "rois")
     saves = ("rois",)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minimx.ops.casting import SINGLE
 from minimx.ops.pointwise import unary
 
 _SCALAR = {"scalar": "float"}
@@ -45,8 +46,13 @@ _COMPARISONS = (
     ("_logical_or_scalar", "x or scalar"),
     ("_logical_xor_scalar", "(x != 0) != (scalar != 0)"),
 )
+_STEEP: dict[str, Any] = {"casting": SINGLE}
 _FACTS: dict[str, dict[str, Any]] = {
-    "smooth_l1": {"scalar": 1.0},
+    "smooth_l1": {"scalar": 1.0, **_STEEP},
+    "_rdiv_scalar": _STEEP,
+    "_power_scalar": _STEEP,
+    "_rpower_scalar": _STEEP,
+    "_hypot_scalar": _STEEP,
     "_mod_scalar": {"jumps": True},
     "_rmod_scalar": {"jumps": True},
 }

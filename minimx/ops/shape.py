@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find, pointwise
 from minimx.kernels.formula import Formula
+from minimx.ops.casting import EITHER
 from minimx.ops.reduce import Sum, sum_to
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -117,6 +118,8 @@ class BasicIndex(Move):
 
     key: tuple[Any, ...]
     np_shape: bool = False
+
+    casting = EITHER
 
     def infer(self, *specs: Spec) -> Spec:
         """What the key picks."""

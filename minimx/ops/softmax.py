@@ -13,6 +13,7 @@ from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
 from minimx.kernels.half import computing, in_single
 from minimx.ops import deduction
+from minimx.ops.casting import LOSS, SINGLE
 from minimx.ops.checks import expect, same_reals
 from minimx.ops.reduce import adding
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -177,6 +178,8 @@ class Softmax(Family):
     dtype: str | None = None
     use_length: bool = False
 
+    casting = SINGLE
+
 
 @register("log_softmax")
 class LogSoftmax(Family):
@@ -191,6 +194,7 @@ class LogSoftmax(Family):
     dtype: str | None = None
     use_length: bool = False
 
+    casting = SINGLE
     log = True
 
 
@@ -207,6 +211,7 @@ class Softmin(Family):
     dtype: str | None = None
     use_length: bool = False
 
+    casting = SINGLE
     sign = -1.0
 
 
@@ -278,6 +283,7 @@ class SoftmaxOutput(Op):
     out_grad: bool = False
     smooth_alpha: float = 0.0
 
+    casting = LOSS
     inputs = ("data", "label")
     saves = ("label", "out")
     inplace = {"out": "data"}
@@ -423,6 +429,7 @@ class SoftmaxCrossEntropy(Op):
     makes the sum NaN.
     """
 
+    casting = SINGLE
     inputs = ("data", "label")
     saves = ("data", "label")
 

@@ -12,6 +12,7 @@ import numpy as np
 from minimx.dtypes import INT64, resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops.casting import SINGLE
 from minimx.ops.indexing import PutAlongAxis
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
@@ -89,6 +90,7 @@ class ArgSort(Ordering):
     axis: int | None = -1
     is_ascend: bool = True
     dtype: str = "float32"
+    casting = SINGLE
     differentiable = False
 
     def infer(self, *specs: Spec) -> Spec:
@@ -115,6 +117,8 @@ class TopK(Ordering):
     ret_typ: str = "indices"
     is_ascend: bool = False
     dtype: str = "float32"
+
+    casting = SINGLE
 
     @property
     def visible(self) -> int:  # type: ignore[override]

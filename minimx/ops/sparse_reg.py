@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx.errors import ShapeError
+from minimx.ops.casting import SINGLE
 from minimx.ops.registry import Kernel, Op, Site, Value, register
 from minimx.ops.spec import Cost, Spec
 from minimx.ops.views import reshaped
@@ -28,6 +29,7 @@ class IdentityAttachKLSparseReg(Op):
     momentum: float = 0.9
     training: bool = False
 
+    casting = SINGLE
     inputs = ("data", "moving_avg")
     mutates = ("moving_avg",)
     saves = ("moving_avg",)

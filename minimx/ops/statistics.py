@@ -8,6 +8,7 @@ from typing import Any
 from minimx.dtypes import INT64, is_float, resolve
 from minimx.errors import OperatorError, ShapeError
 from minimx.kernels import find
+from minimx.ops.casting import SINGLE
 from minimx.ops.reduce import Mean
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.shape import Reverse
@@ -25,6 +26,7 @@ class CumSum(Op):
 
     axis: int | None = None
     dtype: str | None = None
+    casting = SINGLE
     inputs = ("a",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -113,6 +115,7 @@ class Moments(Op):
     axes: Any = None
     keepdims: bool = False
 
+    casting = SINGLE
     visible = 2
     saves = ("data", "out")
 

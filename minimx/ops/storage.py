@@ -13,6 +13,7 @@ import numpy as np
 
 from minimx.dtypes import INT64
 from minimx.errors import OperatorError, ShapeError
+from minimx.ops.casting import SINGLE
 from minimx.ops.pointwise import binary, unary
 from minimx.ops.reduce import OverAxes
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
@@ -92,6 +93,7 @@ class SparseRetain(Op):
 class SquareSum(OverAxes):
     """Add up the squares of the elements. out: data without the reduced axes."""
 
+    casting = SINGLE
     saves = ("data",)
 
     def kernel(self, *specs: Spec) -> Kernel:

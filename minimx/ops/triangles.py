@@ -11,6 +11,7 @@ from typing import Any
 from minimx.dtypes import FLOAT32, FLOAT64
 from minimx.errors import DTypeError, ShapeError
 from minimx.kernels import find
+from minimx.ops.casting import SINGLE
 from minimx.ops.pointwise import same_dtype
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.shape import Move, SwapAxis
@@ -69,6 +70,7 @@ class Inverse(Solved):
     A singular matrix has none: an error, raised where somebody waits for the numbers.
     """
 
+    casting = SINGLE
     saves = ("out",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -107,6 +109,7 @@ class Det(Solved):
     The gradient at a singular matrix is 0, as in MXNet.
     """
 
+    casting = SINGLE
     saves = ("A", "out")
 
     def infer(self, *specs: Spec) -> Spec:
@@ -127,6 +130,7 @@ class Slogdet(Solved):
     0 and the logarithm -inf, and as in MXNet the gradient 0.
     """
 
+    casting = SINGLE
     visible = 2
     saves = ("A",)
 
@@ -144,6 +148,7 @@ class Slogdet(Solved):
 class SumLogDiag(Solved):
     """The sum of the logarithms on the diagonal. A (..., n, n); out (...) or (1,)."""
 
+    casting = SINGLE
     saves = ("A",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -199,6 +204,8 @@ class ExtractDiag(Line):
 
     offset: int = 0
 
+    casting = SINGLE
+
     def infer(self, *specs: Spec) -> Spec:
         """A row for each matrix."""
         (a,) = specs
@@ -217,6 +224,8 @@ class MakeDiag(Line):
     """
 
     offset: int = 0
+
+    casting = SINGLE
 
     def infer(self, *specs: Spec) -> Spec:
         """A square matrix for each row."""
@@ -243,6 +252,8 @@ class ExtractTrian(Line):
     offset: int = 0
     lower: bool = True
 
+    casting = SINGLE
+
     def infer(self, *specs: Spec) -> Spec:
         """A row for each matrix."""
         (a,) = specs
@@ -264,6 +275,8 @@ class MakeTrian(Line):
 
     offset: int = 0
     lower: bool = True
+
+    casting = SINGLE
 
     def infer(self, *specs: Spec) -> Spec:
         """A square matrix for each row."""
@@ -311,6 +324,7 @@ class KhatriRao(Op):
     args (m1, n), (m2, n), ...; out (m1 * m2 * ..., n)
     """
 
+    casting = SINGLE
     variadic = True
     differentiable = False
 

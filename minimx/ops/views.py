@@ -9,6 +9,7 @@ import numpy as np
 
 from minimx.errors import ShapeError
 from minimx.ops import deduction
+from minimx.ops.casting import EITHER
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Shape, normalize_axes, normalize_axis
@@ -23,6 +24,7 @@ class View(Op):
     """The same memory in another shape: no work, and no gradient to compute."""
 
     is_view = True
+    casting = EITHER  # a converted copy would be no view
     deduce = deduction.size_kept
 
     @property

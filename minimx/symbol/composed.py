@@ -26,6 +26,7 @@ from minimx.graph.ir import Entry, Graph, Node, outputs_of, rewritten
 from minimx.graph.simplify import held
 from minimx.name import NameManager
 from minimx.nd.array import NDArray
+from minimx.ops.casting import USUAL, Casting
 from minimx.ops.registry import Op, Types, register
 from minimx.ops.spec import Spec
 from minimx.shapes import Opens
@@ -121,13 +122,15 @@ def composed(
     planned: bool = True,
     like: Op | None = None,
     written: str = "",
+    casting: Casting = USUAL,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter a function in the dictionary as an operator.
 
     takes: which of its inputs it has, by its settings; all without it. gives: how many
     outputs, if not one. planned: its result's shape follows from shapes. like: the
     operator that knows what its output tells of its inputs. written: its name in files,
-    where the name in MXNet is that of an operator here that takes less.
+    where the name in MXNet is that of an operator here that takes less. casting: in
+    which type it computes under mixed precision.
     """
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,6 +144,7 @@ def composed(
             "__module__": function.__module__,
             "__annotations__": {p.name: p.annotation for p in fields},
             "function": staticmethod(function),
+            "casting": casting,
             "all_inputs": arrays,
             "inputs": arrays if takes is None else property(takes),
         }

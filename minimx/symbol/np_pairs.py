@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minimx.np.arithmetic import BINARY
+from minimx.ops.casting import SINGLE, USUAL, WIDEST, Casting
 from minimx.ops.registry import ALIASES, REGISTRY
 from minimx.symbol.composed import composed
 
@@ -49,16 +50,23 @@ def _with_number(name: str, swapped: bool) -> Callable[..., Any]:
     return pair
 
 
-def _enter(name: str, function: Callable[..., Any], like: Any) -> None:
+#: Steep ones, which mixed precision computes in float32; and one that takes the widest.
+CASTING = {"power": SINGLE, "ldexp": SINGLE, "hypot": WIDEST}
+
+
+def _enter(
+    name: str, function: Callable[..., Any], like: Any, casting: Casting
+) -> None:
     if name not in REGISTRY and name not in ALIASES:
-        composed(name, like=like)(function)
+        composed(name, like=like, casting=casting)(function)
 
 
 for _name in NAMES:
     _like = BINARY[_name].array_op
-    _enter(f"_npi_{_name}", _of_arrays(_name), _like)
+    _rule = CASTING.get(_name, USUAL)
+    _enter(f"_npi_{_name}", _of_arrays(_name), _like, _rule)
     _alone = BINARY[_name].scalar
     _same = None if _alone is None else _alone.of(scalar=1.0)
-    _enter(f"_npi_{_name}_scalar", _with_number(_name, False), _same)
+    _enter(f"_npi_{_name}_scalar", _with_number(_name, False), _same, _rule)
     if _name not in EVEN:
-        _enter(f"_npi_r{_name}_scalar", _with_number(_name, True), _same)
+        _enter(f"_npi_r{_name}_scalar", _with_number(_name, True), _same, _rule)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from minimx import np
+from minimx.ops.casting import SINGLE, WIDEST
 from minimx.shapes import Shape
 from minimx.symbol.composed import composed
 
 # -- statistics ------------------------------------------------------------------------
 
 
-@composed("_npi_std")
+@composed("_npi_std", casting=SINGLE)
 def std(
     a: Any,
     *,
@@ -28,7 +29,7 @@ def std(
     return np.std(a, axis, dtype, None, ddof, keepdims)
 
 
-@composed("_npi_var")
+@composed("_npi_var", casting=SINGLE)
 def var(
     a: Any,
     *,
@@ -45,6 +46,7 @@ def var(
     "_npi_average",
     takes=lambda op: ("a", "weights") if op.weighted else ("a",),
     gives=lambda op: 2 if op.returned else 1,
+    casting=SINGLE,
 )
 def average(
     a: Any,
@@ -282,7 +284,7 @@ def _edges(op: Any) -> tuple[str, ...]:
     return ("input1", "input2", "input3")[: 1 + count]
 
 
-@composed("_npi_ediff1d", takes=_edges)
+@composed("_npi_ediff1d", takes=_edges, casting=WIDEST)
 def ediff1d(
     input1: Any,
     input2: Any = None,
@@ -299,7 +301,7 @@ def ediff1d(
     return np.ediff1d(input1, rest.pop(0) if to_end_arr_given else to_end_scalar, begin)
 
 
-@composed("_npi_polyval")
+@composed("_npi_polyval", casting=SINGLE)
 def polyval(p: Any, x: Any) -> Any:
     """The polynomial with the coefficients p, the highest first, at x."""
     return np.polyval(p, x)
@@ -314,25 +316,25 @@ def share_memory(a: Any, b: Any) -> Any:
 # -- linear algebra --------------------------------------------------------------------
 
 
-@composed("_npi_eigh", gives=lambda op: 2)
+@composed("_npi_eigh", gives=lambda op: 2, casting=SINGLE)
 def eigh(A: Any, *, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's names)
     """Eigenvalues, ascending, and eigenvectors, in columns, of symmetric matrices."""
     return np.linalg.eigh(A, UPLO)
 
 
-@composed("_npi_eigvalsh")
+@composed("_npi_eigvalsh", casting=SINGLE)
 def eigvalsh(A: Any, *, UPLO: str = "L") -> Any:  # noqa: N803
     """The eigenvalues of symmetric matrices, ascending."""
     return np.linalg.eigvalsh(A, UPLO)
 
 
-@composed("_npi_pinv")
+@composed("_npi_pinv", casting=SINGLE)
 def pinv(A: Any, rcond: Any, *, hermitian: bool = False) -> Any:  # noqa: N803
     """The pseudo-inverse, without singular values below `rcond` of the largest."""
     return np.linalg.pinv(A, rcond, hermitian)
 
 
-@composed("_npi_pinv_scalar_rcond")
+@composed("_npi_pinv_scalar_rcond", casting=SINGLE)
 def pinv_scalar_rcond(
     A: Any,  # noqa: N803
     *,
@@ -343,19 +345,19 @@ def pinv_scalar_rcond(
     return np.linalg.pinv(A, rcond, hermitian)
 
 
-@composed("_npi_tensorinv")
+@composed("_npi_tensorinv", casting=SINGLE)
 def tensorinv(a: Any, *, ind: int = 2) -> Any:
     """The inverse of an array as a map from its last axes to its first `ind`."""
     return np.linalg.tensorinv(a, ind)
 
 
-@composed("_npi_tensorsolve")
+@composed("_npi_tensorsolve", casting=SINGLE)
 def tensorsolve(a: Any, b: Any, *, a_axes: Any = ()) -> Any:
     """The x with tensordot(a, x, x.ndim) = b."""
     return np.linalg.tensorsolve(a, b, a_axes or None)
 
 
-@composed("_npi_norm")
+@composed("_npi_norm", casting=SINGLE)
 def norm(
     data: Any,
     *,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minimx import np
+from minimx.ops.casting import SINGLE
 from minimx.shapes import Shape
 from minimx.symbol.composed import composed
 
@@ -59,8 +60,8 @@ def _extremum(name: str) -> Callable[..., Any]:
 
 
 for _name in ("sum", "prod"):
-    composed(f"_np_{_name}")(_total(_name))
-composed("_npi_mean")(_total("mean"))
+    composed(f"_np_{_name}", casting=SINGLE)(_total(_name))
+composed("_npi_mean", casting=SINGLE)(_total("mean"))
 for _name in ("max", "min"):
     composed(f"_np_{_name}")(_extremum(_name))
 for _name in ("any", "all"):

@@ -11,7 +11,6 @@ import pytest
 import minimx as mx
 from minimx import amp, autograd, gluon
 from minimx.errors import ArgumentError
-from minimx.ops.registry import ALIASES, REGISTRY
 
 nd = mx.nd
 
@@ -255,23 +254,3 @@ def test_what_comes_too_early_or_is_the_wrong_thing_is_refused() -> None:
     amp.init_trainer(trainer)
     with pytest.warns(UserWarning, match="it keeps it"):
         amp.init_trainer(trainer)
-
-
-# Lists
-
-
-def test_every_operator_is_in_one_list() -> None:
-    for target in ("float16", "bfloat16"):
-        groups = [
-            amp.list_lp16_ops(target),
-            amp.list_fp32_ops(target),
-            amp.list_widest_type_cast(target),
-            amp.list_lp16_fp32_ops(target),
-            [name for name, _, _ in amp.list_conditional_fp32_ops(target)],
-        ]
-        names = [ALIASES.get(name, name) for group in groups for name in group]
-        assert len(names) == len(set(names))
-        assert set(names) == set(REGISTRY)
-    assert amp.list_lp16_use_fp32_params("float16") is None
-    assert amp.list_lp16_use_fp32_params("bfloat16") == ["BatchNorm"]
-    assert set(amp.list_loss_output_functions()) <= set(amp.list_fp32_ops())

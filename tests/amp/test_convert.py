@@ -9,7 +9,7 @@ import pytest
 
 import minimx as mx
 from minimx import amp, gluon
-from minimx.errors import ArgumentError
+from minimx.errors import ArgumentError, ListedTwice, ParameterError
 
 
 def a_symbol() -> Any:
@@ -109,3 +109,48 @@ def test_bad_input_is_refused() -> None:
         amp.convert_model(a_symbol(), [], {})  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="is no HybridBlock"):
         amp.convert_hybrid_block(gluon.nn.Sequential())  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="is one text"):
+        amp.convert_symbol(a_symbol(), excluded_sym_names="fc")
+    with pytest.raises(ListedTwice, match="excluded_sym_names to have them in float32"):
+        amp.convert_symbol(a_symbol(), fp32_ops=["elemwise_add"])
+    with pytest.raises(ListedTwice, match="in float32 and by conditions"):
+        amp.convert_symbol(
+            a_symbol(),
+            fp32_ops=["Activation"],
+            conditional_fp32_ops=[("Activation", "act_type", ["relu"])],
+        )
+
+
+def a_generator(length: int) -> Any:
+    words = mx.sym.Embedding(mx.sym.var("data"), input_dim=9, output_dim=4, name="e")
+    hidden = mx.sym.FullyConnected(words, num_hidden=6, flatten=False, name="fc")
+    flat = mx.sym.reshape(hidden, shape=(-1, 6))
+    label = mx.sym.reshape(mx.sym.var("label"), shape=(-1,))
+    return mx.sym.SoftmaxOutput(flat, label, name="out"), ("data",), ("label",)
+
+
+def test_every_bucket_of_a_module_is_converted() -> None:
+    module = mx.mod.BucketingModule(a_generator, default_bucket_key=5)
+    with pytest.raises(ParameterError, match="have no values yet"):
+        amp.convert_bucketing_module(module)
+    module.bind([("data", (2, 5))], [("label", (2, 5))])
+    module.init_params(mx.init.Xavier())
+    module.switch_bucket(3, [("data", (2, 3))], [("label", (2, 3))])
+    made = amp.convert_bucketing_module(module)
+    made.bind([("data", (2, 5))], [("label", (2, 5))], for_training=False)
+    for length in (5, 3):
+        data, label = mx.nd.ones((2, length)), mx.nd.zeros((2, length))
+        batch = mx.io.DataBatch(
+            [data],
+            [label],
+            bucket_key=length,
+            provide_data=[mx.io.DataDesc("data", (2, length))],
+            provide_label=[mx.io.DataDesc("label", (2, length))],
+        )
+        for each in (module, made):
+            each.forward(batch, is_train=False)
+        expected, found = (each.get_outputs()[0].asnumpy() for each in (module, made))
+        np.testing.assert_allclose(found, expected, atol=5e-3)
+    assert "amp_cast" in made.symbol.tojson(remove_amp_cast=False)
+    with pytest.raises(ArgumentError, match="no BucketingModule"):
+        amp.convert_bucketing_module(a_symbol())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,21 +10,22 @@ import pytest
 
 import minimx as mx
 from minimx.errors import ArgumentError
-from minimx.graph.casts import CastLists, insert_casts, kinds_of
+from minimx.graph.casts import insert_casts, kinds_of
 from minimx.graph.ir import Entry, Graph
 from minimx.graph.report import Passed
 from minimx.graph.run import evaluate
 from minimx.graph.specs import every_spec
 from minimx.graph.verify import verify
+from minimx.ops.casting import Rules
 from minimx.ops.spec import Spec
 from minimx.symbol import Symbol
 
-LISTS = CastLists(
-    target=("FullyConnected", "Convolution"),
-    single=("softmax", "exp"),
-    widest=("elemwise_add", "broadcast_mul"),
-    conditional={"Activation": {"act_type": ["softrelu"]}},
-)
+GROUPS = {
+    **dict.fromkeys(("FullyConnected", "Convolution"), "target"),
+    **dict.fromkeys(("softmax", "exp"), "float32"),
+    **dict.fromkeys(("elemwise_add", "broadcast_mul"), "widest"),
+}
+RULES = Rules("float16", GROUPS, {"Activation": {"act_type": ["softrelu"]}})
 x = mx.sym.var("x")
 
 
@@ -38,8 +40,8 @@ def specs_of(symbol: Symbol) -> dict[Entry, Spec]:
     )
 
 
-def cast(symbol: Symbol, target: str = "float16", lists: CastLists = LISTS) -> Passed:
-    passed = insert_casts(symbol.graph, kinds_of(symbol.graph), target, lists)
+def cast(symbol: Symbol, rules: Rules = RULES) -> Passed:
+    passed = insert_casts(symbol.graph, kinds_of(symbol.graph), rules)
     verify(passed.after)
     told = [change.nodes[0] for change in passed.changes]
     new = {n.name for n in passed.after} - {n.name for n in passed.before}
@@ -121,15 +123,16 @@ def test_settings_decide_and_names_exclude() -> None:
     hard = mx.sym.Activation(hidden, act_type="relu", name="hard")
     _, found = with_kinds(mx.sym.Group([soft, hard]))
     assert (found["soft"], found["hard"]) == ("float32", "float16")
-    lists = CastLists(target=LISTS.target, excluded=("a",))
-    passed, found = with_kinds(hidden, lists=lists)
+    rules = Rules("float16", GROUPS, excluded=("a",))
+    passed, found = with_kinds(hidden, rules=rules)
     assert found == {"a": "float32"} and passed.changes == ()
 
 
 def test_what_a_node_changes_is_not_converted() -> None:
-    lists = CastLists(target=("FullyConnected", "BatchNorm"))
+    groups = dict.fromkeys(("FullyConnected", "BatchNorm"), "target")
+    rules = Rules("float16", groups)
     hidden = mx.sym.FullyConnected(x, num_hidden=8, name="a")
-    passed, found = with_kinds(mx.sym.BatchNorm(hidden, name="n"), lists=lists)
+    passed, found = with_kinds(mx.sym.BatchNorm(hidden, name="n"), rules=rules)
     (norm,) = [node for node in passed.after if node.name == "n"]
     assert [entry.name for entry in norm.inputs[1:]] == [
         "n_gamma",
@@ -141,9 +144,9 @@ def test_what_a_node_changes_is_not_converted() -> None:
 
 
 def test_integers_stay() -> None:
-    lists = CastLists(target=("take", "FullyConnected"))
+    rules = Rules("float16", dict.fromkeys(("take", "FullyConnected"), "target"))
     rows = mx.sym.take(x, mx.sym.cast(mx.sym.sign(x), dtype="int32"), name="t")
-    passed = cast(rows, lists=lists)
+    passed = cast(rows, rules=rules)
     (taken,) = [node for node in passed.after if node.name == "t"]
     assert [entry.node.name for entry in taken.inputs][0] == "x_amp_cast_float16"
     assert "int" not in " ".join(names(passed.after))
@@ -154,7 +157,7 @@ def test_the_numbers_are_nearly_the_same(target: str) -> None:
     hidden = mx.sym.FullyConnected(x, num_hidden=16, name="a")
     hidden = mx.sym.Activation(hidden, act_type="tanh")
     symbol = mx.sym.softmax(mx.sym.FullyConnected(hidden, num_hidden=4, name="b"))
-    passed = cast(symbol, target=target)
+    passed = cast(symbol, replace(RULES, target=target))
     rng = np.random.default_rng(0)
     values = {
         n: mx.nd.array(rng.normal(size=spec.shape) / 3)
@@ -171,7 +174,4 @@ def test_the_numbers_are_nearly_the_same(target: str) -> None:
 
 def test_wrong_words_are_refused() -> None:
     with pytest.raises(ArgumentError, match="float64 is no two-byte type"):
-        cast(mx.sym.exp(x), target="float64")
-    lists = CastLists(target=("exp",), single=("exp",))
-    with pytest.raises(ArgumentError, match="exp is in the lists target and single"):
-        cast(mx.sym.exp(x), lists=lists)
+        cast(mx.sym.exp(x), replace(RULES, target="float64"))

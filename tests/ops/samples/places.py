@@ -179,6 +179,8 @@ PRECISION = [
     Sample("amp_multicast", (MATRIX, numbers(2).astype("float16")),
            {"num_outputs": 2, "cast_narrow": True}, lambda x, y: (x, y), ("float16",),
            smooth=False),
+    Sample("_amp_scaled_loss", (MATRIX,), {}, np.copy),
+    Sample("_backward_amp_scaled_loss", (MATRIX,), {}, np.copy),
     Sample("all_finite", (MATRIX,), {}, lambda x: [1]),
     Sample("all_finite", (INF,), {}, lambda x: [0]),
     Sample("multi_all_finite", (MATRIX, INF), {"num_arrays": 2}, lambda x, y: [0]),
