@@ -20,6 +20,7 @@ from typing import Any
 
 from minimx.errors import ProfilerError
 from minimx.profiler.check import check_trace
+from minimx.profiler.imported import load
 from minimx.profiler.objects import Counter, Domain, Event, Frame, Marker, Task, scope
 from minimx.profiler.session import ProfilerWarning, profiler
 from minimx.profiler.settings import checked
@@ -39,6 +40,7 @@ __all__ = [
     "dump",
     "dump_profile",
     "dumps",
+    "load",
     "overview",
     "pause",
     "profiler_set_config",

@@ -8,13 +8,13 @@ is used twice to the wrong slice, and shows a counter that never comes back as a
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from minimx.errors import ProfilerError
+from minimx.profiler.reading import Reader
 
 #: The phases that we know, by what they are.
 PHASES: Final = frozenset("BEXbnefstiICMNDO()PR")
@@ -50,25 +50,14 @@ def load_events(path: Path) -> list[Event]:
 
     Raises `ProfilerError` for what is neither.
     """
-    try:
-        found = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise ProfilerError(f"{path}: there is no such file.") from None
-    except (ValueError, UnicodeDecodeError, RecursionError) as trouble:
-        raise ProfilerError(
-            f"{path} is not JSON ({trouble}). It is damaged, or another kind of file."
-        ) from trouble
-    events = found.get("traceEvents") if isinstance(found, dict) else found
-    if not isinstance(events, list) or not all(isinstance(e, dict) for e in events):
-        raise ProfilerError(f"{path} has no list of events, so it is not a trace.")
-    return events
+    return list(Reader(path).events())
 
 
 def complaints(events: Sequence[Event]) -> Iterator[str]:
     """Everything that is wrong with a trace."""
     sound = []
     for number, event in enumerate(events):
-        wrong = _malformed(event)
+        wrong = malformed(event)
         if wrong:
             yield f"event {number}: {wrong}"
         else:
@@ -77,7 +66,7 @@ def complaints(events: Sequence[Event]) -> Iterator[str]:
         yield from rule(sound)
 
 
-def _malformed(event: Event) -> str:
+def malformed(event: Event) -> str:
     """What an event lacks to be one, or nothing."""
     phase = event.get("ph")
     if not isinstance(phase, str) or phase not in PHASES or len(phase) != 1:
@@ -85,9 +74,9 @@ def _malformed(event: Event) -> str:
     if phase == "M":
         return "" if isinstance(event.get("args"), dict) else "a name without args"
     ts = event.get("ts")
-    if not _is_number(ts):
+    if not is_number(ts):
         return f"ts={ts!r} is no time"
-    if phase == "X" and not (_is_number(event.get("dur")) and event["dur"] >= 0):
+    if phase == "X" and not (is_number(event.get("dur")) and event["dur"] >= 0):
         return f"dur={event.get('dur')!r} is no duration"
     if not isinstance(event.get("name"), str):
         return f"name={event.get('name')!r} is no text"
@@ -99,7 +88,8 @@ def _malformed(event: Event) -> str:
     return ""
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that a trace may tell: finite, and not absurd."""
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -208,7 +198,7 @@ def _counters(events: Sequence[Event]) -> Iterator[str]:
         if (
             not isinstance(args, dict)
             or not args
-            or not all(map(_is_number, args.values()))
+            or not all(map(is_number, args.values()))
         ):
             yield f"the counter {event['name']!r} tells no number: {args!r}"
         elif event["name"].startswith("Memory") and min(args.values()) < 0:

@@ -21,7 +21,7 @@ from minimx.knobs import knobs
 from minimx.profiler import settings as rules
 from minimx.profiler.aggregate import Aggregate
 from minimx.profiler.settings import Settings
-from minimx.profiler.trace import Trace
+from minimx.profiler.trace import SOURCE, Trace
 from minimx.profiler.writer import Writer
 from minimx.record import Record
 from minimx.record.record import Cursor
@@ -50,6 +50,7 @@ class Profile:
         self._writer: Writer | None = None
         self._busy = threading.RLock()
         self._facts: dict[str, Any] = {
+            "source": SOURCE,
             "clock": self.record.conditions.clock,
             "began_unix_us": time.time_ns() // 1000,
             "process": os.getpid(),

@@ -23,14 +23,18 @@ from typing import Any, Final
 from minimx.profiler.settings import API, IMPERATIVE, MEMORY, SYMBOLIC, Settings
 from minimx.record.record import Batch
 
+SOURCE: Final = "minimx"  # who wrote a trace, in its head
 PROGRAM: Final = "program"  # the process of threads that push, and of marks
 C_API: Final = "MXNET_C_API"
 STORAGE: Final = "Device Storage"
 CUSTOM: Final = "Custom Operator"
 
-#: Memory events that add what was asked for, and those that take it away.
+#: Memory events that add what was asked for, and the one that takes it away. (A block
+#: that goes on to the device at once is told twice, "free" and "release".)
 LENDS: Final = ("live", "alloc", "hit")
-RETURNS: Final = ("free", "release")
+RETURNS: Final = ("free",)
+
+KINDS_OF_DEVICE: Final = ("cpu", "gpu", "cpu pinned", "cpu shared")
 
 #: So many operations are remembered for arrows that begin in them.
 REMEMBERED: Final = 200_000
@@ -102,19 +106,22 @@ class Trace:
         texts, mode = self.texts, self.settings.mode
         for row in batch["ops"].tolist():
             op, name, layer, phase, device, worker = row[:6]
-            pushed, ready, start, end, _, _, failed, graph = row[6:14]
+            pushed, ready, start, end, priority, forward, failed, graph = row[6:14]
             if not mode & (SYMBOLIC if graph else IMPERATIVE):
                 self._waiting.pop(op, None)
                 continue
             pid, tid = self._row(shown(texts[device]), texts[worker])
-            mishap = ',"failed":true' if failed else ""
+            more = ',"failed":true' if failed else ""
+            more += ',"graph":true' if graph else ""
+            more += f',"priority":{priority}' if priority else ""
+            more += f',"forward_op":{forward}' if forward else ""
             yield (
                 f'{{"ph":"X","cat":"operator","name":{_text(texts[name])},'
                 f'"ts":{self._us(start)},"dur":{(end - start) / 1000:.3f},'
-                f'"pid":{pid},"tid":{tid},"args":{{"layer":{_text(texts[layer])},'
+                f'"pid":{pid},"tid":{tid},"args":{{"op":{op},"layer":{_text(texts[layer])},'
                 f'"phase":{_text(texts[phase])},"for_data_us":'
                 f'{(ready - pushed) / 1000:.3f},"for_worker_us":'
-                f"{(start - ready) / 1000:.3f}{mishap}}}}}"
+                f"{(start - ready) / 1000:.3f}{more}}}}}"
             )
             yield from self._arrows(op, pid, tid, start, end)
 
@@ -143,11 +150,11 @@ class Trace:
             their_pid, their_tid, begun, done = origin
             yield (
                 f'{{"ph":"s",{head},"ts":{self._us(max(begun, done - 1))},'
-                f'"pid":{their_pid},"tid":{their_tid}}}'
+                f'"pid":{their_pid},"tid":{their_tid},"args":{{"op":{src}}}}}'
             )
             yield (
                 f'{{"ph":"f","bp":"e",{head},"ts":{self._us(start)},'
-                f'"pid":{pid},"tid":{tid}}}'
+                f'"pid":{pid},"tid":{tid},"args":{{"op":{op}}}}}'
             )
 
     # Memory
@@ -230,6 +237,18 @@ class Trace:
                 f'{{"ph":"{phase}",{head},"tid":{tid},"id":{number},'
                 f'"ts":{self._us(t)}}}'
             )
+
+
+def place_of(process: str) -> str:
+    """The device that `shown` wrote, or the text itself.
+
+    >>> place_of("gpu/1"), place_of("cpu pinned/"), place_of("worker 3")
+    ('gpu(1)', 'cpu_pinned(0)', 'worker 3')
+    """
+    kind, slash, number = process.rpartition("/")
+    if not slash or kind not in KINDS_OF_DEVICE or not (number or "0").isdigit():
+        return process
+    return f"{kind.replace(' ', '_')}({number or 0})"
 
 
 def category_of(kind: str, domain: str) -> str:

@@ -287,7 +287,11 @@ class Record(Listening):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Record:
         """Read a file that `save` wrote. Raises `DataError` for anything else."""
-        found = archive.load(Path(path))
+        return cls.of(archive.load(Path(path)))
+
+    @classmethod
+    def of(cls, found: archive.Contents) -> Record:
+        """A record of what a file, or somebody else, remembers; it does not run."""
         record = cls()
         record._started = True
         record.conditions = Conditions(**found.conditions)

@@ -21,6 +21,7 @@ from minimx.errors import ProfilerError
 from minimx.profiler import ProfilerWarning, check_trace
 from minimx.profiler.check import load_events
 from minimx.profiler.session import profiler as the_profiler
+from minimx.record import Record
 
 
 @pytest.fixture(autouse=True)
@@ -432,3 +433,22 @@ def test_a_program_can_be_profiled_from_outside(tmp_path: Path) -> None:
     found = run_with(tmp_path, MXNET_PROFILER_AUTOSTART="1", MXNET_PROFILER_MODE="15")
     assert "_plus_scalar" in named(found, cat="operator")
     assert check_trace(found) == len(found)
+
+
+def test_a_block_that_goes_to_the_device_at_once_is_returned_once(
+    tmp_path: Path,
+) -> None:
+    path = configured(tmp_path, profile_memory=True)
+    kept = mx.nd.ones((1000,))
+    kept.wait_to_read()
+    with mx.knobs(MXNET_CPU_MEM_POOL_TYPE="Unpooled"):
+        profiler.set_state("run")
+        with Record() as record:
+            mx.nd.ones((500,)).wait_to_read()
+            mx.nd.ones((2,)).wait_to_read()  # by now the other is gone
+            mx.nd.waitall()
+        profiler.dump()
+    assert "release" in record.texts(record.mem()["event"])
+    told = [e for e in load_events(path) if e["name"] == "Memory: cpu/0"]
+    last = next(iter(told[-1]["args"].values()))
+    assert last == record.memory_curve("cpu(0)").total[-1] >= kept.size * 4
