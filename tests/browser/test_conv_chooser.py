@@ -15,6 +15,11 @@ from tests.widgets.test_conv_chooser import network
 
 pytestmark = pytest.mark.browser
 
+TEXTS_THAT_STAND_OUT = """() => [...document.querySelectorAll(".mx-conv-bars small")]
+    .filter(text => text.getBoundingClientRect().right
+        > text.closest(".mx-conv-row").getBoundingClientRect().right + 1)
+    .map(text => text.textContent)"""
+
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
@@ -30,7 +35,7 @@ def test_algorithms_knobs_and_keys(
     monkeypatch.setattr(tuner, "measure", lambda one, *_: 1e-4 * (8 - one.number))
     view = ConvChooser(network(), device="gpu", data=(2, 64, 14, 14))
     page.evaluate("() => countListeners()")
-    with knobs(MXNET_CUDNN_ALLOW_FFT=0):
+    with knobs(MXNET_CUDNN_ALLOW_FFT=0, MINIMX_CPU_AUTOTUNE=1):
         view.measure()
         stand(page, view, light)
         assert (data(page, "layer"), data(page, "device")) == ("small", "gpu")
@@ -44,6 +49,9 @@ def test_algorithms_knobs_and_keys(
         tip = page.locator(".mx-tip").inner_text()
         assert "measured" in tip and "workspace" in tip and "× the plain sum" in tip
         shoot(page, f"conv_{'light' if light else 'dark'}")
+        page.set_viewport_size({"width": 760, "height": 560})
+        assert page.evaluate(TEXTS_THAT_STAND_OUT) == []
+        shoot(page, f"conv_narrow_{'light' if light else 'dark'}")
     for key in ("]", "-", "d", "m", "x", "t"):
         page.keyboard.press(key)
     assert page.evaluate("() => stage.sent") == [

@@ -252,7 +252,8 @@ class ConvChooser {
 /** @param {string} kind @param {number} share @param {string} text */
 function bar(kind, share, text) {
   const line = el("i", { class: `mx-conv-bar mx-conv-${kind}` });
-  line.style.width = `${Math.max(0.4, 64 * Math.min(1, share))}%`;
+  // What stands beside the longest bar is as long as "≈ 1023 MiB".
+  line.style.width = `max(1px, calc((100% - 68px) * ${Math.min(1, share)}))`;
   return el("span", {}, line, el("small", { text }));
 }
 
