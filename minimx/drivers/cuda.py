@@ -16,9 +16,9 @@ same code.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from minimx.errors import DeviceError
 #: numba's simulator runs one kernel at a time, whichever thread launches it.
 _turn = threading.RLock()
 _here = threading.local()
+#: What a thread has outside `working`; stream 0 is CUDA's own.
+_OUTSIDE: Final = {"device": None, "stream": 0, "last": None}
 
 
 class DeviceBytes:
@@ -72,6 +74,17 @@ def current_stream() -> Any:
     return getattr(_here, "stream", 0)
 
 
+def current_device() -> Device:
+    """The device that this thread works on. Only inside `working`."""
+    device: Device = _here.device
+    return device
+
+
+def at_end(call: Callable[[], None]) -> None:
+    """Have something called once all that this thread asked for has happened."""
+    _here.last.append(call)
+
+
 class Working:
     """What a CUDA device can do besides lending memory; see the module's docstring."""
 
@@ -92,13 +105,20 @@ class Working:
             if toolkit.simulated():
                 doors.enter_context(_turn)
             doors.enter_context(module.gpus[self.device.device_id])
-            before = getattr(_here, "device", None), current_stream()
+            before = _here.__dict__.copy()
             _here.device, _here.stream = self.device, self._stream(module)
+            calls: list[Callable[[], None]] = []
+            _here.last = calls
             try:
-                yield _here.stream
-                _here.stream.synchronize()
+                try:
+                    yield _here.stream
+                finally:
+                    _here.stream.synchronize()
             finally:
-                _here.device, _here.stream = before
+                for call in calls:
+                    call()
+                for word in ("device", "stream", "last"):
+                    setattr(_here, word, before.get(word, _OUTSIDE[word]))
 
     def _stream(self, module: Any) -> Any:
         """The stream of the calling thread on the device, made at first use."""

@@ -13,18 +13,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "minimx" / "kernels"
 #: Files that the CPU has in another place, or does not need.
-OF_BOTH = {"fused", "launching", "mathematics", "pointwise"}
+OF_BOTH = {"fused", "launching", "mathematics", "pointwise", "scratch"}
 #: What a file for CUDA has beside the names of the CPU's.
 OWN = {
     "blas": {"library", "product"},
     "conv": set(),
-    "indexing": {"place"},
+    "indexing": {"earlier", "ordered", "place"},
     "matmul": {"in_tiles", "tiled"},
     "norm": {"fold", "statistics"},
+    "places": {"gathered"},
     "pooling": {"counted", "span"},
     "random": {"key_of", "philox"},
     "shape": {"copy", "strides", "view"},
-    "updates": {"side"},
+    "reduce": {"divided"},
+    "updates": {"preloaded", "side"},
 }
 
 

@@ -16,8 +16,9 @@ import numpy as np
 from minimx.dtypes import NARROW
 from minimx.kernels import pointwise as common
 from minimx.kernels.cuda import launching, mathematics
-from minimx.kernels.cuda.pointwise import imported, known
+from minimx.kernels.cuda.pointwise import imported, known, loaded, stored, types
 from minimx.kernels.fused_text import Loop
+from minimx.kernels.half import computing
 from minimx.kernels.walks import Walk, straight
 
 Launch = Callable[..., None]
@@ -43,13 +44,15 @@ def launcher(
 ) -> Launch | None:
     """A callable `(*ins, *outs)`; what its arguments are stands in `kernels.fused`.
 
-    None for loops of two-byte numbers, and of functions that CUDA has not.
+    None for loops of functions that CUDA has not.
     """
-    dtypes = [o.dtype for o in loop.operands] + [dtype for _, dtype in loop.outs]
     lines = [known(line.formula, line.ins or (line.out,)) for line in loop.lines]
-    kinds = [np.result_type(*(line.ins or (line.out,))).kind for line in loop.lines]
+    kinds = [
+        np.result_type(*map(computing, line.ins or (line.out,))).kind
+        for line in loop.lines
+    ]
     mixed = len({kind in "iub" for kind in kinds}) > 1
-    if mixed or not NARROW.isdisjoint(dtypes) or not all(lines):
+    if mixed or not all(lines):
         return None
     plain = tuple(each == straight(size) for each in walks)
     axes = tuple(len(each.runs) for each in walks)
@@ -61,7 +64,8 @@ def launcher(
     numbers, places = [], []
     for operand, source in zip(loop.operands, sources, strict=True):
         if operand.number:
-            numbers.append(np.array(source).astype(operand.dtype)[()])
+            number = np.array(source).astype(operand.dtype)
+            numbers.append(number.astype(computing(operand.dtype))[()])
         else:
             places.append(int(source))
     ready: list[Any] = []
@@ -93,17 +97,16 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
     numbers = [o.name for o in loop.operands if o.number]
     outs = [f"y{k}" for k in range(len(loop.outs))]
     dtypes = [o.dtype for o in loop.operands] + [line.out for line in loop.lines]
-    words = {common.word(d) for d in (*dtypes, *[dtype for _, dtype in loop.outs])}
-    words |= {"float32", "float64", "intp"}
+    dtypes += [dtype for _, dtype in loop.outs]
     called = {name for line in loop.lines for name in common.called(line.formula)}
     called |= {f"rounded_{line.out.name}" for line in loop.lines} & _ROUNDED
     ins = [d for line in loop.lines for d in (line.ins or (line.out,))] or dtypes
+    wide = [computing(dtype) for dtype in ins]
     arguments = [*(f"{name}_" for name in (*arrays, *outs)), "n", "steps", *numbers]
-    types = ["bool_ as boolean" if w == "boolean" else w for w in sorted(words)]
     head = _HEAD.format(
         title=loop.title,
-        types=", ".join(types),
-        functions=imported(sorted(called), ins),
+        types=types([*dtypes, *wide]),
+        functions=imported(sorted(called), wide, dtypes),
         arguments=", ".join(arguments),
     )
     body, base = [], 0
@@ -113,16 +116,19 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
         if not even:
             body += _walked(base, count)
             base += 1 + 2 * count
-        body.append(f"{operand.name} = {operand.name}_[{'i' if even else 'at'}]")
+        found = f"{operand.name}_[{'i' if even else 'at'}]"
+        body.append(f"{operand.name} = {loaded(found, operand.dtype)}")
     for line in loop.lines:
         names = dict(zip(line.formula.operands, line.sources, strict=True))
-        text = common.expression(line.formula, line.ins or [line.out], names)
-        word = common.word(line.out)
-        text = (
-            f"rounded_{word}({word}({text}))" if word in _REALS else f"{word}({text})"
-        )
-        body.append(f"{line.name} = {text}  # {line.title}")
-    body += [f"{y}_[i] = {name}" for y, (name, _) in zip(outs, loop.outs, strict=True)]
+        read = [computing(dtype) for dtype in line.ins or [line.out]]
+        text = stored(common.expression(line.formula, read, names), line.out)
+        if line.out.name in _REALS:
+            text = f"rounded_{line.out.name}({text})"
+        body.append(f"{line.name} = {loaded(text, line.out)}  # {line.title}")
+    body += [
+        f"{y}_[i] = {stored(name, dtype) if dtype in NARROW else name}"
+        for y, (name, dtype) in zip(outs, loop.outs, strict=True)
+    ]
     return head + "".join(f"        {line}\n" for line in body)
 
 

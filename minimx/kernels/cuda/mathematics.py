@@ -82,6 +82,35 @@ def _rounded(name: str, zero: Any) -> Any:
     return inner(call)
 
 
+def _word(name: str) -> Any:
+    """The bits of a float32 as an int32, or back."""
+    if PLAYING:
+        kind = np.int32 if name == "float_as_int" else np.float32
+        return lambda x: x.view(kind)
+    from numba.cuda import libdevice
+
+    return _single(getattr(libdevice, name), name)
+
+
+_bits, _real = _word("float_as_int"), _word("int_as_float")
+
+
+@inner
+def from_bfloat16(word: Any) -> Any:
+    """The float32 that a bfloat16's memory, a uint16, stands for."""
+    return _real(np.int32(np.uint32(word) << np.uint32(16)))
+
+
+@inner
+def to_bfloat16(x: Any) -> Any:
+    """The memory of the bfloat16 nearest to a float32, of two of the even one."""
+    word = np.uint32(_bits(np.float32(x)))
+    odd = (word >> np.uint32(16)) & np.uint32(1)
+    near = np.uint32(np.uint64(word) + np.uint64(0x7FFF) + np.uint64(odd))
+    nan = word & np.uint32(0x7FFFFFFF) > np.uint32(0x7F800000)
+    return np.uint16(np.uint32(0x7FC0) if nan else near >> np.uint32(16))
+
+
 rounded_float32 = _rounded("fadd_rn", np.float32(-0.0))
 rounded_float64 = _rounded("dadd_rn", np.float64(-0.0))
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import DType
+from minimx.dtypes import FLOAT16, NARROW, DType
 from minimx.kernels import pointwise as common
 from minimx.kernels.cuda import launching, mathematics
 from minimx.kernels.cuda.launching import cuda
@@ -46,8 +46,7 @@ def kernel({arguments}):
 
 def known(formula: Formula, dtypes: Sequence[DType]) -> bool:
     """Whether there is a kernel for a formula on these types."""
-    if any(dtype.isbuiltin != 1 for dtype in dtypes):  # bfloat16 is none of numba's
-        return False
+    dtypes = [computing(dtype) for dtype in dtypes]
     words = {word for word in FUNCTIONS if f"{word}(" in formula.text}
     whole = np.result_type(*dtypes).kind in "iub"
     powers = "power" in words or "**" in formula.text
@@ -65,43 +64,64 @@ def write(
     letters = dict(zip(formula.operands, "abcdefgh", strict=False))
     names, numbers = [*letters.values()][: len(ins)], [*letters.values()][len(ins) :]
     wide = [computing(dtype) for dtype in ins]
-    kind = common.word(out)
     body = common.expression(formula, wide, letters)
-    types = {
-        "float32",
-        "float64",
-        "intp",
-        kind,
-        *(common.word(d) for d in (*ins, *wide)),
-    }
-    imports = ", ".join(
-        sorted("bool_ as boolean" if t == "boolean" else t for t in types)
-    )
     head = _HEAD.format(
         text=common._Writer("", None, letters).value(formula.tree.body),
         signature=f"({', '.join(d.name for d in ins)}) -> {out.name}",
-        types=imports,
-        functions=imported(common.called(formula), wide),
+        types=types((*ins, *wide, out)),
+        functions=imported(common.called(formula), wide, (*ins, out)),
         arguments=", ".join(
             [*(f"{name}_" for name in names), "out_", "n", "steps", *numbers]
         ),
     )
     lines = _places([*names, "out"], layout, axes)
-    for name, dtype, real, how in zip(names, ins, wide, layout, strict=False):
+    for name, dtype, how in zip(names, ins, layout, strict=False):
         found = f"{name}_[{_index(name, how)}]"
-        found = f"{common.word(real)}({found})" if real != dtype else found
-        lines.append(f"{name} = {found}")
-    lines.append(f"out_[{_index('out', layout[len(names)])}] = {kind}({body})")
+        lines.append(f"{name} = {loaded(found, dtype)}")
+    lines.append(f"out_[{_index('out', layout[len(names)])}] = {stored(body, out)}")
     return head + "".join(f"        {line}\n" for line in lines)
 
 
-def imported(functions: Sequence[str], dtypes: Sequence[DType]) -> str:
-    """The words after `import` that bring in functions for operands of these types."""
+def loaded(text: str, dtype: DType) -> str:
+    """What memory holds, in the type that kernels compute in.
+
+    >>> loaded("x[i]", np.dtype("float16")), loaded("x[i]", np.dtype("int8"))
+    ('float32(x[i])', 'x[i]')
+    """
+    if dtype not in NARROW:
+        return text
+    return f"{'float32' if dtype == FLOAT16 else f'from_{dtype.name}'}({text})"
+
+
+def stored(text: str, dtype: DType) -> str:
+    """A number as memory holds it."""
+    if dtype not in NARROW or dtype == FLOAT16:
+        return f"{common.word(dtype)}({text})"
+    return f"to_{dtype.name}({text})"
+
+
+def types(dtypes: Sequence[DType]) -> str:
+    """The words after `import` that bring in element types."""
+    words = {common.word(dtype) for dtype in dtypes if dtype.isbuiltin == 1}
+    words |= {"float32", "float64", "intp"}
+    return ", ".join(sorted("bool_ as boolean" if w == "boolean" else w for w in words))
+
+
+def imported(
+    functions: Sequence[str], dtypes: Sequence[DType], memory: Sequence[DType] = ()
+) -> str:
+    """The words after `import` that bring in functions for operands of these types.
+
+    memory: the types of the arrays, some of which have functions of their own.
+    """
     whole = np.result_type(*dtypes).kind in "iub"
     words = [
         f"{name}_whole as {name}" if whole and name in mathematics.WHOLE else name
         for name in functions
     ]
+    for dtype in dict.fromkeys(memory):
+        if dtype.isbuiltin != 1:
+            words += [f"from_{dtype.name}", f"to_{dtype.name}"]
     return ", ".join(words) or "select"
 
 

@@ -1,9 +1,12 @@
 """Reductions on CUDA, from the formulas of `kernels.cpu.reduce`.
 
-Every element of the answer belongs to a team of threads: one thread where little is
-reduced, a block where it is much. The threads of a block take every WIDTH-th element,
-then fold their results in halves through shared memory: in one order, whatever the
-device, so the answer is the same to the bit in every run.
+Every element of the answer belongs to a thread, or where much is reduced to a block of
+threads: they take every WIDTH-th element, then fold their results in halves through
+shared memory. Where there are too few elements in the answer to keep a device busy,
+each is cut into parts that blocks of their own reduce; a second kernel joins the parts.
+
+How much is cut, and the order of every fold, depend on shapes only: the answer is the
+same to the bit in every run, on every device.
 """
 
 from __future__ import annotations
@@ -18,65 +21,77 @@ import numpy as np
 from minimx.drivers.cuda import current_stream
 from minimx.dtypes import DType
 from minimx.kernels import pointwise as common
-from minimx.kernels.cpu.reduce import REDUCTIONS
-from minimx.kernels.cuda import launching, mathematics
+from minimx.kernels.cpu.reduce import REDUCTIONS, Reduction
+from minimx.kernels.cuda import launching, mathematics, scratch
 from minimx.kernels.cuda.launching import cuda
-from minimx.kernels.cuda.pointwise import imported, known
+from minimx.kernels.cuda.pointwise import imported, known, loaded, stored, types
 from minimx.kernels.formula import Formula
 from minimx.kernels.half import computing
 from minimx.shapes import Shape
 
 #: From how many elements on a block shares the work, and its threads (a power of 2).
 MUCH, WIDTH = (1 << 10, 2) if launching.PLAYING else (64, 256)
+#: A part has at least so many elements for a block, or for a thread of its own.
+LEAST_OF_BLOCK, LEAST_OF_THREAD = 1 << 14, 32
+#: So many blocks, or threads, are enough for every device; and parts of one element.
+BLOCKS, WORKERS, MOST_PARTS = 1 << 10, 1 << 16, 1 << 10
 
-_FILE = '''"""{kind} of {dtype}; made by minimx.kernels.cuda.reduce."""
+_FILE = '''"""{title}; made by minimx.kernels.cuda.reduce."""
 
 from numba import cuda
-from numpy import float32, float64, {words}
+from numpy import {types}
 
 from minimx.kernels.cuda.mathematics import {functions}
 
 
 @cuda.jit
-def alone(x_, out_, n, count, steps):
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+def alone(x_, out_, n, count, parts, chunk, whole, steps):
+    for work in range(cuda.grid(1), n * parts, cuda.gridsize(1)):
+        i, begin = work % n, work // n * chunk
+        end = min(begin + chunk, count)
 {start}
-        x = {wide}(x_[at])
+        r = begin
+{along_once}
+        x = {x}
         a = {wide}({first})
-        for r in range(1, count):
+        for r in range(begin + 1, end):
 {along}
-            x = {wide}(x_[here])
+            x = {x}
             a = {wide}({step})
         x = a
-        out_[i] = {out}({finish})
+        out_[work] = {finish}
 
 
 @cuda.jit
-def together(x_, out_, n, count, steps):
+def together(x_, out_, n, count, parts, chunk, whole, steps):
     part = cuda.shared.array({width}, {wide})
     t = cuda.threadIdx.x
-    for i in range(cuda.blockIdx.x, n, cuda.gridDim.x):
+    for work in range(cuda.blockIdx.x, n * parts, cuda.gridDim.x):
+        i, begin = work % n, work // n * chunk
+        end = min(begin + chunk, count)
+        used = min(end - begin, {width})
 {start}
-        r = t
-{along_once}
-        x = {wide}(x_[here])
-        a = {wide}({first})
-        for r in range(t + {width}, count, {width}):
-{along}
-            x = {wide}(x_[here])
-            a = {wide}({step})
-        part[t] = a
+        if t < used:
+            r = begin + t
+{along_first}
+            x = {x}
+            a = {wide}({first})
+            for r in range(begin + t + {width}, end, {width}):
+{along_deep}
+                x = {x}
+                a = {wide}({step})
+            part[t] = a
         cuda.syncthreads()
         half = {width} // 2
         while half > 0:
-            if t < half:
+            if t < half and t + half < used:
                 a, b = part[t], part[t + half]
                 part[t] = {wide}({join})
             cuda.syncthreads()
             half //= 2
         if t == 0:
             x = part[0]
-            out_[i] = {out}({finish})
+            out_[work] = {finish}
         cuda.syncthreads()
 '''
 
@@ -95,20 +110,21 @@ def _walked(number: str, place: str, base: str, axes: int, first: int) -> list[s
 
 
 @cache
-def _compiled(kind: str, dtype: DType, kept: int, reduced: int) -> Any:
+def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) -> Any:
     """The module of the two kernels for so many axes that stay and that go."""
-    it, wide = REDUCTIONS[kind], computing(dtype)
+    wide = computing(dtype)
     formulas = {
         "first": Formula(it.start, ("x",)),
         "step": Formula(it.step, ("a", "x")),
         "join": Formula(it.join, ("a", "b")),
         "finish": Formula(it.finish, ("x", "count")),
     }
-    names = {name: name for name in ("a", "b", "x", "count")}
+    names = {"a": "a", "b": "b", "x": "x", "count": "whole"}
     texts = {
         key: common.expression(formula, [wide] * len(formula.operands), names)
         for key, formula in formulas.items()
     }
+    texts["finish"] = stored(texts["finish"], out)
     called = {name for formula in formulas.values() for name in common.called(formula)}
     start = _walked("i", "at", "0", kept, 0)
     along = _walked("r", "here", "at", reduced, 2 * kept)
@@ -117,20 +133,41 @@ def _compiled(kind: str, dtype: DType, kept: int, reduced: int) -> Any:
         return "\n".join(" " * depth + line for line in lines)
 
     text = _FILE.format(
-        kind=kind, dtype=dtype.name, words=f"{common.word(wide)}, {common.word(dtype)}",
-        functions=imported(sorted(called), [wide]), width=WIDTH,
-        wide=common.word(wide), out=common.word(dtype), start=indented(start, 8),
-        along=indented(along, 12), along_once=indented(along, 8), **texts,
+        title=f"{it.step}, {dtype.name} to {out.name}", types=types((dtype, wide, out)),
+        functions=imported(sorted(called), [wide], (dtype, out)), width=WIDTH,
+        wide=common.word(wide), x=loaded("x_[here]", dtype), start=indented(start, 8),
+        along_once=indented(along, 8), along=indented(along, 12),
+        along_first=indented(along, 12), along_deep=indented(along, 16), **texts,
     )  # fmt: skip
     return common.make(text, mathematics, launching)
 
 
+def divided(n: int, count: int, side: bool) -> tuple[bool, int]:
+    """Whether blocks do the work rather than threads, and in how many parts.
+
+    n: elements of the answer, each of `count`. side: neighbours in the answer are
+    neighbours in the data, so that threads side by side read side by side.
+
+    >>> divided(n=1, count=1 << 24, side=False)
+    (True, 1024)
+    >>> divided(n=1000, count=256, side=True)
+    (False, 8)
+    """
+    if count < MUCH:
+        return False, 1
+    by_block = not side or n < LEAST_OF_THREAD
+    enough, least = (BLOCKS, LEAST_OF_BLOCK) if by_block else (WORKERS, LEAST_OF_THREAD)
+    parts = max(1, min(-(-enough // n), count // least, MOST_PARTS))
+    return by_block, -(-count // -(-count // parts))  # without an empty one
+
+
 def reduction(
-    kind: str, shape: Shape, axes: Shape, dtype: DType
+    kind: str, shape: Shape, axes: Shape, dtype: DType, out: DType | None = None
 ) -> Callable[..., None] | None:
     """A callable (x, out) that reduces `axes` of arrays of this shape and dtype.
 
-    None where the formulas are not known on CUDA for this type.
+    out: the type of the answer, if it is another one. None where the formulas are not
+    known on CUDA for this type.
     """
     it = REDUCTIONS[kind]
     texts = (it.start, it.step, it.join, it.finish)
@@ -138,19 +175,41 @@ def reduction(
     if not prod(shape) or dtype.kind == "b" or not known(whole, [dtype]):
         return None
     kept, gone = _axes(shape, axes)
-    module = _compiled(kind, dtype, len(kept), len(gone))
     count, n = prod(length for length, _ in gone), prod(length for length, _ in kept)
+    side = bool(kept) and kept[0][1] == 1
+    by_block, parts = divided(n, count, side)
     steps = tuple(number for pair in (*kept, *gone) for number in pair) or (0,)
+    wide, sizes = computing(dtype), (len(kept), len(gone))
+    answer = dtype if out is None else out
+    if parts == 1:
+        module = _compiled(it, dtype, answer, *sizes)
+        return lambda x, y: _launch(module, by_block, x, y, n, count, 1, count, steps)
+    partial = Reduction(it.start, it.step, it.join, it.empty)
+    first = _compiled(partial, dtype, wide, *sizes)
+    step = it.join.replace("b", "x")
+    joins = Reduction("x", step, it.join, it.empty, it.finish)
+    second, path = _compiled(joins, wide, answer, 1, 1), (n, 1, parts, n)
 
-    def launch(x: Any, out: Any) -> None:
-        arrays = x.reshape(-1), out.reshape(-1)
-        if count >= MUCH:
-            blocks = min(n, launching.MOST_BLOCKS)
-            module.together[blocks, WIDTH, current_stream()](*arrays, n, count, steps)
-        else:
-            launching.run(module.alone, n, *arrays, n, count, steps)
+    def launch(x: Any, y: Any) -> None:
+        with scratch.lent((n * parts, wide)) as (partials,):
+            _launch(first, by_block, x, partials, n, count, parts, count, steps)
+            _launch(second, n < WORKERS, partials, y, n, parts, 1, count, path)
 
     return launch
+
+
+def _launch(
+    module: Any, by_block: bool, x: Any, out: Any, n: int, count: int, parts: int,
+    whole: int, steps: tuple[int, ...],
+) -> None:  # fmt: skip
+    """One of the two kernels; count: elements to reduce, whole: as the answer says."""
+    arrays = x.reshape(-1), out.reshape(-1)
+    numbers = n, count, parts, -(-count // parts), whole, steps
+    if by_block:
+        blocks = min(n * parts, launching.MOST_BLOCKS)
+        module.together[blocks, WIDTH, current_stream()](*arrays, *numbers)
+    else:
+        launching.run(module.alone, n * parts, *arrays, *numbers)
 
 
 def _axes(shape: Shape, axes: Shape) -> tuple[list[Any], list[Any]]:

@@ -122,6 +122,81 @@ def rmsprop(
         out[i] = scaled(w - lr * g / sqrt(s + epsilon), 1, clip_weights)
 
 
+@launching.kernel
+def rmspropalex(
+    out: Any, weight: Any, gradient: Any, square: Any, mean: Any, delta: Any, n: int,
+    lr: Any, gamma1: Any, gamma2: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
+    clip_weights: Any,
+) -> None:  # fmt: skip
+    """The gradient is divided by how far it spreads about its mean; with momentum."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i] * rescale + wd * w, 1, clip)
+        s = gamma1 * square[i] + (1 - gamma1) * g * g
+        m = gamma1 * mean[i] + (1 - gamma1) * g
+        d = gamma2 * delta[i] - lr * g / sqrt(s - m * m + epsilon)
+        square[i], mean[i], delta[i] = s, m, d
+        out[i] = scaled(w + d, 1, clip_weights)
+
+
+@launching.kernel
+def _preloaded_sgd(
+    out: Any, weight: Any, gradient: Any, n: int,
+    lrs: Any, wds: Any, which: int, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        out[i] = w - lrs[which] * (scaled(gradient[i], rescale, clip) + wds[which] * w)
+
+
+@launching.kernel
+def _preloaded_sgd_mom(
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
+    lrs: Any, wds: Any, which: int, momentum: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i], rescale, clip) + wds[which] * w
+        m = momentum * mom[i] - lrs[which] * g
+        mom[i] = m
+        out[i] = w + m
+
+
+def preloaded(
+    weight: Any, gradient: Any, states: tuple[Any, ...], out: Any, rates: Any,
+    which: int, numbers: tuple[float, ...],
+) -> None:  # fmt: skip
+    """Sgd or sgd_mom, with the rate and the decay at a place of two device arrays."""
+    real, n = out.dtype.type, out.size
+    rule = _preloaded_sgd_mom if states else _preloaded_sgd
+    flat = [array.reshape(-1) for array in (out, weight, gradient, *states)]
+    launching.run(rule, n, *flat, n, *rates, which, *[real(x) for x in numbers])
+
+
+@launching.kernel
+def _lars(
+    lrs: Any, weights: Any, gradients: Any, wds: Any, out: Any, n: int,
+    eta: Any, eps: Any, rescale: Any,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w, g = sqrt(weights[i]), sqrt(gradients[i])
+        rate = lrs[i]
+        if w > 0 and g > 0:
+            rate = rate * eta * w / (g * rescale + wds[i] * w + eps)
+        out[i] = rate
+
+
+def lars(eta: float, eps: float, rescale: float) -> Any:
+    """(lrs, weights' sums of squares, gradients', wds, out): the rates of LARS."""
+
+    def launch(*arrays: Any) -> None:
+        real, n = arrays[-1].dtype.type, arrays[-1].size
+        numbers = real(eta), real(eps), real(rescale)
+        launching.run(_lars, n, *[a.reshape(-1) for a in arrays], n, *numbers)
+
+    return launch
+
+
 def step(
     rule: Any, weight: Any, gradient: Any, states: tuple[Any, ...], out: Any,
     numbers: tuple[float, ...],

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from minimx.drivers import copies
+from minimx.dtypes import NARROW
 from minimx.knobs import knobs
 from minimx.ops.pointwise import Pointwise
 from minimx.ops.registry import REGISTRY, Kernel, Op, Plan
@@ -31,7 +32,10 @@ Maker = Callable[..., Kernel | None]
 _makers: dict[str, Maker] = {}
 _said: set[str] = set()
 #: The files beside this one; importing one of them imports numba's CUDA part.
-FILES = ("elements", "moves", "layers", "learning")
+FILES = (
+    *("elements", "moves", "layers", "learning", "norms", "orders", "parts"),
+    "composed",
+)
 
 
 def twin(*names: str) -> Callable[[Maker], Maker]:
@@ -55,6 +59,22 @@ def makers() -> dict[str, Maker]:
     return _makers
 
 
+def found(op: Op, specs: tuple[Spec, ...], outs: tuple[Spec, ...]) -> Kernel | None:
+    """The launch of an operator for inputs and outputs of these specs, if there is one.
+
+    Arrays of two-byte numbers may go through float32: `twins.half`.
+    """
+    maker = makers().get(op.name)
+    if maker is None:
+        return None
+    launch = maker(op, *specs)
+    if launch is None and any(spec.dtype in NARROW for spec in (*specs, *outs)):
+        from minimx.ops.twins.half import in_single
+
+        launch = in_single(maker, op, specs, outs)
+    return launch
+
+
 class Twin:
     """How an operator runs on CUDA for given specs; `Plan` says the same for the CPU.
 
@@ -68,8 +88,7 @@ class Twin:
         if Plan.rehearsing:
             launch = plan.kernel
         elif all(spec.size for spec in (*specs, *plan.outs)):
-            maker = makers().get(op.name)
-            launch = maker(op, *specs) if maker is not None else None
+            launch = found(op, specs, plan.outs)
         self.native = launch is not None
         self.kernel: Kernel = launch or staged(op, specs, plan)
 

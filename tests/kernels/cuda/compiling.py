@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba as numba_module
@@ -79,7 +80,10 @@ def launch(op: Any, specs: tuple[Any, ...]) -> Any:
     """Run the twin of an operator on arrays of ones; the specs of its outputs."""
     plan = op.plan(specs)
     if not op.is_view and plan.twin.native:
-        arrays = [np.ones(spec.shape, spec.dtype) for spec in (*specs, *plan.outs)]
+        from minimx.drivers.cuda import plain
+
+        every = (*specs, *plan.outs)
+        arrays = [np.ones(s.shape or (1,), plain(s.dtype)) for s in every]
         extras = [np.random.default_rng(0)] if plan.needs_rng else []
         plan.twin.kernel(*arrays, *extras)
     return plan.outs
@@ -111,6 +115,32 @@ def compile_all() -> None:
             launch(sheet.of(**missing), specs)
 
 
+def compile_samples() -> None:
+    """The rows of the tables of operators, in three types."""
+    from minimx.dtypes import resolve
+    from minimx.ops.spec import Spec
+    from tests.kernels.cuda.test_every_op import question
+    from tests.ops.test_every_op import SAMPLES
+
+    for sample in SAMPLES:
+        for dtype in ("float32", "float16"):
+            if dtype == "float32" or dtype in sample.dtypes:
+                op, arrays, twin = question(sample, dtype)
+                if twin is not None:
+                    launch(op, tuple(Spec.of(a.shape, a.dtype) for a in arrays))
+    for name in ("sigmoid", "_plus_scalar", "sum", "softmax", "FullyConnected"):
+        for sample in (row for row in SAMPLES if row.op == name):
+            shapes = [np.asarray(a).shape for a in sample.inputs]
+            op = question(sample, "float32")[0]
+            launch(op, tuple(Spec.of(shape, resolve("bfloat16")) for shape in shapes))
+
+
+@contextmanager
+def lent(*wanted: tuple[Any, Any]) -> Iterator[list[Any]]:
+    """In place of scratch memory of a device."""
+    yield [np.ones(shape, dtype) for shape, dtype in wanted]
+
+
 def round_twice() -> None:
     """A product and a sum of a fused loop must not become one instruction."""
     from minimx.kernels.cuda import fused
@@ -132,8 +162,12 @@ def round_twice() -> None:
 def main() -> int:
     """Compile everything; 1 if something did not compile."""
     warnings.simplefilter("ignore")
-    tools.jit = jit
+    tools.jit, tools.to_device = jit, lambda array: array
+    from minimx.kernels.cuda import scratch
+
+    scratch.lent = lent
     compile_all()
+    compile_samples()
     round_twice()
     print(*FAILED.values(), sep="\n")
     print(f"{len(COMPILED)} compiled, {len(FAILED)} failed")

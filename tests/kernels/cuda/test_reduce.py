@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numba import cuda
 
 from minimx.kernels.cuda import reduce
@@ -33,3 +35,37 @@ def test_integers_are_divided_as_on_the_cpu() -> None:
     launch: Any = reduce.reduction("mean", x.shape, (1,), x.dtype)
     launch(cuda.to_device(x), out)
     assert out.copy_to_host().tolist() == [7, -7]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("kind", ["sum", "mean", "min", "nansum", "norm2"])
+def test_parts_are_reduced_apart_and_then_joined(
+    kind: str, axis: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, small in (("MUCH", 4), ("LEAST_OF_BLOCK", 5), ("LEAST_OF_THREAD", 3)):
+        monkeypatch.setattr(reduce, name, small)
+    x = np.random.default_rng(2).normal(size=(17, 23)).astype("float32")
+    x[3, 4] = np.nan if kind == "nansum" else 1
+    n, count = x.shape[1 - axis], x.shape[axis]
+    by_block, parts = reduce.divided(n, count, side=axis == 0)
+    assert parts > 1
+    assert by_block is (axis == 1)
+    out = cuda.device_array(n, np.float32)
+    launch: Any = reduce.reduction(kind, x.shape, (axis,), x.dtype)
+    launch(cuda.to_device(x), out)
+    wide = x.astype(float)
+    expected = {
+        "sum": wide.sum(axis), "mean": wide.mean(axis), "min": wide.min(axis),
+        "nansum": np.nansum(wide, axis), "norm2": np.sqrt((wide**2).sum(axis)),
+    }  # fmt: skip
+    np.testing.assert_allclose(out.copy_to_host(), expected[kind], rtol=2e-5, atol=1e-5)
+
+
+@given(n=st.integers(1, 1 << 20), count=st.integers(1, 1 << 26), side=st.booleans())
+def test_no_part_is_empty_and_every_element_is_in_one(
+    n: int, count: int, side: bool
+) -> None:
+    _, parts = reduce.divided(n, count, side)
+    chunk = -(-count // parts)
+    assert 1 <= parts <= reduce.MOST_PARTS
+    assert (parts - 1) * chunk < count <= parts * chunk
