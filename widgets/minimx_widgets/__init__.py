@@ -9,6 +9,7 @@ What becomes of a network as a graph, under the knobs in force or others:
 `MirrorExplorer(net, data=shape)`. Which algorithms compute its convolutions:
 `ConvChooser(net, data=shape)`. What was recorded for gradients, and the walk back:
 `TapeStepper(watch)`. What `minimx bench` measured: `BenchCurves("mine.json")`.
+Trainings that go wrong, to be diagnosed: `FailureLab()`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
 package for `minimx_widgets.server` and needs none of them.
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from minimx_widgets.conv_chooser import ConvChooser as ConvChooser
     from minimx_widgets.device_view import DeviceView as DeviceView
     from minimx_widgets.engine_timeline import EngineTimeline as EngineTimeline
+    from minimx_widgets.failure_lab import FailureLab as FailureLab
     from minimx_widgets.knob_panel import KnobPanel as KnobPanel
     from minimx_widgets.lab import Lab as Lab
     from minimx_widgets.lab import Result as Result
@@ -42,6 +44,7 @@ _ROOMS = {
     "ConvChooser": "conv_chooser",
     "DeviceView": "device_view",
     "EngineTimeline": "engine_timeline",
+    "FailureLab": "failure_lab",
     "GraphPassDiff": "pass_diff",
     "KnobPanel": "knob_panel",
     "Lab": "lab",

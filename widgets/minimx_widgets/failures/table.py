@@ -1,0 +1,58 @@
+"""An operator with a kernel of its own, which refuses rows that a table lacks.
+
+The kernel runs on a worker. Nobody waits for it there, so what it raises travels with
+its result until somebody reads that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import minimx as mx
+from minimx import nd
+from minimx.ops.indexing import BackwardTake
+from minimx.ops.registry import Site, Value, bind
+from minimx.ops.spec import Spec
+
+Array = Any
+
+
+def _take(weight: Array, ids: Array, out: Array) -> None:
+    """Copy a row of the table for each number."""
+    wrong = np.flatnonzero((ids < 0) | (ids >= len(weight)))
+    if len(wrong):
+        raise IndexError(
+            f"take_rows: sample {wrong[0]} asks for row {int(ids[wrong[0]])}, and the "
+            f"table has {len(weight)}."
+        )
+    out[:] = weight[ids.astype(np.int64)]
+
+
+@mx.ops.register("minimx_lab_take_rows")
+class TakeRows(mx.ops.Op):
+    """Rows of a table by their numbers: weight (5, 6), ids (8,); out (8, 6)."""
+
+    inputs = ("weight", "ids")
+    saves = ("ids",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """A row for each number."""
+        weight, ids = specs
+        return Spec.of((*ids.shape, *weight.shape[1:]), weight.dtype)
+
+    def kernel(self, *specs: Spec) -> Any:
+        """Plain NumPy."""
+        return _take
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Each row gets what its readers got."""
+        back = BackwardTake.of(shape=at.ins[0].shape)
+        return (bind(back, dout, *saved), None)
+
+
+def take_rows(weight: Any, ids: Any) -> Any:
+    """The rows of a table; raises IndexError, later, for one that it lacks."""
+    return nd.minimx_lab_take_rows(weight, ids)
