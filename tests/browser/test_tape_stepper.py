@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -10,6 +14,11 @@ from playwright.sync_api import Browser, Page
 from minimx_widgets import TapeStepper
 from tests.browser.pages import data, empty_page, shoot, stand
 from tests.widgets import tapes
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Notebook
+
+ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.browser
 
@@ -120,3 +129,50 @@ def test_it_leaves_nothing_behind(page: Page, tape: TapeStepper) -> None:
     assert page.evaluate("() => window.unbound") is None
     assert page.evaluate("() => stage.listening()") == 0
     assert page.evaluate("() => stage.host.children.length") == 0
+
+
+def code_cells(name: str) -> dict[str, int]:
+    """Where a notebook has its code cells, by their first lines."""
+    cells = json.loads((ROOT / "notebooks" / name).read_text())["cells"]
+    return {
+        "".join(cell["source"]).split("\n")[0]: place
+        for place, cell in reversed(list(enumerate(cells)))
+        if cell["cell_type"] == "code"
+    }
+
+
+def test_notebook_04_asks_measures_and_steps(notebook: Notebook) -> None:
+    name = "04-the-tape.ipynb"
+    shutil.copy(ROOT / "notebooks" / name, notebook.lab.folder / name)
+    places = code_cells(name)
+    notebook.open(name)
+    notebook.page.evaluate("() => { jupyterapp.shell.collapseLeft(); }")
+    notebook.run(places["import minimx as mx"], timeout=120)
+    notebook.run(places["PredictCard("])
+    card = notebook.page.locator(".jp-OutputArea .widget-text input").first
+    card.fill("68096 B")
+    notebook.page.locator(".jp-OutputArea button:has-text('Lock in')").first.click()
+    notebook.until("() => document.body.innerText.includes('exactly right')")
+    notebook.run(places["watch = taping.watched()"])
+    notebook.run(places["tapes = {"])
+    notebook.until("() => document.querySelector('[data-view=tape]')?.dataset.steps")
+    notebook.scroll_to("tape")
+    tape = notebook.page.locator("[data-view=tape]").first
+    tape.focus()
+    for key in ("b", "ArrowRight", "ArrowRight"):
+        notebook.page.keyboard.press(key)
+    assert notebook.data("tape", "gone") == "2"
+    notebook.page.keyboard.press("End")
+    assert notebook.data("tape", "kept") == "0"
+    notebook.dark(False)
+    notebook.shoot("33-notebook-04-light")
+    notebook.page.keyboard.press("]")
+    assert notebook.data("tape", "run") == "retain_graph=True"
+    notebook.page.keyboard.press("t")
+    notebook.until(
+        "() => document.querySelector('.mx-table').innerText.includes('68096')"
+    )
+    notebook.page.keyboard.press("t")
+    notebook.dark()
+    notebook.shoot("34-notebook-04-dark")
+    assert notebook.complaints == []

@@ -97,7 +97,7 @@ def test_nothing_is_kept_and_nothing_on_its_way_after_a_walk(
 
 
 def test_one_line_tells_the_key_numbers(view: TapeStepper) -> None:
-    assert repr(view) == "TapeStepper(kept by once: 66.5 KiB, kept: 66.5 KiB)"
+    assert repr(view) == "TapeStepper(2 tapes, kept=66.5 KiB, 66.5 KiB)"
     alone = TapeStepper(tapes.walked())
     line = "TapeStepper(7 calls, 7 walked past, kept=66.5 KiB, at the end=0 B)"
     assert repr(alone) == line

@@ -164,8 +164,8 @@ class TapeStepper(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         if len(self.runs) > 1:
-            parts = [f"{n}: {human_bytes(one.kept)}" for n, one in self.runs.items()]
-            return f"TapeStepper(kept by {', '.join(parts)})"
+            sizes = [human_bytes(one.kept) for one in self.runs.values()]
+            return f"TapeStepper({len(sizes)} tapes, kept={', '.join(sizes)})"
         told = self.shown
         calls = counted(len(told.watch.calls), "call")
         walked = f"{told.walked} walked past" if told.walked else "not walked back"
