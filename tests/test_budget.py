@@ -26,7 +26,7 @@ FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_CODE = {
-    "the runtime": 11_500,
+    "the runtime": 11_650,
     "the graphs": 9_000,
     "the vocabulary": 31_000,
     "the library": 25_000,

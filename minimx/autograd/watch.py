@@ -252,5 +252,5 @@ def _names(node: Node) -> tuple[str, ...]:
 def _output(node: Node, place: int) -> str:
     index = -1 - place
     if index >= node.op.visible:
-        return "kept"
+        return "values"
     return "out" if len(node.outs) == 1 else f"out{index}"

@@ -46,7 +46,10 @@ class TapeStepper {
       keys: KEYS,
       signal,
       onkey: (event) => this.key(event),
-      ontheme: () => this.repaint(),
+      ontheme: () => {
+        this.repaint();
+        if (this.steps) this.tell();
+      },
     });
     this.addTools();
     this.strip = el("div", { class: "mx-passes", role: "tablist", "aria-label": "Tapes" });
@@ -130,6 +133,8 @@ class TapeStepper {
     const all = state.runs.flatMap((run) => run.steps.map(stepOf));
     this.most = 1.1 * Math.max(1, ...all.map((one) => one.kept + one.flight));
     this.showRun(state.shown, state.step);
+    // Once more when the page has the view: before that it has neither places nor colours.
+    requestAnimationFrame(() => this.signal.aborted || this.go(this.step));
     this.frame.root.dataset.revision = String(state.revision);
   }
 
