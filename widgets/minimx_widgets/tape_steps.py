@@ -220,7 +220,7 @@ def _walked(watch: Watch, step: Step, who: str, name: dict[int, str]) -> str:
     sent = f"its rule sends one to {', '.join(to)}" if to else "nothing is sent on"
     last = dict(step.changes).get(step.at)
     if last == RETAINED:
-        end = "What it keeps stays: retain_graph."
+        end = "It stays on the tape: retain_graph."
     elif step.released:
         end = f"It lets go of {human_bytes(step.released)}."
     elif own(watch.calls, watch.calls[step.at - 1]):
