@@ -12,17 +12,22 @@ from playwright._impl._driver import compute_driver_executable
 from minimx.engine.trace import PUSHER
 from minimx.events import CATEGORIES, PHASES
 from minimx.graph import layout as graph_layout
-from minimx.record import MEMORY_EVENTS
+from minimx.numerics import ZONES
+from minimx.record import MEMORY_EVENTS, TENSOR_KINDS
 from minimx_widgets import (
     engine_timeline,
     esm,
     graph_diff,
     memory_plan,
     mirror_explorer,
+    numerics_monitor,
 )
 
 LISTS = [
     ("memory_data.js", "CATEGORIES", list(CATEGORIES)),
+    ("numerics_data.js", "KINDS", list(TENSOR_KINDS)),
+    ("numerics_data.js", "ZONES", list(ZONES)),
+    ("numerics_data.js", "RECORDED", numerics_monitor.RECORDED),
     ("memory_data.js", "EVENTS", list(MEMORY_EVENTS)),
     ("live.js", "PHASES", list(PHASES)),
     ("engine_data.js", "KINDS", list(engine_timeline.KINDS)),

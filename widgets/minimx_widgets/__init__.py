@@ -7,8 +7,9 @@ Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`, `PoolMap(r
 What becomes of a network as a graph, under the knobs in force or others:
 `MemoryPlan(net, data=shape)`, `GraphPassDiff(net, data=shape)`,
 `MirrorExplorer(net, data=shape)`. Which algorithms compute its convolutions:
-`ConvChooser(net, data=shape)`. What was recorded for gradients, and the walk back:
-`TapeStepper(watch)`. What `minimx bench` measured: `BenchCurves("mine.json")`.
+`ConvChooser(net, data=shape)`. How large the numbers of a training are, and what a type
+makes of them: `NumericsMonitor(record)`. What was recorded for gradients, and the walk
+back: `TapeStepper(watch)`. What `minimx bench` measured: `BenchCurves("mine.json")`.
 Trainings that go wrong, to be diagnosed: `FailureLab()`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from minimx_widgets.memory_plan import MemoryPlan as MemoryPlan
     from minimx_widgets.memory_timeline import MemoryTimeline as MemoryTimeline
     from minimx_widgets.mirror_explorer import MirrorExplorer as MirrorExplorer
+    from minimx_widgets.numerics_monitor import NumericsMonitor as NumericsMonitor
     from minimx_widgets.pass_diff import GraphPassDiff as GraphPassDiff
     from minimx_widgets.pool_map import PoolMap as PoolMap
     from minimx_widgets.tape_stepper import TapeStepper as TapeStepper
@@ -51,6 +53,7 @@ _ROOMS = {
     "MemoryPlan": "memory_plan",
     "MemoryTimeline": "memory_timeline",
     "MirrorExplorer": "mirror_explorer",
+    "NumericsMonitor": "numerics_monitor",
     "PoolMap": "pool_map",
     "Result": "lab",
     "TapeStepper": "tape_stepper",
