@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
 from typing import Any
@@ -102,6 +103,47 @@ def test_numpy_gets_its_threads_back() -> None:
         inside.append(guard._get())
     assert inside == [1, 1]
     assert guard._get() == before
+
+
+def test_inside_twice_is_inside() -> None:
+    guard = blas.one_thread
+    if guard._get is None:
+        return
+    before = guard._get()
+    guard._set(before + 1)
+    try:
+        with guard:
+            with guard:
+                assert guard._get() == 1
+            assert guard._get() == 1
+            with pytest.raises(KeyError), guard:
+                raise KeyError
+            assert guard._get() == 1
+        assert guard._get() == before + 1
+    finally:
+        guard._set(before)
+
+
+@pytest.mark.parametrize("door", [1, 2])
+def test_an_interrupt_in_the_doorway_leaves_nobody_inside(
+    door: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes while the library switches: on the way in, or on the way out."""
+    guard = blas._OneThread()
+    calls = []
+
+    def switch(count: int) -> None:
+        calls.append(count)
+        if len(calls) == door:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(guard, "_get", lambda: 5)
+    monkeypatch.setattr(guard, "_set", switch)
+    with contextlib.suppress(KeyboardInterrupt), guard, guard:
+        pass
+    with guard:
+        assert calls[-1] == 1
+    assert calls[-1] == 5
 
 
 # -- products --------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import os
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -172,14 +173,14 @@ def _gemm(
 class _OneThread:
     """`with one_thread:` BLAS uses one thread; what it used before returns at the end.
 
-    Several engine threads may be inside at once; the first one to enter and the last
-    one to leave do the switching. Who is inside is kept by thread and not counted: a
-    thread that an interrupt threw out in the doorway is told right the next time.
+    Several engine threads may be inside at once, and each of them several times; the
+    first one to enter and the last one to leave do the switching. Whoever is
+    interrupted in the doorway goes the way back.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._inside: set[int] = set()
+        self._depths: dict[int, int] = {}  # by thread: how often it is inside
         self._before: int | None = None
         self._get = _find(_library, _SETTERS, "get")
         self._set = _find(_library, _SETTERS, "set")
@@ -189,23 +190,45 @@ class _OneThread:
 
     def _alone(self) -> None:
         """After a fork: the threads that were inside are not in this process."""
-        self._lock, self._inside = threading.Lock(), set()
+        self._lock, self._depths = threading.Lock(), {}
 
     def __enter__(self) -> None:
         if self._set is None:
             return
-        with self._lock:
-            if self._before is None:
-                self._before = self._get()
-            self._inside.add(threading.get_ident())
-            self._set(1)
+        me = get_ident()
+        depth = self._depths.get(me, 0)
+        try:
+            if depth:
+                self._depths[me] = depth + 1
+                return
+            with self._lock:
+                if self._before is None:
+                    self._before = self._get()
+                self._depths[me] = 1
+                self._set(1)
+        except BaseException:
+            self._back(me, depth)
+            raise
 
     def __exit__(self, *_: object) -> None:
         if self._set is None:
             return
+        me = get_ident()
+        depth = self._depths.get(me, 1) - 1
+        try:
+            self._back(me, depth)
+        except BaseException:
+            self._back(me, depth)
+            raise
+
+    def _back(self, me: int, depth: int) -> None:
+        """A thread is so deep inside again; saying it twice changes nothing."""
+        if depth:
+            self._depths[me] = depth
+            return
         with self._lock:
-            self._inside.discard(threading.get_ident())
-            if not self._inside and self._before is not None:
+            self._depths.pop(me, None)
+            if not self._depths and self._before is not None:
                 self._set(self._before)
                 self._before = None
 
