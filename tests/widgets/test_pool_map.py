@@ -220,7 +220,7 @@ def test_ten_thousand_events_are_redrawn_within_a_tenth_of_a_second() -> None:
     for reserve in range(20):
         began = time.process_time()  # of this process, whatever else runs beside it
         view.what_if(reserve=reserve, cutoff=20 + reserve % 10)
-        view._frame([], 0)
+        view._frames([], 0, 0)
         took.append(time.process_time() - began)
     print(f"\n10,000 events under other knobs: {1e3 * statistics.median(took):.0f} ms")
     assert statistics.median(took) < 0.1

@@ -11,6 +11,7 @@ Subclasses fill in `columns` (what of the news goes to the browser) and the thre
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,12 @@ import traitlets
 from minimx.record import Record
 from minimx_widgets import esm, palette
 from minimx_widgets.flow import Flow
-from minimx_widgets.packing import Columns, join, newest, pack
+from minimx_widgets.packing import Columns, join, newest, pack, pieces
 from minimx_widgets.run import News, Run
 from minimx_widgets.tables import Table, Tables
 
 STYLE = palette.css() + (esm.STATIC / "theme.css").read_text(encoding="utf-8")
-# A frame never brings more rows than this; a page that was away skips what is between.
+# A frame never brings more rows of a table than this.
 FRAME_LIMIT = 60_000
 
 
@@ -40,6 +41,9 @@ class View(anywidget.AnyWidget):
     _css = STYLE
     #: At most so many frames a second.
     rate = 12.0
+    #: The page keeps so many of the newest rows of a table; one that was away skips
+    #: what is between. More than one frame may hold come in several.
+    kept_rows = FRAME_LIMIT
 
     #: Views of one run share the selection on the page under this name.
     run_id = traitlets.Unicode().tag(sync=True)
@@ -53,6 +57,7 @@ class View(anywidget.AnyWidget):
         super().__init__(run_id=self.run.id, **settings)
         self._flow = Flow(self.rate)
         self._pending: list[News] = []
+        self._backlog: deque[dict[str, Any]] = deque()  # frames that wait their turn
         self._known_strings = 0
         self._known_status: dict[str, Any] = {}
         self.run.attach(self)
@@ -102,11 +107,18 @@ class View(anywidget.AnyWidget):
         """News arrived. They wait here until the browser can take them."""
         if news.full:
             self._pending, self._known_strings, self._known_status = [], 0, {}
+            self._backlog.clear()
         if len(news.batch) or news.full:
             self._pending.append(news)
-        ready = self._flow.ready(time.monotonic(), urgent=urgent or news.full)
-        if ready and (self._pending or self._restless()):
+        urgent = urgent or news.full or bool(self._backlog)
+        ready = self._flow.ready(time.monotonic(), urgent=urgent)
+        if ready and (self._backlog or self._pending or self._restless()):
             self._ship()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a long record is still on its way to the browser."""
+        return bool(self._backlog)
 
     def freeze(self) -> None:
         """Keep everything in the widget's state, so that a saved page shows it."""
@@ -116,7 +128,8 @@ class View(anywidget.AnyWidget):
         strings = list(batch.strings)
         ledger = Ledger(strings, self.record.conditions.t_start)
         news = News(batch, ledger.take(batch["mem"]), strings, full=True)
-        header, buffers = self._frame([news], known=0)
+        (header,) = self._frames([news], 0, FRAME_LIMIT)
+        buffers = header.pop("buffers")
         self.frozen = [header, [bytes(buffer) for buffer in buffers]]
 
     def tell(self, message: dict[str, Any]) -> None:
@@ -129,35 +142,51 @@ class View(anywidget.AnyWidget):
         return self.run.status != self._known_status
 
     def _ship(self) -> None:
-        header, buffers = self._frame(self._pending, self._known_strings)
-        self._known_strings += len(header["strings"])
-        self._known_status = dict(self.run.status)
-        self._pending = []
+        if not self._backlog:
+            self._backlog.extend(
+                self._frames(self._pending, self._known_strings, self.kept_rows)
+            )
+            self._known_strings += len(self._backlog[0]["strings"])
+            self._known_status = dict(self.run.status)
+            self._pending = []
+        header = self._backlog.popleft()
+        buffers = header.pop("buffers")
         header["seq"] = self._flow.send(time.monotonic())
         if self.comm is not None:
             self.send(header, buffers)
 
-    def _frame(
-        self, pending: Sequence[News], known: int
-    ) -> tuple[dict[str, Any], list[memoryview]]:
-        """Everything pending as one message."""
+    def _frames(
+        self, pending: Sequence[News], known: int, most: int
+    ) -> list[dict[str, Any]]:
+        """Everything pending, as one frame or several; rows that are left out are told.
+
+        The buffers of a frame stand beside its facts, under that name.
+        """
         record = self.record
         strings = pending[-1].strings if pending else []
-        tables, skipped = newest(join([self.columns(n) for n in pending]), FRAME_LIMIT)
-        layout, buffers = pack(tables)
-        header = {
-            "kind": "frame",
-            "full": any(news.full for news in pending),
-            "live": record.running,
-            "clock": record.conditions.clock,
-            "tables": layout,
-            "skipped": skipped,
-            "strings_from": known,
-            "strings": strings[known:],
-            "knobs": [mark for news in pending for mark in self._marks(news)],
-            **self.extras(pending),
-        }
-        return header, buffers
+        tables, skipped = newest(join([self.columns(n) for n in pending]), most)
+        facts = {"kind": "frame", "live": record.running}
+        facts["clock"] = record.conditions.clock
+        parts = pieces(tables, FRAME_LIMIT)
+        frames = []
+        for number, part in enumerate(parts, 1):
+            layout, buffers = pack(part)
+            more = {
+                "full": False, "skipped": 0, "strings_from": 0, "strings": [],
+                "knobs": [],
+            }  # fmt: skip
+            if number == 1:
+                more = {
+                    "full": any(news.full for news in pending),
+                    "skipped": skipped,
+                    "strings_from": known,
+                    "strings": strings[known:],
+                    "knobs": [mark for news in pending for mark in self._marks(news)],
+                    **self.extras(pending),
+                }
+            told = {"tables": layout, "buffers": buffers, "loaded": number / len(parts)}
+            frames.append({**facts, **more, **told})
+        return frames
 
     def _marks(self, news: News) -> list[dict[str, Any]]:
         """The knob changes among the news."""

@@ -23,6 +23,7 @@ KINDS = ("RAW", "WAR", "WAW")
 PUSHER = "python"  # the lane of the thread that pushes operations
 LEFT, RIGHT, TOP, BELOW = 150, 14, 46, 44
 LANE = 28
+MOST_BOXES = 4000  # of a static picture, about
 
 
 @dataclass(frozen=True)
@@ -67,9 +68,10 @@ def lane_order(names: Sequence[str]) -> list[str]:
 def lay_out(record: Record, *, axis: str = "time", steps: int = 1500) -> EngineLayout:
     """Lanes and boxes of all operations; those shorter than a step are put together."""
     ops = record.ops()
-    names = record.texts(ops["worker"])
+    known, which = np.unique(ops["worker"], return_inverse=True)
+    names = record.texts(known)
     lanes = lane_order(names)
-    numbers = np.array([lanes.index(name) for name in names], int)
+    numbers = np.array([lanes.index(name) for name in names], int)[which.reshape(-1)]
     t0 = record.conditions.t_start
     start, end = (ops[name] - t0 for name in ("t_start", "t_end"))
     if axis == "events":
@@ -84,37 +86,43 @@ def lay_out(record: Record, *, axis: str = "time", steps: int = 1500) -> EngineL
     busy = np.bincount(numbers, weights=end - start, minlength=len(lanes))
     span = float(end.max() - start.min()) if len(ops) else 1.0
     phases = Coder(PHASES).codes(record.strings, ops["phase"])
-    columns = (begin, until, phases, ops["layer"])
+    # What is too short to be seen alone is put together, the more the more lanes.
+    step = (high - low) / min(steps, MOST_BOXES // len(lanes))
     boxes: list[Box] = []
     for lane in range(len(lanes)):
         rows = np.flatnonzero(numbers == lane)
         rows = rows[np.argsort(begin[rows], kind="stable")]
-        values = (column[rows].tolist() for column in columns)
-        places = zip(rows.tolist(), *values, strict=True)
-        boxes += _merged(lane, places, (high - low) / steps)
+        columns = (begin[rows], until[rows], phases[rows], ops["layer"][rows])
+        boxes += _merged(lane, rows, *columns, step)
     shares = busy / max(span, 1.0)
     high = max(high, low + 1)
     return EngineLayout(tuple(lanes), tuple(boxes), pushes, shares, low, high)
 
 
-def _merged(lane: int, places: Any, step: float) -> list[Box]:
+def _merged(
+    lane: int,
+    rows: Array,
+    start: Array,
+    end: Array,
+    phase: Array,
+    layer: Array,
+    step: float,
+) -> list[Box]:
     """One lane's boxes; neighbours that are too short to be seen alone become one."""
-    out: list[Box] = []
-    for row, start, end, phase, layer in places:
-        last = out[-1] if out else None
-        joins = (
-            last is not None
-            and end - start < step
-            and start - last.end < step / 2
-            and last.phase == phase
-            and (last.row < 0 or last.end - last.start < step)
-        )
-        if joins and last is not None:
-            count = last.count + 1
-            out[-1] = Box(lane, last.start, end, phase, last.layer, -1, count)
-        else:
-            out.append(Box(lane, start, end, phase, layer, row, 1))
-    return out
+    if not len(rows):
+        return []
+    short = end - start < step
+    joins = short[1:] & short[:-1] & (start[1:] - end[:-1] < step / 2)
+    joins &= phase[1:] == phase[:-1]
+    firsts = np.flatnonzero(np.append(True, ~joins))
+    counts = np.diff(firsts, append=len(rows))
+    lasts = firsts + counts - 1
+    columns = (
+        start[firsts], end[lasts], phase[firsts], layer[firsts],
+        np.where(counts == 1, rows[firsts], -1), counts,
+    )  # fmt: skip
+    values = zip(*(column.tolist() for column in columns), strict=True)
+    return [Box(lane, *each) for each in values]
 
 
 class EngineTimeline(View):
@@ -125,6 +133,7 @@ class EngineTimeline(View):
     """
 
     _esm = esm.module("engine_timeline")
+    kept_rows = 1_200_000
 
     colour = traitlets.Enum(("phase", "layer"), "phase").tag(sync=True)
 
@@ -195,11 +204,11 @@ class EngineTimeline(View):
     def _lane_table(self, lanes: Sequence[str]) -> Table:
         record, rows = self.record, []
         ops = record.ops()
-        workers = np.array(record.texts(ops["worker"]), dtype=object)
+        number = {text: i for i, text in enumerate(record.strings)}
         took = ops["t_end"] - ops["t_start"]
         busy = self.busy
         for lane in lanes:
-            mine = workers == lane
+            mine = ops["worker"] == number.get(lane, -1)
             total, longest = int(took[mine].sum()), int(took[mine].max(initial=0))
             count = int(mine.sum())
             share = human_share(busy[lane])
@@ -211,11 +220,12 @@ class EngineTimeline(View):
     def _operator_table(self, most: int = 12) -> Table:
         ops, strings = self.record.ops(), self.record.strings
         took, wait = ops["t_end"] - ops["t_start"], ops["t_start"] - ops["t_ready"]
-        rows = []
-        for name in np.unique(ops["name"]):
-            mine = ops["name"] == name
-            row = (int(took[mine].sum()), int(mine.sum()), int(wait[mine].sum()))
-            rows.append((strings[int(name)], *row))
+        calls = np.bincount(ops["name"])
+        totals, waits = (np.bincount(ops["name"], each) for each in (took, wait))
+        rows = [
+            (strings[name], int(totals[name]), int(calls[name]), int(waits[name]))
+            for name in np.flatnonzero(calls).tolist()
+        ]
         rows.sort(key=lambda row: (-row[1], row[0]))
         words = [
             (name, str(count), human_time(total), human_time(total / count),
@@ -269,14 +279,15 @@ class Picture:
         self.places = self.tops()
         self.height = round(self.places[-1]) + BELOW
         self.record = view.record
+        self.ops = view.record.ops()
         self.layers: dict[int, int] = {}
 
     def ink(self, name: str) -> str:
         """The colour of a surface or of text."""
         return palette.surface(name, dark=self.dark)
 
-    def x(self, value: float) -> float:
-        """The place of a moment."""
+    def x(self, value: Any) -> Any:
+        """The place of a moment, or of each of many."""
         layout = self.layout
         share = (value - layout.start) / (layout.end - layout.start)
         return LEFT + share * (self.width - LEFT - RIGHT)
@@ -323,8 +334,8 @@ class Picture:
             share = "push" if name == PUSHER and not busy else human_share(min(1, busy))
             muted = self.ink("muted")
             parts.append(svg.text(LEFT - 8, y + 16, share, muted, anchor="end"))
-        pixels = sorted({round(self.x(push) * 2) / 2 for push in self.layout.pushes})
-        for x in pixels:
+        places = np.unique(np.round(self.x(self.layout.pushes) * 2) / 2)
+        for x in places.tolist():
             ends = [(x, self.y(0) + 4), (x, self.y(0) + LANE - 8)]
             parts.append(svg.line(ends, self.ink("ink"), opacity=0.45))
         return parts
@@ -364,9 +375,7 @@ class Picture:
         """What pointing at a box says."""
         if box.row < 0:
             return f"{box.count} short operations, {PHASES[box.phase]}"
-        row = self.record.ops()[box.row] if box.row >= 0 else None
-        if row is None:
-            return ""
+        row = self.ops[box.row]
         took = human_time(int(row["t_end"]) - int(row["t_start"]))
         strings = self.record.strings
         layer = strings[row["layer"]]
@@ -376,7 +385,7 @@ class Picture:
         """Arrows between the selected operation and its neighbours."""
         op = self.view.run.selected
         by_op = {
-            int(self.record.ops()[box.row]["op"]): box
+            int(self.ops[box.row]["op"]): box
             for box in reversed(self.layout.boxes)  # the first one of a row counts
             if box.row >= 0
         }
@@ -388,9 +397,10 @@ class Picture:
             palette.phase("update", dark=self.dark),
         )
         parts = []
-        for row in self.record.deps():
+        deps = self.record.deps()
+        for row in deps[(deps["src"] == op) | (deps["dst"] == op)]:
             src, dst = int(row["src"]), int(row["dst"])
-            if op in (src, dst) and src in by_op and dst in by_op:
+            if src in by_op and dst in by_op:
                 kind = KINDS.index(self.record.strings[row["kind"]])
                 parts.append(self.arrow(by_op[src], by_op[dst], colours[kind]))
         box = by_op[op]

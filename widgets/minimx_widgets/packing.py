@@ -63,6 +63,24 @@ def newest(tables: Columns, limit: int) -> tuple[Columns, int]:
     return kept, skipped
 
 
+def pieces(tables: Columns, limit: int) -> list[Columns]:
+    """The tables in pieces of at most `limit` rows of each, in order.
+
+    >>> [len(piece["t"]["x"]) for piece in pieces({"t": {"x": np.zeros(5)}}, 2)]
+    [2, 2, 1]
+    """
+    longest = max(
+        (len(values) for t in tables.values() for values in t.values()), default=0
+    )
+    return [
+        {
+            name: {c: values[at : at + limit] for c, values in table.items()}
+            for name, table in tables.items()
+        }
+        for at in range(0, max(longest, 1), limit)
+    ]
+
+
 class Coder:
     """Numbers of a growing string table turned into codes of a fixed list of words.
 

@@ -357,12 +357,12 @@ class PoolMap(View):
     # -- to and from the browser ------------------------------------------------------
 
     def columns(self, news: News) -> Columns:
-        """Nothing of the news: a replay begins at the beginning (see `_frame`)."""
+        """Nothing of the news: a replay begins at the beginning (see `_frames`)."""
         return {}
 
-    def _frame(self, pending: Any, known: int) -> tuple[dict[str, Any], list[Any]]:
+    def _frames(self, pending: Any, known: int, most: int) -> list[dict[str, Any]]:
         began = time.perf_counter()
-        header, _ = super()._frame(pending, known)
+        (header,) = super()._frames(pending, known, most)
         shown, shadow = self.shown(), self.shadow()
         tables = {"shown": self._columns(shown)}
         if shadow is not None:
@@ -371,6 +371,7 @@ class PoolMap(View):
         names = self.controls
         values = self._values()
         header |= {
+            "buffers": buffers,
             "tables": layout,
             "at": self.at,
             "device": self.shown_device,
@@ -386,7 +387,7 @@ class PoolMap(View):
         header["took"] = round(1e3 * took, 1)
         # A long record takes a while to replay, which must not slow the run down.
         self._flow.rate = min(type(self).rate, 0.1 / max(took, 1e-3))
-        return header, buffers
+        return [header]
 
     def _columns(self, one: Shown) -> dict[str, Array]:
         history, mem = one.history, self._mem[one.row]

@@ -198,6 +198,8 @@ class Feed:
             self._stay_awake()
         for view in self._shown:
             view.offer(news, urgent=urgent)
+        if any(view.waiting for view in self._shown):
+            self._stay_awake()
 
     def _news(self) -> News:
         record = self._run.record

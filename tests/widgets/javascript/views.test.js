@@ -151,10 +151,10 @@ test("short operations become shades whose strength is their share of the pixel"
     end: 10 * i + 5,
   }));
   data.take(head(["cpu"]), { ops: ops(rows) });
-  const scale = (edge) => (row) => data.ops.at[edge][row] / 100;
   const { boxes, shade } = layOut(data, {
-    from: scale("start"),
-    to: scale("end"),
+    mode: "time",
+    low: 0,
+    per: 1 / 100,
     width: 10,
     colour: () => 0,
     colours: 1,

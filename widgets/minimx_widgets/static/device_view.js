@@ -47,7 +47,7 @@ class DeviceData extends EngineData {
       this.laneNamed(`${this.strings[src]} → ${this.strings[links.dst[i]]}`),
     );
     const none = new Float64Array(n).fill(Number.NaN); // no tick in the push lane
-    this.ops.append({
+    this.addOps({
       ...links,
       lane,
       failed: new Uint8Array(n),

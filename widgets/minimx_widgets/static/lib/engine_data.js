@@ -1,9 +1,11 @@
 // The operations of a run in the browser: what ran where and when, and what waited for what.
 
 import { Columns } from "./columns.js";
+import { Lane, Sorted } from "./engine_index.js";
 import { RunData } from "./live.js";
 
-export const CAPACITY = 120_000;
+export const CAPACITY = 1_200_000;
+const EVENT = 0.92; // the width of an operation where the axis counts them
 export const OPS = {
   op: "u4",
   name: "u4",
@@ -34,18 +36,87 @@ export class EngineData extends RunData {
     this.laneOrder = [0];
     /** @type {Map<number, number>} string number → lane */
     this.laneOf = new Map();
+    /** @type {Map<number, number>} the layer's string → its number, as they appeared */
+    this.layerNumber = new Map();
     this.failures = 0;
     this.skipped = 0;
     this.first = Infinity;
+    this.indexAnew();
+  }
+
+  /** Forget the orders of rows; they are made again. */
+  indexAnew() {
+    /** @type {Lane[]} the rows of each lane by time */
+    this.byTime = [];
+    /** @type {Lane[] | null} the same by number, made when somebody asks */
+    this.byEvent = null;
+    this.pushes = new Sorted();
+    this.found = new Map(); // what was looked up, until more rows come
+  }
+
+  /** Rows of operations arrived. */
+  addOps(ops) {
+    const forgotten = this.ops.append(ops);
+    for (const layer of ops.layer)
+      if (!this.layerNumber.has(layer)) this.layerNumber.set(layer, this.layerNumber.size);
+    if (forgotten) this.indexAnew();
+    this.index(forgotten ? 0 : this.ops.n - ops.op.length);
+  }
+
+  /** Put the rows from `first` on in order. @param {number} first */
+  index(first) {
+    const { at, n } = this.ops;
+    const pushes = at.push.slice(first, n).filter((push, i) => at.lane[first + i] !== 0 && push >= 0);
+    this.pushes.add(pushes);
+    this.indexBy(this.byTime, first, (row) => this.ops.at.start[row], (row) => this.ops.at.end[row]);
+    if (this.byEvent) this.indexByEvent(first);
+    this.found.clear();
+  }
+
+  indexByEvent(first) {
+    const { gone } = this.ops;
+    this.indexBy(this.byEvent, first, (row) => row + gone, (row) => row + gone + EVENT);
+  }
+
+  indexBy(lanes, first, start, end) {
+    const { at, n } = this.ops;
+    const fresh = this.lanes.map(() => []);
+    for (let row = first; row < n; row += 1) fresh[at.lane[row]].push(row);
+    fresh.forEach((rows, lane) => {
+      lanes[lane] ??= new Lane(start, end);
+      if (rows.length) lanes[lane].add(rows);
+    });
+  }
+
+  /** The order of the rows of each lane along an axis. @param {"time" | "events"} mode */
+  orders(mode) {
+    if (mode === "time") return this.byTime;
+    if (!this.byEvent) {
+      this.byEvent = [];
+      this.indexByEvent(0);
+    }
+    return this.byEvent;
+  }
+
+  /** What `find` says, remembered until more rows come. */
+  remembered(key, find) {
+    if (!this.found.has(key)) {
+      if (this.found.size > 50) this.found.clear();
+      this.found.set(key, find());
+    }
+    return this.found.get(key);
   }
 
   /** @param {any} tables @param {any} header */
   add({ ops, deps }, header) {
     this.skipped += header.skipped ?? 0;
-    if (deps) this.deps.append(deps);
+    if (deps) {
+      this.deps.append(deps);
+      this.found.clear();
+    }
     if (!ops || ops.op.length === 0) return;
     ops.lane = Uint16Array.from(ops.worker, (worker) => this.laneNumber(worker));
-    this.ops.append(ops);
+    this.addOps(ops);
     let newest = 0;
     for (let i = 0; i < ops.op.length; i += 1) {
       if (ops.end[i] > newest) newest = ops.end[i];
@@ -94,9 +165,7 @@ export class EngineData extends RunData {
 
   /** The row of an operation, or -1 if it is not here (any more). @param {number} op */
   rowOf(op) {
-    const { at, n } = this.ops;
-    for (let i = n - 1; i >= 0; i -= 1) if (at.op[i] === op) return i;
-    return -1;
+    return this.remembered(op, () => this.ops.at.op.subarray(0, this.ops.n).lastIndexOf(op));
   }
 
   /**
@@ -105,6 +174,10 @@ export class EngineData extends RunData {
    * @returns {{from: number, to: number, kind: number}[]}
    */
   arrowsOf(op) {
+    return this.remembered(`arrows ${op}`, () => this.findArrows(op));
+  }
+
+  findArrows(op) {
     const { at, n } = this.deps;
     const near = [];
     for (let i = 0; i < n; i += 1) {
@@ -125,13 +198,7 @@ export class EngineData extends RunData {
  * @param {EngineData} data @param {[number, number]} range
  */
 export function busy(data, range) {
-  const out = new Float64Array(data.lanes.length);
-  const { at, n } = data.ops;
-  for (let i = 0; i < n; i += 1) {
-    if (at.end[i] <= range[0] || at.start[i] >= range[1]) continue;
-    out[at.lane[i]] += Math.min(at.end[i], range[1]) - Math.max(at.start[i], range[0]);
-  }
-  return out;
+  return Float64Array.from(data.lanes, (_, lane) => data.byTime[lane]?.busy(...range) ?? 0);
 }
 
 /**
@@ -139,33 +206,43 @@ export function busy(data, range) {
  * many short operations, which become one shade per pixel: how much of it was busy, in
  * the colour of whatever filled most of it.
  * @param {EngineData} data
- * @param {{from: (row: number) => number, to: (row: number) => number, width: number,
- *   colour: (row: number) => number, colours: number}} view
+ * @param {{mode: "time" | "events", low: number, per: number, width: number,
+ *   colour: (row: number) => number, colours: number}} view `low` is the place of the first
+ *   pixel, `per` how many pixels one unit of the axis takes
  */
-export function layOut(data, { from, to, width, colour, colours }) {
+export function layOut(data, { mode, low, per, width, colour, colours }) {
   const lanes = data.lanes.length;
   const shade = new Float32Array(lanes * width);
   const best = new Float32Array(lanes * width);
   const tint = new Uint8Array(lanes * width);
   const boxes = [];
-  const { at, n } = data.ops;
-  for (let i = 0; i < n; i += 1) {
-    const x0 = from(i);
-    const x1 = to(i);
-    if (x1 < 0 || x0 > width) continue;
-    if (x1 - x0 >= 2) {
-      boxes.push(i);
-      continue;
-    }
-    const x = Math.floor(Math.max(0, x0));
-    if (x >= width) continue;
-    const cell = at.lane[i] * width + x;
-    const part = Math.max(x1 - x0, 0.02);
-    shade[cell] += part;
-    if (part > best[cell]) {
-      best[cell] = part;
-      tint[cell] = colour(i) % colours;
-    }
-  }
+  data.orders(mode).forEach((order, lane) => {
+    const put = (/** @type {number} */ x, /** @type {number} */ part, /** @type {number} */ row) => {
+      if (x < 0 || x >= width) return;
+      const cell = lane * width + x;
+      shade[cell] += part;
+      if (part > best[cell]) {
+        best[cell] = part;
+        tint[cell] = colour(row) % colours;
+      }
+    };
+    const one = (/** @type {number} */ row) => {
+      const x0 = (order.start(row) - low) * per;
+      const x1 = (order.end(row) - low) * per;
+      if (x1 - x0 >= 2) boxes.push(row);
+      else put(Math.floor(Math.max(0, x0)), Math.max(x1 - x0, 0.02), row);
+    };
+    // A group lies on one pixel or across the border of two.
+    const group = (start, end, filled, row) => {
+      const x0 = (start - low) * per;
+      const x1 = Math.max((end - low) * per, x0 + 1e-9);
+      const x = Math.floor(x0);
+      const share = Math.min(1, (x + 1 - x0) / (x1 - x0));
+      const part = Math.max(filled * per, 0.02);
+      put(x, part * share, row);
+      if (share < 1) put(x + 1, part * (1 - share), row);
+    };
+    order.visit(low, low + width / per, 1 / per, one, group);
+  });
   return { boxes, shade, tint };
 }

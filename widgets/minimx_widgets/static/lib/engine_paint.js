@@ -40,11 +40,12 @@ export function paintLanes(
  * @param {any} view
  */
 export function paintOps(ctx, view) {
-  const { data, theme, width, laneY, laneHeight, palette, colourOf, xOf } = view;
+  const { data, theme, width, laneY, laneHeight, palette, colourOf, low, per } = view;
   const wide = Math.max(1, Math.floor(width - LEFT));
   const { boxes, shade, tint } = layOut(data, {
-    from: (/** @type {number} */ row) => xOf(row, "start") - LEFT,
-    to: (/** @type {number} */ row) => xOf(row, "end") - LEFT,
+    mode: view.mode,
+    low,
+    per,
     width: wide,
     colour: colourOf,
     colours: palette.length,
@@ -53,13 +54,20 @@ export function paintOps(ctx, view) {
   let shades = 0;
   view.lanes.forEach((/** @type {number} */ lane) => {
     const y = laneY(lane);
-    for (let x = 0; x < wide; x += 1) {
+    // Neighbours of one shade are painted at once: there are thousands of pixels.
+    const at = (/** @type {number} */ x) => {
       const part = shade[lane * wide + x];
-      if (part === 0) continue;
-      ctx.globalAlpha = Math.min(1, 0.25 + 0.75 * part);
-      ctx.fillStyle = palette[tint[lane * wide + x]];
-      ctx.fillRect(LEFT + x, y, 1, high);
-      shades += 1;
+      if (part === 0) return -1;
+      return Math.ceil(Math.min(1, part) * 16) * 256 + tint[lane * wide + x];
+    };
+    for (let x = 0, next = 0; x < wide; x = next) {
+      const look = at(x);
+      for (next = x + 1; next < wide && at(next) === look; ) next += 1;
+      if (look < 0) continue;
+      ctx.globalAlpha = 0.25 + (0.75 * (look >> 8)) / 16;
+      ctx.fillStyle = palette[look & 255];
+      ctx.fillRect(LEFT + x, y, next - x, high);
+      shades += next - x;
     }
   });
   ctx.globalAlpha = 1;
@@ -101,23 +109,24 @@ function paintBoxes(
 }
 
 /** A tick in the push lane for each push: dark where many fall on one pixel. */
-function paintPushes(ctx, { data, laneY, laneHeight, xOf, width, theme }, wide) {
-  const { at, n } = data.ops;
-  const many = new Uint16Array(wide);
-  for (let i = 0; i < n; i += 1) {
-    if (data.lanes[at.lane[i]] === PUSHER) continue;
-    const x = Math.floor(xOf(i, "push") - LEFT);
-    if (x >= 0 && x < wide) many[x] += 1;
-  }
+function paintPushes(ctx, { data, laneY, laneHeight, mode, low, per, theme }, wide) {
+  const { n, gone } = data.ops;
+  // Where the axis counts events, each has its push at its own number.
+  const upTo =
+    mode === "time"
+      ? (/** @type {number} */ value) => data.pushes.upTo(value)
+      : (/** @type {number} */ value) => Math.min(n, Math.max(0, Math.ceil(value - gone)));
   ctx.fillStyle = theme.ink;
   const y = laneY(0);
-  for (let x = 0; x < wide; x += 1) {
-    if (!many[x]) continue;
-    ctx.globalAlpha = Math.min(0.9, 0.3 + 0.1 * many[x]);
-    ctx.fillRect(LEFT + x, y + 3, 1, laneHeight - 9);
+  for (let x = 0, before = upTo(low); x < wide; x += 1) {
+    const now = upTo(low + (x + 1) / per);
+    if (now > before) {
+      ctx.globalAlpha = Math.min(0.9, 0.3 + 0.1 * (now - before));
+      ctx.fillRect(LEFT + x, y + 3, 1, laneHeight - 9);
+    }
+    before = now;
   }
   ctx.globalAlpha = 1;
-  return width;
 }
 
 /**

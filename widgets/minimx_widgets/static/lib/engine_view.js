@@ -194,21 +194,10 @@ export class EngineView {
   hit(x, y) {
     const lane = this.laneAt(y);
     if (lane === undefined || x < LEFT) return -1;
-    const { at, n } = this.data.ops;
-    const xOf = this.pixels();
-    let found = -1;
-    let nearest = 4;
-    for (let i = 0; i < n; i += 1) {
-      if (at.lane[i] !== lane) continue;
-      const x0 = xOf(i, "start");
-      const x1 = xOf(i, "end");
-      const away = x < x0 ? x0 - x : Math.max(0, x - x1);
-      if (away < nearest) {
-        nearest = away;
-        found = i;
-      }
-    }
-    return found;
+    const [low, high] = this.axis.range;
+    const unit = (high - low) / (this.surface.width - LEFT);
+    const order = this.data.orders(this.axis.mode)[lane];
+    return order?.nearest(low + (x - LEFT) * unit, 4 * unit) ?? -1;
   }
 
   hover(x, y) {
@@ -277,21 +266,19 @@ export class EngineView {
   }
 
   climb(by) {
-    const { at, n } = this.data.ops;
+    const { at } = this.data.ops;
     const row = this.data.rowOf(this.data.store.op);
     if (row < 0) return this.walk(1);
     const order = this.lanes;
     for (let k = order.indexOf(at.lane[row]) + by; k >= 0 && k < order.length; k += by) {
-      let best = -1;
-      for (let i = 0; i < n; i += 1) {
-        if (at.lane[i] !== order[k]) continue;
-        if (
-          best < 0 ||
-          Math.abs(at.start[i] - at.start[row]) < Math.abs(at.start[best] - at.start[row])
-        )
-          best = i;
-      }
-      if (best >= 0) return this.select(best);
+      const lane = this.data.byTime[order[k]];
+      if (!lane?.n) continue;
+      const next = lane.after(at.start[row]);
+      const near = [next - 1, next].filter((i) => i >= 0 && i < lane.n);
+      const away = (/** @type {number} */ i) =>
+        Math.abs(at.start[lane.rows[i]] - at.start[row]);
+      near.sort((a, b) => away(a) - away(b));
+      return this.select(lane.rows[near[0]]);
     }
     return undefined;
   }
@@ -307,9 +294,7 @@ export class EngineView {
 
   /** Layers take colours in the order in which they appear. */
   layerNumber(string) {
-    this.layers ??= new Map();
-    if (!this.layers.has(string)) this.layers.set(string, this.layers.size);
-    return this.layers.get(string);
+    return this.data.layerNumber.get(string) ?? 0;
   }
 
   marksInView() {
@@ -345,6 +330,9 @@ export class EngineView {
       active: used,
       laneHeight: this.laneHeight,
       laneY: (lane) => this.laneY(lane),
+      mode: this.axis.mode,
+      low: range[0],
+      per: (width - LEFT) / (range[1] - range[0]),
       xOf: this.pixels(),
       palette: this.palette,
       colourOf: (row) => this.colourOf(row),
@@ -421,17 +409,15 @@ export class EngineView {
     const { at, n } = data.ops;
     const used = busy(data, time);
     const span = time[1] - time[0];
-    /** @type {Map<string, number>} */
-    const byName = new Map();
+    const byName = new Float64Array(data.strings.length);
     for (let i = 0; i < n; i += 1) {
       if (at.end[i] <= time[0] || at.start[i] >= time[1]) continue;
-      const name = data.strings[at.name[i]];
-      byName.set(
-        name,
-        (byName.get(name) ?? 0) + Math.min(at.end[i], time[1]) - Math.max(at.start[i], time[0]),
-      );
+      byName[at.name[i]] += Math.min(at.end[i], time[1]) - Math.max(at.start[i], time[0]);
     }
-    const top = [...byName].sort((a, b) => b[1] - a[1]).slice(0, 4);
+    const top = Array.from(byName, (ns, i) => [data.strings[i], ns])
+      .filter(([, ns]) => ns > 0)
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, 4);
     return [
       tipHead(duration(span), this.theme.accent),
       ...data.laneOrder
@@ -449,6 +435,7 @@ export class EngineView {
       ["lanes", `${workers.length}`],
       ["busy", percent(mean)],
       ...(failures ? [["failed", count(failures)]] : []),
+      ...(this.data.loaded < 1 ? [["loading", percent(this.data.loaded)]] : []),
     ];
   }
 
@@ -464,7 +451,7 @@ export class EngineView {
     const names =
       this.colour === "phase"
         ? PHASES.map((name, i) => [name, theme.phase[i]])
-        : [...(this.layers ?? [])]
+        : [...data.layerNumber]
             .slice(0, 12)
             .map(([string, i]) => [
               data.strings[string] || "no layer",
@@ -481,6 +468,7 @@ export class EngineView {
       boxes: painted.boxes,
       shades: painted.shades,
       marks: data.marks.length,
+      loaded: data.loaded,
     });
   }
 }

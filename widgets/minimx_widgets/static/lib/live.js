@@ -22,6 +22,10 @@ export class RunData {
     /** @type {{t: number, name: string, old: string, new: string, scope: string}[]} */
     this.marks = [];
     this.header = { clock: "wall", live: false };
+    /** How much of a long record has come, 0 to 1. */
+    this.loaded = 1;
+    /** @type {[number, number] | null} what was shown of a record that is still coming */
+    this.fitted = null;
   }
 
   /**
@@ -39,10 +43,16 @@ export class RunData {
       this.strings[header.strings_from + i] = text;
     });
     this.marks.push(...header.knobs);
+    this.loaded = header.loaded ?? 1;
     this.add(tables, header);
     // Nothing more will come: show all of it, unless somebody is looking at a part.
     const short = this.store.follow && this.store.range[0] < 0;
-    if (!header.live && (header.full || short)) this.fit();
+    const range = this.store.range;
+    const still = this.fitted !== null && this.fitted.every((value, i) => value === range[i]);
+    if (!header.live && (header.full || short || still)) {
+      this.fit();
+      this.fitted = this.loaded < 1 ? [...this.store.range] : null;
+    }
   }
 
   /** @param {Record<string, Record<string, any>>} _tables @param {any} _header */
