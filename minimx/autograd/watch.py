@@ -198,8 +198,8 @@ class Watch:
             self._note("store", self._place((leaf, 0)))
 
     def _dropped(self, number: int) -> None:
-        """The last array that led to a call is gone."""
-        if self._alive.pop(number, None) and self._hears and tape.watching is self:
+        """The last array that led to a call is gone; perhaps a worker held it."""
+        if self._alive.pop(number, None) and tape.watching is self:
             self._note("drop", number)
 
     # -- numbers ----------------------------------------------------------------------
