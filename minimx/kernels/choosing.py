@@ -26,7 +26,8 @@ from minimx.kernels.convolution import (
     Geometry,
     known,
 )
-from minimx.kernels.estimate import seconds
+from minimx.kernels.convolution import on_cuda as known_on_cuda
+from minimx.kernels.estimate import on_cuda, seconds
 
 #: The guess takes no algorithm whose bound of errors is so many times the plain one's.
 EXACT = 100.0
@@ -58,7 +59,8 @@ class Rules:
     it. stopwatch: who tunes measures, else the model of cost stands for it. model:
     guess by that model, else by the rule. plain: neither libraries nor transforms nor
     knobs, as `cudnn_off` says.
-    threads: how many share the work. half: the arrays are float16.
+    threads: how many share the work. half: the arrays are float16. cuda: on a CUDA
+    device, which has algorithms of its own.
     """
 
     tune: str = OFF
@@ -75,6 +77,7 @@ class Rules:
     plain: bool = False
     threads: int = 1
     half: bool = False
+    cuda: bool = False
 
     @property
     def bounded(self) -> bool:
@@ -148,11 +151,16 @@ def candidates(
     direction: str, at: Geometry, itemsize: int, rules: Rules
 ) -> tuple[Candidate, ...]:
     """All algorithms: those that may be chosen, best guess first, then the others."""
-    every = known(direction, at, itemsize, rules.threads, rules.half)
-    found = [
-        Candidate(one, excluded(one, rules), seconds(one, at, itemsize))
-        for one in every
-    ]
+    if rules.cuda:
+        found = [
+            Candidate(one, excluded(one, rules), on_cuda(one, at))
+            for one in known_on_cuda(direction, at, itemsize)
+        ]
+    else:
+        found = [
+            Candidate(one, excluded(one, rules), seconds(one, at, itemsize))
+            for one in known(direction, at, itemsize, rules.threads, rules.half)
+        ]
 
     def by_rule(candidate: Candidate) -> tuple[bool, bool, float]:
         one = candidate.algorithm
@@ -191,7 +199,9 @@ def _place(algorithm: Algorithm, at: Geometry) -> float:
     order = ["onednn"] * algorithm.deterministic + ["winograd2"] * many
     order += ["im2col" if few else "mec", "mec" if few else "im2col", "lean"]
     order += ["onednn", "winograd2", "sliced", "fft"]
-    return (*order, "direct", "winograd4").index(algorithm.name)
+    if min(channels, at.filters // at.groups) >= 8:
+        order = ["implicit", *order]
+    return (*order, "direct", "winograd4", "implicit").index(algorithm.name)
 
 
 def timed(

@@ -21,6 +21,9 @@ by several algorithms, numbered as the tuner and its knobs name them:
     8  sliced   for float16: sums over a part of the channels (filters, images) at a
                 time, rounded to float16 in between; least memory, fewest digits
 
+    9  implicit  on CUDA devices, beside direct: the product of im2col, whose matrix is
+                never stored; blocks of threads fetch tiles of it into shared memory
+
 `minimx.kernels.choosing` decides among them. All but lean are deterministic: work is
 cut into pieces that depend on shapes only, and sums are taken in one order, whatever
 the number of threads.
@@ -197,7 +200,7 @@ class Algorithm:
 #: The names by number.
 NAMES = (
     *("direct", "im2col", "mec", "lean", "winograd2", "winograd4", "fft", "onednn"),
-    "sliced",
+    *("sliced", "implicit"),
 )
 
 
@@ -230,6 +233,50 @@ def known(
     yield _library(direction, at, itemsize)
     if half:
         yield _sliced(direction, at, itemsize)
+
+
+class Tiles(NamedTuple):
+    """The matrix product of one direction on a CUDA device, for every group.
+
+    rows, columns: of the answer; depth: what is summed over, in `parts` whose sums are
+    added up in order.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    parts: int
+
+
+#: The side of the square of the answer that a block of CUDA threads makes.
+SIDE = 64
+#: Blocks that keep every device busy, and the shortest sum that is worth a part.
+BUSY, SHORTEST = 512, 512
+
+
+def on_cuda(direction: str, at: Geometry, itemsize: int) -> Iterator[Algorithm]:
+    """The algorithms of CUDA devices, by number."""
+    yield Algorithm(0, NAMES[0], direction, 0, None)
+    found = tiles(direction, at)
+    workspace = at.weights * found.parts * itemsize if found.parts > 1 else 0
+    yield Algorithm(9, NAMES[9], direction, workspace, None, way=found)
+
+
+def tiles(direction: str, at: Geometry) -> Tiles:
+    """How one direction is a product of matrices.
+
+    The gradient of the weight is a small matrix of long sums, so these are cut.
+    """
+    channels, filters = at.channels // at.groups, at.filters // at.groups
+    window, stops = at.kernel_h * at.kernel_w, at.images * at.out_h * at.out_w
+    if direction == FORWARD:
+        return Tiles(filters, stops, channels * window, 1)
+    if direction == DATA:
+        return Tiles(channels, at.images * at.height * at.width, filters * window, 1)
+    rows, columns = filters, channels * window
+    blocks = at.groups * -(-rows // SIDE) * -(-columns // SIDE)
+    parts = max(1, min(-(-BUSY // blocks), stops // SHORTEST))
+    return Tiles(rows, columns, stops, -(-stops // -(-stops // parts)))
 
 
 def _library(direction: str, at: Geometry, itemsize: int) -> Algorithm:

@@ -32,7 +32,7 @@ from minimx.kernels.choosing import (
     table,
     timed,
 )
-from minimx.kernels.convolution import FORWARD, WEIGHT, Algorithm, Geometry
+from minimx.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
 from minimx.knobs import knobs
 
 #: Seconds after which an algorithm is given up.
@@ -148,7 +148,8 @@ def measured(at: Geometry, dtype: Any, found: Choice, rules: Rules) -> dict[int,
             number = one.algorithm.number
             if number not in times and one.algorithm.workspace <= MOST:
                 best = min(times.values(), default=PATIENCE / HOPELESS)
-                times[number] = measure(one.algorithm, at, dtype, best)
+                stopwatch = measure_on_cuda if rules.cuda else measure
+                times[number] = stopwatch(one.algorithm, at, dtype, best)
         return dict(times)
 
 
@@ -157,7 +158,8 @@ def _key(at: Geometry, dtype: Any, found: Choice, rules: Rules) -> Any:
     steered = threads.count(), threads.transforming()
     direction = found[0].algorithm.direction
     least = knobs.get("MXNET_CPU_PARALLEL_SIZE")
-    return direction, at, np.dtype(dtype), rules.half, steered, least
+    kinds = np.dtype(dtype), rules.half, rules.cuda
+    return direction, at, *kinds, steered, least
 
 
 def measure(algorithm: Algorithm, at: Geometry, dtype: Any, best: float) -> float:
@@ -174,6 +176,32 @@ def measure(algorithm: Algorithm, at: Geometry, dtype: Any, best: float) -> floa
         shortest = min(shortest, perf_counter() - begin)
         if shortest > HOPELESS * best:
             break
+    return float(shortest)
+
+
+def measure_on_cuda(
+    algorithm: Algorithm, at: Geometry, dtype: Any, best: float
+) -> float:
+    """The same on the first CUDA device, waiting for it every time."""
+    from time import perf_counter
+
+    from minimx.device import gpu
+    from minimx.drivers import working
+    from minimx.drivers.toolkit import cuda
+    from minimx.kernels.cuda import conv
+
+    made = getattr(conv, _KERNELS[algorithm.direction])(algorithm, at)
+    shortest = np.inf
+    with working(gpu(0)) as stream:
+        arrays = [cuda().to_device(array) for array in _arrays(algorithm, at, dtype)]
+        for turn in range(RUNS + 1):
+            begin = perf_counter()
+            made(*arrays[: 4 - (algorithm.direction == DATA)])
+            stream.synchronize()
+            if turn:  # the first one compiles
+                shortest = min(shortest, perf_counter() - begin)
+            if shortest > HOPELESS * best:
+                break
     return float(shortest)
 
 

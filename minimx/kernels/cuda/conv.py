@@ -1,12 +1,13 @@
-"""Convolution over images on CUDA: the direct algorithm, in three directions.
+"""Convolution over images on CUDA, in three directions.
 
 data (N, C, H, W), weight (F, C / groups, KH, KW), bias (F,), out (N, F, OH, OW)
 
-    forward(at)          (data, weight, bias or None, out)
-    data_gradient(at)    (dout, weight, ddata)
-    weight_gradient(at)  (dout, data, dweight, dbias or None)
+    forward(algorithm, at)          (data, weight, bias or None, out)
+    data_gradient(algorithm, at)    (dout, weight, ddata)
+    weight_gradient(algorithm, at)  (dout, data, dweight, dbias or None)
 
-Forward and the gradient of the data gather: a thread owns one element of the answer and
+Here stands the direct algorithm; `implicit` has the one of matrix products. Forward and
+the gradient of the data gather: a thread owns one element of the answer and
 fetches whatever belongs to it. An element of the weight's gradient is a sum over all
 images and stops, so a block of threads shares it and folds its parts in one order:
 every direction is the same to the bit in every run.
@@ -21,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from minimx.drivers.cuda import current_stream
-from minimx.kernels.convolution import Geometry
-from minimx.kernels.cuda import launching
+from minimx.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
+from minimx.kernels.cuda import implicit, launching
 from minimx.kernels.cuda.launching import cuda
 
 #: The threads that share one element of the weight's gradient (a power of 2).
@@ -144,10 +145,14 @@ def _bias(dout: Any, dbias: Any, n: int, zero: Any, at: Any) -> None:
         dbias[f] = total
 
 
-def forward(at: Geometry) -> Callable[..., None]:
+def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     """The launch (data, weight, bias or None, out)."""
 
     def launch(data: Any, weight: Any, bias: Any, out: Any) -> None:
+        if algorithm.way is not None:
+            a, b, place = (array.reshape(-1) for array in (weight, data, out))
+            implicit.run(FORWARD, at, a, b, bias, place)
+            return
         flat = [
             a.reshape(-1) for a in (data, weight, out if bias is None else bias, out)
         ]
@@ -157,18 +162,21 @@ def forward(at: Geometry) -> Callable[..., None]:
     return launch
 
 
-def data_gradient(at: Geometry) -> Callable[..., None]:
+def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     """The launch (dout, weight, ddata)."""
 
     def launch(dout: Any, weight: Any, ddata: Any) -> None:
         flat = [array.reshape(-1) for array in (dout, weight, ddata)]
+        if algorithm.way is not None:
+            implicit.run(DATA, at, flat[1], flat[0], None, flat[2])
+            return
         n, zero = ddata.size, ddata.dtype.type(0)
         launching.run(_data, n, *flat, n, zero, at)
 
     return launch
 
 
-def weight_gradient(at: Geometry) -> Callable[..., None]:
+def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     """The launch (dout, data, dweight, dbias or None)."""
 
     def launch(dout: Any, data: Any, dweight: Any, dbias: Any) -> None:
@@ -178,7 +186,10 @@ def weight_gradient(at: Geometry) -> Callable[..., None]:
         blocks = min(n, launching.MOST_BLOCKS)
         if launching.PLAYING:
             blocks = min(blocks, 2)
-        found[blocks, team, current_stream()](*flat, n, zero, at)
+        if algorithm.way is not None:
+            implicit.run(WEIGHT, at, flat[0], flat[1], None, flat[2])
+        else:
+            found[blocks, team, current_stream()](*flat, n, zero, at)
         if dbias is not None:
             launching.run(_bias, at.filters, flat[0], dbias, at.filters, zero, at)
 

@@ -1,15 +1,20 @@
 """Twins of the layers: products, convolution, pooling, normalization, dropout, losses.
 
-They compute in float32 and float64; half precision runs on the host.
+They compute in float32 and float64; half precision goes through float32 (`half`).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from minimx.drivers import toolkit
+from minimx.kernels import tuner
+from minimx.kernels.choosing import decided
+from minimx.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm
 from minimx.kernels.cuda import (
     conv,
     dropout,
@@ -20,6 +25,7 @@ from minimx.kernels.cuda import (
     softmax,
 )
 from minimx.kernels.formula import Formula
+from minimx.knobs import knobs
 from minimx.ops.conv import _filters, _images
 from minimx.ops.nn import decisions_of
 from minimx.ops.norm import grouped
@@ -71,6 +77,15 @@ def dense(op: Any, *specs: Spec) -> Kernel | None:
 # -- convolution and pooling -----------------------------------------------------------
 
 
+def algorithm(conv: Any, direction: str, data: Spec) -> Algorithm:
+    """The algorithm of CUDA devices that the knobs and the tuner choose."""
+    rules, at, dtype = conv.on("gpu").question(direction, data)
+    # A real device measures, as MXNet does; the simulator's threads are Python's.
+    real_time = knobs.get("MINIMX_CLOCK") != "virtual" and not toolkit.simulated()
+    rules = replace(rules, cuda=True, stopwatch=real_time)
+    return decided(tuner.choose(direction, at, dtype, rules)).algorithm
+
+
 @twin("Convolution")
 def convolution(op: Any, *specs: Spec) -> Kernel | None:
     """Images and lines; volumes run on the host."""
@@ -78,7 +93,7 @@ def convolution(op: Any, *specs: Spec) -> Kernel | None:
     if not real(*specs) or data.ndim == 5:
         return None
     at, biased = op.geometry(data), not op.no_bias
-    run = conv.forward(at)
+    run = conv.forward(algorithm(op, FORWARD, data), at)
 
     def launch(data: Any, weight: Any, *rest: Any) -> None:
         bias = rest[0] if biased else None
@@ -94,7 +109,8 @@ def convolution_data(op: Any, *specs: Spec) -> Kernel | None:
     data = specs[0].with_shape(op.shape)
     if not real(*specs) or data.ndim == 5:
         return None
-    return conv.data_gradient(op.conv.geometry(data))
+    found = algorithm(op.conv, DATA, data)
+    return conv.data_gradient(found, op.conv.geometry(data))
 
 
 @twin("_backward_Convolution_weight")
@@ -103,7 +119,9 @@ def convolution_weight(op: Any, *specs: Spec) -> Kernel | None:
     data = specs[1]
     if not real(*specs) or data.ndim == 5:
         return None
-    run, biased = conv.weight_gradient(op.conv.geometry(data)), not op.conv.no_bias
+    found = algorithm(op.conv, WEIGHT, data)
+    run = conv.weight_gradient(found, op.conv.geometry(data))
+    biased = not op.conv.no_bias
 
     def launch(dout: Any, data: Any, dweight: Any, *rest: Any) -> None:
         run(dout, data, dweight, rest[0] if biased else None)
