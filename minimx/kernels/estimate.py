@@ -11,7 +11,14 @@ from __future__ import annotations
 from math import log2
 from typing import Final
 
-from minimx.kernels.convolution import DATA, SIDE, WEIGHT, Algorithm, Geometry
+from minimx.kernels.convolution import (
+    DATA,
+    SIDE,
+    WEIGHT,
+    Algorithm,
+    Geometry,
+    Tiles,
+)
 
 MACHINE: Final = "2 cores, AMD EPYC (Zen 4)"
 
@@ -37,7 +44,7 @@ THROUGH_CACHES, IN_TILES, LAUNCH = 1e-3, 2e-4, 5e3
 
 def on_cuda(algorithm: Algorithm, at: Geometry) -> float:
     """The guess for a CUDA device, where tiles that hang over the edge cost as well."""
-    way = algorithm.way
+    way: Tiles | None = algorithm.way
     if way is None:
         return (at.products * THROUGH_CACHES + LAUNCH) * 1e-9
     whole: int = at.groups * way.depth

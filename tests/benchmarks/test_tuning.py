@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minimx.kernels import tuner
-from minimx.kernels.choosing import LIMITED, decided
+from minimx.kernels.choosing import LIMITED, decided, table
 from minimx.knobs import knobs
 from tests.benchmarks.convolution import DIRECTIONS, square
 
@@ -35,4 +35,4 @@ def test_the_tuner_finds_winograd_on_stages_of_resnet(
     tuner.forget()
     assert rules.tune == LIMITED
     assert rules.measures
-    assert "w" in decided(found).algorithm.notes, tuner.table(found)
+    assert "w" in decided(found).algorithm.notes, table(found)
