@@ -6,6 +6,8 @@
     executor.forward()
     monitor.toc_print()
 
+MXNet also shows what operators of a backward pass compute; here gradients of arguments
+are in `executor.grad_dict`, and `mx.numerics.watch` looks at those of blocks.
 Blocks are watched with `HybridBlock.register_op_hook`. `FiniteWatch` finds where the
 first NaN or infinity came from.
 """
@@ -104,4 +106,4 @@ class Monitor:
 def _words(stats: Any) -> str:
     arrays = stats if isinstance(stats, (list, tuple)) else [stats]
     numbers = [one.asnumpy() for one in arrays]
-    return "".join(f"{one.item() if one.shape == (1,) else one}\t" for one in numbers)
+    return "".join(f"{one[0] if one.shape == (1,) else one}\t" for one in numbers)
