@@ -30,6 +30,8 @@ from minimx.kernels import threads
 from minimx.ops.registry import REGISTRY
 from minimx.ops.spec import Spec
 
+#: The types of numbers that have a roof of their own.
+TYPES: Final = ("float64", "float32", "float16", "bfloat16")
 #: Rows and columns of the matrices that are multiplied.
 SIDE: Final = 1024
 #: Bytes of the array that is copied; several times what caches hold.

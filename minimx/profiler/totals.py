@@ -35,8 +35,6 @@ from minimx.storage import human
 
 #: Rows of the table of operators, and of blocks, in text.
 SHOWN: Final = 15
-#: Types that have a roof of their own; other numbers are held against float32's.
-FLOATING: Final = ("float64", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -142,16 +140,16 @@ def overview_of(record: Record, roof: RoofFor | None = None) -> Overview:
 def roof_of(record: Record, measure: bool = False) -> RoofFor:
     """The roofs under which a record was made, as far as they are known.
 
-    On the virtual clock they are what devices declare. On the wall clock they are those
-    of this machine's processor, for a simulated GPU as well; `measure` them, or take
-    what was measured before.
+    Numbers without a point are held against float32's. On the virtual clock roofs are
+    what devices declare. On the wall clock they are those of this machine's processor,
+    for a simulated GPU as well; `measure` them, or take what was measured before.
     """
     threads = int(record.conditions.knobs.get("OMP_NUM_THREADS", 0)) or None
     virtual = record.conditions.clock == "virtual"
     known: dict[tuple[str, str], Roof | None] = {}
 
     def asked(device: str, dtype: str) -> Roof | None:
-        dtype = dtype if dtype in FLOATING else "float32"
+        dtype = dtype if dtype in roofs.TYPES else "float32"
         if (device, dtype) not in known:
             known[device, dtype] = ask(device, dtype)
         return known[device, dtype]

@@ -295,3 +295,21 @@ def test_the_pool_map_is_there_while_its_drawer_is_open(
     assert repr(lab.pool).startswith("PoolMap(cpu(0) Naive, reserved=")
     lab._drawer.selected_index = None
     assert lab.pool is None and lab._drawer.children[0].children == ()
+
+
+def test_the_overview_is_there_while_its_drawer_is_open(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make()
+    lab._drawer.selected_index = 1
+    assert lab.account is not None and lab.pool is None
+    assert lab._drawer.children[1].children == (lab.account,)
+    assert repr(lab.account).startswith("Overview(0 operations")
+    lab.run(epochs=1)
+    lab.account.refresh()
+    assert lab.account.record is lab.record
+    blocks = [each["path"] for each in lab.account.state["blocks"]]
+    assert any(path.count("/") for path in blocks)
+    assert lab.overview.state["count"] == lab.account.state["count"] > 100
+    lab._drawer.selected_index = None
+    assert lab.account is None and lab._drawer.children[1].children == ()

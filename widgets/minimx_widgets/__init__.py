@@ -3,7 +3,8 @@
     from minimx_widgets import Lab
     Lab("lenet", "glyphs")
 
-Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`, `PoolMap(record)`.
+Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`, `PoolMap(record)`,
+and the account of it all, `Overview(record)`.
 What becomes of a network as a graph, under the knobs in force or others:
 `MemoryPlan(net, data=shape)`, `GraphPassDiff(net, data=shape)`,
 `MirrorExplorer(net, data=shape)`. Which algorithms compute its convolutions:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from minimx_widgets.memory_timeline import MemoryTimeline as MemoryTimeline
     from minimx_widgets.mirror_explorer import MirrorExplorer as MirrorExplorer
     from minimx_widgets.numerics_monitor import NumericsMonitor as NumericsMonitor
+    from minimx_widgets.overview import Overview as Overview
     from minimx_widgets.pass_diff import GraphPassDiff as GraphPassDiff
     from minimx_widgets.pool_map import PoolMap as PoolMap
     from minimx_widgets.tape_stepper import TapeStepper as TapeStepper
@@ -54,6 +56,7 @@ _ROOMS = {
     "MemoryTimeline": "memory_timeline",
     "MirrorExplorer": "mirror_explorer",
     "NumericsMonitor": "numerics_monitor",
+    "Overview": "overview",
     "PoolMap": "pool_map",
     "Result": "lab",
     "TapeStepper": "tape_stepper",

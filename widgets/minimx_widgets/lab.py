@@ -25,6 +25,7 @@ from minimx_widgets.knob_panel import PINNED, KnobPanel
 from minimx_widgets.lab_controls import Field, LabControls
 from minimx_widgets.memory_timeline import MemoryTimeline
 from minimx_widgets.networks import NETWORKS
+from minimx_widgets.overview import Overview
 from minimx_widgets.pool_map import PoolMap
 from minimx_widgets.run import Run
 from minimx_widgets.session import (
@@ -42,6 +43,8 @@ from minimx_widgets.units import counted
 
 GIVEN = "(given)"
 STATUS_INTERVAL = 1 / 6
+# Views behind a title, made when it is opened.
+DRAWERS = ("The inside of the pool", "Where time and memory went")
 # Settings that a running training takes up at its next step.
 LIVE = ("learning_rate", "batch_size", "epochs")
 
@@ -117,7 +120,8 @@ class Lab:
         self.monitor = TrainingMonitor(self._run, height=128)
         self.engine = EngineTimeline(self._run, height=112)
         self.memory = MemoryTimeline(self._run, height=176)
-        self.pool: PoolMap | None = None  # while its drawer is open
+        self.pool: PoolMap | None = None  # while its drawer is open, as the next
+        self.account: Overview | None = None
         self._unwatch = knobs.watch("*", self._knob_turned)
         self.box = self._compose()
         self._changed(self.session)
@@ -133,6 +137,11 @@ class Lab:
     def devices(self) -> DeviceView:
         """The newest training device by device: streams, copies, links."""
         return DeviceView(self._run)
+
+    @property
+    def overview(self) -> Overview:
+        """Where the time and the memory of the newest training went, so far."""
+        return Overview(self._run)
 
     @property
     def net(self) -> Any:
@@ -346,8 +355,10 @@ class Lab:
         }
 
     def _compose(self) -> ipywidgets.Box:
-        self._drawer = ipywidgets.Accordion([ipywidgets.Box()], selected_index=None)
-        self._drawer.set_title(0, "The inside of the pool")
+        drawers = [ipywidgets.Box() for _ in DRAWERS]
+        self._drawer = ipywidgets.Accordion(drawers, selected_index=None)
+        for place, title in enumerate(DRAWERS):
+            self._drawer.set_title(place, title)
         self._drawer.observe(self._opened, "selected_index")
         views = ipywidgets.Box([self.monitor, self.engine, self.memory, self._drawer])
         views.add_class("mx-lab-views")
@@ -358,14 +369,20 @@ class Lab:
         return box
 
     def _opened(self, _change: Any) -> None:
-        """The drawer was opened or closed: the pool map is there while one looks."""
-        box = self._drawer.children[0]
-        if self.pool is not None:
-            self.pool.close()
-            self.pool, box.children = None, ()
-        if self._drawer.selected_index is not None:
+        """A drawer was opened or closed: its view is there while one looks."""
+        for view in (self.pool, self.account):
+            if view is not None:
+                view.close()
+        self.pool = self.account = None
+        for box in self._drawer.children:
+            box.children = ()
+        place = self._drawer.selected_index
+        if place == 0:
             self.pool = PoolMap(self._run)
-            box.children = (self.pool,)
+        elif place == 1:
+            self.account = self.overview
+        if place is not None:
+            self._drawer.children[place].children = (self.pool or self.account,)
 
 
 # The lab that trains: two at once would share the devices and show each other's work.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from minimx.events import CATEGORIES, PHASES
 from minimx.graph.families import FAMILIES
+from minimx.profiler.shares import BUCKETS
 
 # name: (light theme, dark theme)
 CATEGORY: dict[str, tuple[str, str]] = {
@@ -52,6 +53,18 @@ FAMILY: dict[str, tuple[str, str]] = {
     "fused": CATEGORY["workspace"],
     "other": ("#5c6773", "#c3cad4"),
 }
+# What the time of a lane went into (minimx.profiler.shares).
+BUCKET: dict[str, tuple[str, str]] = {
+    "compute": CATEGORY["parameter"],
+    "data": CATEGORY["data"],
+    "copy": CATEGORY["activation"],
+    "communication": CATEGORY["communication"],
+    "bookkeeping": CATEGORY["workspace"],
+    "dependency": ("#9a6b4a", "#c79a78"),
+    "no data": ("#a5d5e2", "#2f6271"),
+    "synchronisation": CATEGORY["optimizer state"],
+    "no operation": ("#dfe3e9", "#343b46"),
+}
 # What a pass did to a node.
 STATE: dict[str, tuple[str, str]] = {
     "kept": SURFACE["line"],
@@ -74,6 +87,8 @@ LAYERS: tuple[tuple[str, str], ...] = (
 
 if set(CATEGORY) != set(CATEGORIES) or set(PHASE) != set(PHASES):
     raise ImportError("palette: every category and phase of events needs a colour")
+if tuple(BUCKET) != BUCKETS:
+    raise ImportError("palette: every bucket of time needs a colour")
 if set(FAMILY) != set(FAMILIES):
     raise ImportError("palette: every family of operators needs a colour")
 
@@ -98,6 +113,11 @@ def family(name: str, *, dark: bool = False) -> str:
     return FAMILY[name][dark]
 
 
+def bucket(name: str, *, dark: bool = False) -> str:
+    """The colour of what the time of a lane went into."""
+    return BUCKET[name][dark]
+
+
 def state(name: str, *, dark: bool = False) -> str:
     """The colour of what a pass did to a node."""
     return STATE[name][dark]
@@ -117,6 +137,7 @@ def _rule(selector: str, theme: int) -> str:
     rows = [f"  --mx-cat-{i}: {CATEGORY[n][theme]};" for i, n in enumerate(CATEGORIES)]
     rows += [f"  --mx-phase-{i}: {PHASE[n][theme]};" for i, n in enumerate(PHASES)]
     rows += [f"  --mx-family-{i}: {FAMILY[n][theme]};" for i, n in enumerate(FAMILIES)]
+    rows += [f"  --mx-bucket-{i}: {BUCKET[n][theme]};" for i, n in enumerate(BUCKETS)]
     rows += [
         f"  --mx-state-{i}: {pair[theme]};" for i, pair in enumerate(STATE.values())
     ]
