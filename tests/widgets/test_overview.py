@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from minimx import autograd, gluon, nd
+from minimx.errors import ProfilerError
 from minimx.profiler import roofs
 from minimx.profiler.roofs import Roof
 from minimx.record import Record
@@ -155,7 +156,7 @@ def test_measuring_brings_the_roof_and_can_be_stopped(
     def measured(dtype: str, threads: int | None, canceled: Any) -> Roof:
         asked.append((dtype, threads))
         if canceled():
-            raise roofs.ProfilerError("canceled")
+            raise ProfilerError("canceled")
         return ROOF
 
     monkeypatch.setattr(roofs, "measured", measured)
