@@ -258,6 +258,11 @@ def _notes_on_roofs(record: Record, ruled: Sequence[OperatorWork]) -> list[str]:
             "A simulated GPU is as fast as the processor that plays it, and is held "
             "against the processor's roof."
         )
+    if any((each.fraction or 0) > 1 for each in ruled):
+        notes.append(
+            "More than all of the roof: the bytes came from caches, which are faster "
+            "than the memory, or the machine was busy when the roof was measured."
+        )
     return notes
 
 

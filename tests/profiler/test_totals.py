@@ -170,6 +170,15 @@ def test_operators_are_held_against_the_roof() -> None:
     assert any("6.7% of the busy time" in note for note in found.notes)
 
 
+def test_more_than_the_roof_is_explained() -> None:
+    rows = [("relu", "", "forward", "w/0", (0, 0, 0, 10), Work(1, 100))]
+    found = overview_of(record_of(rows), lambda *_: ROOF)
+    assert by_name(found)["relu"].fraction == pytest.approx(10)
+    assert any("came from caches" in note for note in found.notes)
+    slow = overview_of(record_of(rows), lambda *_: Roof(10e9, 100e9))
+    assert not any("came from caches" in note for note in slow.notes)
+
+
 def test_joined_operations_are_told_by_their_parts() -> None:
     rows = [("[…]", "", "forward", "w/0", (0, 0, 0, 1000), COSTS[2])]
     found = overview_of(record_of(rows), lambda *_: ROOF)
