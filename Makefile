@@ -23,8 +23,8 @@ COMPILED := $(wildcard minimx/kernels/*.py minimx/kernels/cpu/*.py minimx/ops/*.
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint unit cuda notebooks browser book bench bench-peers \
-  compat same clean spotless
+.PHONY: help lab test lint unit cuda notebooks browser book bench bench-cuda \
+  bench-peers compat same clean spotless
 
 help:
 	@echo "make lab      open the course in JupyterLab"
@@ -32,6 +32,7 @@ help:
 	@echo "make cuda     the part of it that runs CUDA kernels, in a simulator"
 	@echo "make book     write the book's generated pages"
 	@echo "make bench    time minimx against its peers (make bench-peers fetches them)"
+	@echo "make bench-cuda  time CUDA kernels, and compare training, on a real GPU"
 	@echo "make compat   run the same programs under minimx and under MXNet 1.9.1"
 	@echo "make same     train the same networks under minimx and under PyTorch"
 	@echo "make clean    remove caches; make spotless removes .venv as well"
@@ -76,6 +77,11 @@ endif
 
 bench: $(STAMPS)/test $(STAMPS)/compiled
 	$(BIN)/python -m tests.benchmarks --peers-dir $(PEERS) $(FLAGS)
+
+# A table of what a real GPU does; where there is none it says so and fails.
+bench-cuda: $(STAMPS)/test
+	$(call INSTALL,cuda)
+	$(BIN)/python -m tests.benchmarks.cuda $(FLAGS)
 
 bench-peers: $(PEERS)/mxnet $(PEERS)/torch
 
