@@ -12,6 +12,7 @@ from ast import literal_eval
 from collections.abc import Sequence
 from typing import Any
 
+from minimx import flavour
 from minimx.dtypes import FLOAT32, DType
 from minimx.errors import OperatorError, ShapeError
 from minimx.graph.infer import Inference, infer
@@ -19,7 +20,7 @@ from minimx.graph.ir import Entry, Graph
 from minimx.graph.run import evaluate
 from minimx.nd import control
 from minimx.nd.array import NDArray
-from minimx.ops.registry import Op, register
+from minimx.ops.registry import OF_THE_MOMENT, Op, register
 from minimx.ops.spec import Spec
 from minimx.shapes import Open, Opens, merge
 
@@ -157,21 +158,21 @@ class Control(Op):
         found = {
             name: str(list(value) if isinstance(value, tuple) else value)
             for name, value in fields.items()
-            if not isinstance(value, Graph)
+            if not isinstance(value, Graph) and name not in OF_THE_MOMENT
         }
         found["num_args"] = str(len(self.inputs) + len(self.bodies))
         return found
 
     @classmethod
     def from_text(
-        cls, attrs: dict[str, str], *graphs: Graph
+        cls, attrs: dict[str, str], *graphs: Graph, np_shape: bool = False
     ) -> tuple[Control, dict[str, str]]:
         """The operator of a graph's file, and what is left: remarks."""
-        settings: dict[str, Any] = {}
-        remarks = {}
         names: dict[str, Any] = cls.__dataclass_fields__  # type: ignore[attr-defined]
+        settings: dict[str, Any] = {"np_shape": np_shape} if "np_shape" in names else {}
+        remarks = {}
         for word, text in attrs.items():
-            if word in names:
+            if word in names and word not in OF_THE_MOMENT:
                 value = literal_eval(text)
                 settings[word] = tuple(value) if isinstance(value, list) else value
             elif word != "num_args":
@@ -197,6 +198,9 @@ class Foreach(Control):
     The inputs are data, states and what else the body needs. `in_data_locs`,
     `in_state_locs` and `remain_locs` give the places of their variables in the body.
     Out come the body's outputs, stacked, and the last states.
+
+    A slice of an array with one axis has the shape (1,), as in MXNet; with `np_shape`
+    it has none.
     """
 
     body: Any
@@ -205,6 +209,7 @@ class Foreach(Control):
     in_data_locs: Any = ()
     in_state_locs: Any = ()
     remain_locs: Any = ()
+    np_shape: bool = False
 
     @property
     def visible(self) -> int:  # type: ignore[override]
@@ -225,12 +230,16 @@ class Foreach(Control):
 
     def inside(self, i: int, shape: Open) -> Open:
         """Data is seen in slices."""
-        return shape[1:] if shape and i < len(self.in_data_locs) else shape
+        if not shape or i >= len(self.in_data_locs):
+            return shape
+        return shape[1:] or (() if self.np_shape else (1,))
 
     def outside(self, i: int, shape: Open, ins: Opens) -> Open:
         """Data has the axis of steps in front."""
         if shape is None or i >= len(self.in_data_locs):
             return shape
+        if shape == (1,) and not self.np_shape:  # of (steps,), or of (steps, 1)
+            return ins[i]
         return (self._steps(ins), *shape)
 
     def _steps(self, ins: Opens) -> int | None:
@@ -260,7 +269,8 @@ class Foreach(Control):
             return outs[: self.num_out_data], outs[self.num_out_data :]
 
         states = list(inputs[first:second])
-        outs, last = control.foreach(body, list(inputs[:first]), states)
+        with flavour.Scope(np_shape=self.np_shape):  # says what slices look like
+            outs, last = control.foreach(body, list(inputs[:first]), states)
         return [*outs, *last]
 
 

@@ -208,7 +208,7 @@ def _operator(
         sheet: Any = lookup(spelling.known(kind))
         own = getattr(sheet, "from_text", None)
         if own is not None:
-            op, remarks = own(attrs, *inner)
+            op, remarks = own(attrs, *inner, np_shape=how.np_shape)
             return op, remarks
     except _UNREADABLE as reason:
         raise DataError(f"{where}: {reason}") from None

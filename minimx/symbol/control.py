@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minimx import flavour
 from minimx import name as naming
 from minimx.attribute import AttrScope, current
 from minimx.errors import ArgumentError
@@ -167,6 +168,17 @@ def foreach(
     >>> outs.infer_shape(data=(3, 2))
     ([(3, 2), (2,)], [(3, 2)], [])
     """
+    return looped(body, data, init_states, name, flavour.is_np_shape())
+
+
+def looped(
+    body: Callable[[Any, Any], Any],
+    data: Any,
+    init_states: Any,
+    name: str,
+    np_shape: bool,
+) -> tuple[Any, Any]:
+    """`foreach`; np_shape: slices of an array with one axis have none."""
     slices, form = flatten(data, Symbol, "foreach: data")
     states, state_form = flatten(init_states, Symbol, "foreach: init_states")
     made = _Body(name)
@@ -197,6 +209,7 @@ def foreach(
         in_data_locs=_positions(made.graph, made.variables[:count]),
         in_state_locs=_positions(made.graph, made.variables[count:]),
         remain_locs=_positions(made.graph, list(made.outer)),
+        np_shape=np_shape,
     )
     entries = [symbol.outputs[0] for symbol in (*slices, *states)]
     results = _placed(op, [*entries, *made.outer.values()], "_foreach")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from minimx import flavour
 from minimx.nd.array import NDArray
 from minimx.nd.nested import flatten
 from minimx.np.multiarray import ndarray
@@ -67,9 +68,12 @@ def _specs(values: Any) -> list[Spec]:
 def foreach(tracer: Tracer, body: Any, data: Any, states: Any) -> Any:
     """See `mx.nd.contrib.foreach`."""
     world = _World(tracer, [data, states])
-    slices = [spec.with_shape(spec.shape[1:]) for spec in _specs(data)]
+    np_shape = world.numpy or flavour.is_np_shape()
+    least = () if np_shape else (1,)
+    slices = [spec.with_shape(spec.shape[1:] or least) for spec in _specs(data)]
     inner = world.function(body, slices + _specs(states))
-    found = control.foreach(inner, world.lowered(data), world.lowered(states))
+    rows, first = world.lowered(data), world.lowered(states)
+    found = control.looped(inner, rows, first, "foreach", np_shape)
     return tuple(world.lifted(found))
 
 

@@ -220,3 +220,43 @@ def test_damaged_files_are_refused() -> None:
         assert old in text
         with pytest.raises(DataError):
             mx.sym.load_json(text.replace(old, new))
+
+
+@pytest.mark.parametrize("states", [(1,), (3,)])
+def test_a_slice_of_one_axis_keeps_an_axis_of_one(states: tuple[int, ...]) -> None:
+    """As MXNet 1.9.1 does, on arrays and in graphs."""
+
+    def body(row: Any, total: Any) -> Any:
+        return row * 2, total + row if states == (1,) else total + 1
+
+    data, start = mx.sym.var("data"), mx.sym.var("start")
+    outs, last = mx.sym.contrib.foreach(body, data, start)
+    both = mx.sym.Group([outs, last])
+    wanted = [(4, 1), states]
+    assert both.infer_shape(data=(4,), start=states)[1] == wanted
+    rows, zeros = mx.nd.arange(4), mx.nd.zeros(states)
+    eager = mx.nd.contrib.foreach(body, rows, zeros)
+    found = both.eval(data=rows, start=zeros)
+    for one, other in zip(found, eager, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+    assert "np_shape" not in outs.tojson().replace("is_np_shape", "")
+    again = mx.sym.load_json(both.tojson())
+    assert again.infer_shape(data=(4,), start=states)[1] == wanted
+
+
+def test_a_state_gets_its_axis_from_the_slices() -> None:
+    data, start = mx.sym.var("data"), mx.sym.var("start")
+    outs, _ = mx.sym.contrib.foreach(lambda row, s: (row + s, s), data, start)
+    assert outs.infer_shape(data=(4,)) == ([(4,), (1,)], [(4, 1)], [])
+    assert outs.infer_shape_partial(start=(1,))[0] == [(), (1,)], "(4,) or (4, 1)"
+
+
+def test_under_np_shape_a_slice_of_one_axis_has_none() -> None:
+    with mx.util.np_shape(True):
+        data = mx.sym.var("data")
+        outs, _ = mx.sym.contrib.foreach(lambda row, s: (row * 2, s), data, [])
+        assert outs.infer_shape(data=(4,))[1] == [(4,)]
+        assert outs.eval(data=mx.nd.arange(4))[0].shape == (4,)
+        again = mx.sym.load_json(outs.tojson())
+    assert again.eval(data=mx.nd.arange(4))[0].shape == (4,)

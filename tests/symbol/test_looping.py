@@ -128,3 +128,26 @@ def test_a_body_that_is_no_graph_is_refused() -> None:
     net.hybridize()
     with pytest.raises(MXNetError, match="must return two things"):
         net(nd.ones((3, 2)))
+
+
+def test_slices_of_one_axis_look_the_same_hybridized_or_not() -> None:
+    def total(layer: Any, x: Any) -> Any:
+        x = layer(x.expand_dims(0)).reshape((-1,))
+        return nd.contrib.foreach(lambda row, s: (row * s, s + row), x, nd.ones((1,)))[
+            0
+        ]
+
+    x = nd.array([1.0, 2.0, 3.0])
+    x.attach_grad()
+    found = []
+    for hybrid in (False, True):
+        net = Looping(total, units=3)
+        net.initialize(mx.init.Constant(0.5))
+        if hybrid:
+            net.hybridize()
+        with mx.autograd.record():
+            out = net(x)
+        out.backward()
+        found.append((out.shape, out.asnumpy().tolist(), x.grad.asnumpy().tolist()))
+    assert found[0] == found[1]
+    assert found[0][0] == (3, 1)
