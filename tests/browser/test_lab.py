@@ -260,6 +260,27 @@ def test_one_operation_is_marked_in_every_view(notebook: Notebook) -> None:
     assert notebook.complaints == []
 
 
+def test_the_overview_comes_out_of_its_drawer(notebook: Notebook) -> None:
+    open_lab(notebook)
+    paused_after_some_steps(notebook)
+    notebook.page.get_by_text("Where time and memory went").click()
+    row = notebook.page.locator(".mx-over-row[data-kind=operators]").first
+    row.wait_for(state="visible", timeout=30_000)
+    assert int(notebook.data("overview", "operators")) > 5
+    row.click()
+    notebook.until(f"() => {SELECTED} > 0")
+    selected = notebook.data("engine", "selected")
+    notebook.until(
+        "op => document.querySelector('[data-view=overview]').dataset.selected === op",
+        selected,
+    )
+    assert row.get_attribute("data-marked") == "true"
+    notebook.page.mouse.move(2, 2)
+    notebook.scroll_to("overview")
+    notebook.shoot("9-overview")
+    assert notebook.complaints == []
+
+
 def test_views_are_driven_by_keys_and_keep_them_to_themselves(
     notebook: Notebook,
 ) -> None:

@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 46;
 const TOP = 8;
-const RIGHT = 10;
+const RIGHT = 18; // half of the last number
 const BOTTOM = 34;
 
 /** @param {string} tag @param {Record<string, any>} attributes @param {string} [text] */
