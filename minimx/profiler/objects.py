@@ -5,6 +5,8 @@ They are marks in the profile while it runs, and nothing while it does not.
 
 from __future__ import annotations
 
+import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -13,7 +15,7 @@ from typing import Self
 
 from minimx import events
 from minimx.errors import ProfilerError
-from minimx.profiler.session import profiler
+from minimx.profiler.session import ProfilerWarning, profiler
 
 _numbers = count(1)
 
@@ -225,8 +227,54 @@ def scope(name: str = "<unk>:", append_mode: bool = True) -> Iterator[None]:
     >>> x.chunk.owner.layer
     'model'
     """
-    outside = events.attribution.layer
+    at = events.attribution
     word = name.rstrip(":").replace(":", "/")
-    layer = f"{outside}/{word}" if outside and append_mode else word
-    with events.attributed(layer=layer):
+    layer = f"{at.layer}/{word}" if at.layer and append_mode else word
+    entered = _Entered(layer, at.layer)
+    _scopes.open.append(entered)
+    events.attribute(layer, at.phase, at.category)
+    try:
         yield
+    finally:
+        _leave(entered)
+
+
+class _Entered:
+    """A scope that is open, and the layer that was before it."""
+
+    def __init__(self, layer: str, before: str) -> None:
+        self.layer = layer
+        self.before = before
+
+
+class _Scopes(threading.local):
+    """The scopes that are open in this thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.open: list[_Entered] = []
+
+
+_scopes = _Scopes()
+
+
+def _leave(entered: _Entered) -> None:
+    """End a scope; one that ends before those inside of it leaves them as they are."""
+    known, at = _scopes.open, events.attribution
+    if entered not in known:
+        raise ProfilerError(
+            f"profiler.scope {entered.layer!r} ends in another thread than it "
+            "began in. Use it in one thread, with `with`."
+        )
+    place = known.index(entered)
+    del known[place]
+    if place == len(known):
+        events.attribute(entered.before, at.phase, at.category)
+        return
+    inner = known[place]
+    inner.before = entered.before
+    warnings.warn(
+        f"profiler.scope {entered.layer!r} ends before {inner.layer!r}, which began "
+        "inside of it and goes on. End the inner one first, or use `with`.",
+        ProfilerWarning,
+        stacklevel=4,
+    )

@@ -16,10 +16,12 @@ import warnings
 from typing import Any, Final
 
 from minimx import engine
-from minimx.errors import ProfilerError
+from minimx.errors import DataError, ProfilerError
+from minimx.files import write_whole
 from minimx.knobs import knobs
 from minimx.profiler import settings as rules
 from minimx.profiler.aggregate import Aggregate
+from minimx.profiler.gpu_memory import GpuMemory
 from minimx.profiler.settings import Settings
 from minimx.profiler.trace import SOURCE, Trace
 from minimx.profiler.writer import Writer
@@ -44,6 +46,7 @@ class Profile:
         self.record.start()
         self.trace = Trace(settings, self.record.conditions.t_start)
         self.sums = Aggregate(settings)
+        self.gpus = GpuMemory()
         self.lost = 0
         self._cursor: Cursor | None = None
         self._unwritten: list[str] = []
@@ -62,6 +65,7 @@ class Profile:
             batch = self.record.since(self._cursor)
             self._unwritten.extend(self.trace.events(batch))
             self.sums.add(batch)
+            self.gpus.add(batch)
             self._cursor = batch.cursor
             if batch.lost:
                 self._tell_of_losses(sum(batch.lost.values()))
@@ -74,6 +78,18 @@ class Profile:
                 self._writer = Writer(self.settings.path, self._facts)
             self._writer.append(self._unwritten)
             self._unwritten.clear()
+
+    def write_gpu_memory(self) -> None:
+        """Write what lives on GPUs, if there are any and memory is profiled."""
+        with self._busy:
+            if not (self.gpus.seen and self.settings.mode & rules.MEMORY):
+                return
+            prefix = self.settings.gpu_memory_profile_filename_prefix
+            path = f"{prefix}-pid_{os.getpid()}.csv"
+            try:
+                write_whole(path, self.gpus.text().encode(), "profiler.dump")
+            except DataError as trouble:
+                raise ProfilerError(str(trouble)) from trouble
 
     def obey(self, settings: Settings) -> None:
         """Profile under other settings from now on."""
@@ -117,7 +133,7 @@ class Profiler:
             if self.profile is not None:
                 self.profile.obey(settings)
             self.settings = settings
-            if fresh:
+            if fresh and settings.path.is_file():  # never a device such as /dev/null
                 settings.path.unlink(missing_ok=True)
             self._follow()
 
@@ -196,6 +212,7 @@ class Profiler:
                 )
                 return
             self.profile.write()
+            self.profile.write_gpu_memory()
             if finished:
                 self.profile.record.stop()
                 self.profile, self.state = None, "stop"

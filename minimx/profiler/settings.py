@@ -25,10 +25,9 @@ class Settings:
     profile_imperative: operators called one by one. profile_memory: what lives on each
     device. profile_api: calls of the interface. filename: the trace. continuous_dump:
     write every `dump_period` seconds what is new. aggregate_stats: nothing to switch
-    on here, `dumps` always knows. gpu_memory_profile_filename_prefix: accepted, so that
-    programs run; no table of what lives on GPUs is written, `mx.storage.summary()`
-    shows it. profile_dependencies (ours): arrows from each operation to those that
-    waited for it.
+    on here, `dumps` always knows. gpu_memory_profile_filename_prefix: a dump writes
+    what lives on GPUs to a table of this name and the number of the process.
+    profile_dependencies (ours): arrows from each operation to those that waited for it.
     """
 
     profile_all: bool = False

@@ -41,6 +41,7 @@ CASES = (
     Case("mlp", "MLP 784-256-10, batch 256, training step"),
     Case("mlp_recorded", "the same with the recorder on", library="minimx"),
     Case("lenet", "LeNet 28×28, batch 128, training step"),
+    Case("lenet_profiled", "the same with the profiler on", library="minimx"),
     Case("lenet_64", "LeNet, batch 64"),
     Case("lenet_64_graph", "the same, hybridized"),
     Case("lenet_4", "LeNet, batch 4"),
@@ -73,4 +74,6 @@ TARGETS = (
     Target("decode_2", "minimx", "minimx", 1 / 1.6, against="decode_1"),
     Target("mlp_recorded", "minimx naive", "minimx naive", 1.2, against="mlp"),
     Target("mlp_recorded", "minimx", "minimx", 1.2, against="mlp"),
+    Target("lenet_profiled", "minimx naive", "minimx naive", 1.25, against="lenet"),
+    Target("lenet_profiled", "minimx", "minimx", 1.25, against="lenet"),
 )

@@ -362,6 +362,31 @@ def test_scopes_name_memory() -> None:
     assert alone.chunk.owner.layer == "other"
 
 
+def test_scopes_that_end_in_the_wrong_order_are_told_and_leave_nothing() -> None:
+    outer, inner = profiler.scope("outer:"), profiler.scope("inner:")
+    outer.__enter__()
+    inner.__enter__()
+    with pytest.warns(ProfilerWarning, match="'outer' ends before 'outer/inner'"):
+        outer.__exit__(None, None, None)
+    assert events.attribution.layer == "outer/inner"
+    inner.__exit__(None, None, None)
+    assert events.attribution.layer == ""
+    heard: list[BaseException] = []
+
+    def end(scope: Any) -> None:
+        try:
+            scope.__exit__(None, None, None)
+        except ProfilerError as trouble:
+            heard.append(trouble)
+
+    elsewhere = profiler.scope("elsewhere:")
+    thread = threading.Thread(target=elsewhere.__enter__)
+    thread.start()
+    thread.join()
+    end(elsewhere)
+    assert "another thread" in str(heard[0])
+
+
 # The table
 
 

@@ -6,7 +6,9 @@ times and waits for the last result.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,6 +127,19 @@ class Program:
     def lenet(self) -> Run:
         """Two convolutions, two dense layers."""
         return self.repeat(self.training(self.lenet_net(), 128, 1, 28, 28))
+
+    def lenet_profiled(self) -> Run:
+        """The same while the profiler hears everything, and writes its trace."""
+        profiler, plain = self.mx.profiler, self.lenet()
+        path = Path(tempfile.mkdtemp()) / "profile.json"
+        profiler.set_config(profile_all=True, filename=str(path))
+
+        def run(count: int) -> None:
+            profiler.set_state("run")
+            plain(count)
+            profiler.set_state("stop")
+
+        return run
 
     def lenet_64(self) -> Run:
         """The same on half a batch, layer by layer."""
