@@ -313,3 +313,20 @@ def test_the_overview_is_there_while_its_drawer_is_open(
     assert lab.overview.state["count"] == lab.account.state["count"] > 100
     lab._drawer.selected_index = None
     assert lab.account is None and lab._drawer.children[1].children == ()
+
+
+def test_its_numbers_are_looked_at_once_somebody_asks(make: Callable[..., Lab]) -> None:
+    lab = make(epochs=2)
+    lab.run()
+    assert not len(lab.record.tensors())
+    view = lab.numbers
+    assert view.run is lab.engine.run
+    lab.run()
+    assert view.steps == [1, 11]  # of sixteen
+    assert [row.label for row in view.rows()] == ["dense0", "dense1"]
+    assert view.shares()["normal"] > 0.9
+    assert lab.fit is not None and not lab.fit._trainer._watchers
+    before = lab.record.rows("tensors")
+    lab.numbers  # noqa: B018 (asking twice looks once)
+    lab.run()
+    assert lab.record.rows("tensors") == before

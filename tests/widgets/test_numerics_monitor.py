@@ -172,3 +172,21 @@ def test_bad_wishes_are_refused(record: Record) -> None:
     with pytest.raises(traitlets.TraitError):
         view.kind = "loss"
     assert (view.scale, view.dtype) == (RECORDED, "in use")
+
+
+def test_a_running_record_sends_what_is_new(record: Record) -> None:
+    view = NumericsMonitor(record)
+    first = record.since()
+    record.tensor(
+        3, "weight", "net/conv", "w", "float32", "float32", 1.0, counted(m5=9)
+    )
+    then = record.since(first.cursor)
+    news = [
+        News(batch, np.zeros(0), record.strings, full=batch is first)
+        for batch in (first, then)
+    ]
+    (header,) = view._frames(news, 0, view.kept_rows)
+    names = [name for name, _ in header["tables"]["tensors"]]
+    steps = np.frombuffer(header["buffers"][names.index("step")], "f8")
+    assert steps.tolist() == record.tensors()["step"].tolist()
+    assert view.rate <= 20

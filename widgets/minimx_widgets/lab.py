@@ -25,6 +25,7 @@ from minimx_widgets.knob_panel import PINNED, KnobPanel
 from minimx_widgets.lab_controls import Field, LabControls
 from minimx_widgets.memory_timeline import MemoryTimeline
 from minimx_widgets.networks import NETWORKS
+from minimx_widgets.numerics_monitor import NumericsMonitor
 from minimx_widgets.overview import Overview
 from minimx_widgets.pool_map import PoolMap
 from minimx_widgets.run import Run
@@ -105,6 +106,7 @@ class Lab:
         self._last_told = 0.0
         self._complaint = kernel.complaint_here()
         self.fit: Fit | None = None
+        self._looks = False  # at the numbers, once somebody asked for them
         self._run = Run()
         self.session = Session(self._program, self._changed)
         self.controls = LabControls(
@@ -142,6 +144,17 @@ class Lab:
     def overview(self) -> Overview:
         """Where the time and the memory of the newest training went, so far."""
         return Overview(self._run)
+
+    @property
+    def numbers(self) -> NumericsMonitor:
+        """How large the numbers are, by layer.
+
+        From now on every tenth step is looked at, in this training and in later ones.
+        """
+        self._looks = True
+        if self.fit is not None:
+            self.fit.look()
+        return NumericsMonitor(self._run)
 
     @property
     def net(self) -> Any:
@@ -314,6 +327,8 @@ class Lab:
         self._unwatch = knobs.watch("*", self._knob_turned)
         self.fit = None
         self.fit = Fit(self.settings, record.metric)
+        if self._looks:
+            self.fit.look()
         yield from self.fit.program()
 
     def _changed(self, session: Session) -> None:

@@ -170,17 +170,27 @@ class Fit:
         more["learning_rate"] = settings.learning_rate
         optimizer = "sgd" if name == "momentum" else name
         self._trainer = mx.gluon.Trainer(self.net.collect_params(), optimizer, more)
+        self._watch: mx.numerics.Watch | None = None
         self.epoch = self.step = 0
         self._times: deque[tuple[float, int]] = deque(maxlen=12)
         self._rate = 0.0
 
     def program(self) -> Program:
         """Train for the epochs of the settings; after each, look at the test set."""
-        while self.epoch < self.settings.epochs:
-            self.epoch += 1
-            self._observe(self.step, "epoch", self.epoch)
-            yield from self._train_epoch()
-            yield from self._evaluate()
+        try:
+            while self.epoch < self.settings.epochs:
+                self.epoch += 1
+                self._observe(self.step, "epoch", self.epoch)
+                yield from self._train_epoch()
+                yield from self._evaluate()
+        finally:
+            if self._watch is not None:
+                self._watch.close()
+
+    def look(self, interval: int = 10) -> None:
+        """Count weights, activations and gradients every few steps from now on."""
+        if self._watch is None:
+            self._watch = mx.numerics.watch(self.net, self._trainer, interval)
 
     def _train_epoch(self) -> Program:
         x, y = self.data.train_x, self.data.train_y
