@@ -92,9 +92,11 @@ compat: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/mxnet
 	$(BIN)/python tests/compat/exchange.py --mxnet $(PEERS)/mxnet $(FLAGS)
 	$(BIN)/python tests/compat/zoo.py --mxnet $(PEERS)/mxnet $(FLAGS)
 
-# The same weights and batches, three seeds: accuracy and perplexity, side by side.
+# The same weights and batches, three seeds: accuracy and perplexity, side by side; then
+# the same network in float32, float16 and bfloat16.
 same: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/torch
 	$(BIN)/python -m tests.same --peers-dir $(PEERS) $(FLAGS)
+	$(BIN)/python -m tests.same.narrow
 
 $(PEERS)/%: | $(STAMPS)/test
 	$(BIN)/python -m tests.benchmarks.peers $(PEERS) $*

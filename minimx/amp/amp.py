@@ -69,8 +69,12 @@ def is_active() -> bool:
     return _state.mixer is not None
 
 
-def init_trainer(optimizer_or_trainer: Trainer | Module) -> None:
+def init_trainer(
+    optimizer_or_trainer: Trainer | Module, scaler: LossScaler | None = None
+) -> None:
     """Give a trainer a loss scaler: it will skip steps whose gradients overflow.
+
+    scaler: one of your own (ours), in place of MXNet's with its usual numbers.
 
     A `Module` (ours: MXNet scales no losses in symbols) needs no `scale_loss`: the
     losses at the end of its symbol are scaled in `backward`, and unscaled in `update`.
@@ -82,7 +86,7 @@ def init_trainer(optimizer_or_trainer: Trainer | Module) -> None:
     if _state.scaler is None:
         raise ArgumentError("amp.init_trainer: call mx.amp.init() first.")
     if isinstance(trainer, Module):
-        _scale_module(trainer)
+        _scale_module(trainer, scaler)
         return
     if not isinstance(trainer, Trainer):
         raise ArgumentError(
@@ -95,7 +99,7 @@ def init_trainer(optimizer_or_trainer: Trainer | Module) -> None:
             stacklevel=2,
         )
         return
-    trainer._scale_loss_by(_next_scaler())
+    trainer._scale_loss_by(scaler or _next_scaler())
 
 
 def _next_scaler() -> LossScaler:
@@ -106,7 +110,7 @@ def _next_scaler() -> LossScaler:
     return scaler
 
 
-def _scale_module(module: Module) -> None:
+def _scale_module(module: Module, scaler: LossScaler | None) -> None:
     if not module.optimizer_initialized:
         raise ArgumentError(
             "amp.init_trainer: this module has no optimizer. Call init_optimizer first."
@@ -123,7 +127,7 @@ def _scale_module(module: Module) -> None:
             "amp.init_trainer: no loss of this module's symbol can be scaled. Write "
             "the symbol after mx.amp.init(), with a loss output such as SoftmaxOutput."
         )
-    training.scaler = _next_scaler()
+    training.scaler = scaler or _next_scaler()
 
 
 @contextmanager

@@ -10,7 +10,8 @@ scale that the step before decided, so that a change acts two steps later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -21,11 +22,38 @@ from minimx.ops.precision import loss_scale
 AT_ONCE: Final = 200
 
 
+#: What becomes of a scale and a number of good steps in a row, after another step that
+#: overflowed or did not.
+Policy = Callable[[float, int, bool], tuple[float, int]]
+
+
+def doubling(
+    scale: float,
+    good: int,
+    overflow: bool,
+    max_scale: float = 2.0**24,
+    window: int = 2000,
+) -> tuple[float, int]:
+    """MXNet's policy: half after an overflow, twice after `window` good steps.
+
+    >>> doubling(65536.0, 17, overflow=True)
+    (32768.0, 0)
+    >>> doubling(8.0, 1999, overflow=False)
+    (16.0, 0)
+    """
+    if overflow:
+        return scale / 2, 0
+    if good + 1 == window:
+        return min(max_scale, scale * 2), 0
+    return scale, good + 1
+
+
 class LossScaler:
     """The scale of the loss, and when it changes.
 
     loss_scale: what the loss is multiplied by. init_scale, max_scale: where it starts
-    and ends. scale_seq_len: after so many good steps in a row it is doubled.
+    and ends. scale_seq_len: after so many good steps in a row it is doubled. policy:
+    who decides, in place of `doubling` (ours).
 
     Examples
     --------
@@ -42,11 +70,14 @@ class LossScaler:
         init_scale: float = 2.0**16,
         max_scale: float = 2.0**24,
         scale_seq_len: int = 2000,
+        policy: Policy | None = None,
     ) -> None:
         self._loss_scale = float(init_scale)
         self._next_loss_scale = float(init_scale)
         self._max_loss_scale = float(max_scale)
         self._scale_seq_len = scale_seq_len
+        usual = partial(doubling, max_scale=float(max_scale), window=scale_seq_len)
+        self._policy: Policy = policy or usual
         self._unskipped = 0
         self.skipped = 0  # steps, in all
         self._finite: Any = None
@@ -64,16 +95,11 @@ class LossScaler:
     def update(self, overflow: bool) -> bool:
         """A step saw finite gradients, or an overflow; returns whether to skip it."""
         self._loss_scale = self._next_loss_scale
-        if overflow:
-            self._next_loss_scale = self._loss_scale / 2
-            self._unskipped = 0
-            self.skipped += 1
-            return True
-        self._unskipped += 1
-        if self._unskipped == self._scale_seq_len:
-            self._unskipped = 0
-            self._next_loss_scale = min(self._max_loss_scale, self._loss_scale * 2)
-        return False
+        self._next_loss_scale, self._unskipped = self._policy(
+            self._loss_scale, self._unskipped, overflow
+        )
+        self.skipped += overflow
+        return overflow
 
     def begin(self) -> float:
         """Let gradients of losses be multiplied by the scale, until the next look."""

@@ -68,3 +68,26 @@ def test_it_looks_at_the_gradients_of_all_parameters() -> None:
     params[1].list_grad()[0][:] = mx.nd.array([1, float("nan")])
     assert LossScaler().has_overflow(params) is True
     assert "65536" in repr(LossScaler())
+
+
+def test_a_policy_of_ones_own_decides() -> None:
+    def quarter(scale: float, good: int, overflow: bool) -> tuple[float, int]:
+        return (scale / 4, 0) if overflow else (scale, good + 1)
+
+    mx.amp.init()
+    try:
+        scaler = LossScaler(init_scale=64, policy=quarter)
+        net = mx.gluon.nn.Dense(1, in_units=1)
+        net.initialize()
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+        mx.amp.init_trainer(trainer, scaler)
+        for scale in (64, 64, 16):
+            with mx.autograd.record():
+                loss = net(mx.nd.ones((1, 1))) * float("inf")
+                with mx.amp.scale_loss(loss, trainer) as scaled:
+                    mx.autograd.backward(scaled)
+            assert scaler.loss_scale == scale
+            trainer.step(1)
+        assert scaler.skipped == 3 and scaler.next_loss_scale == 1
+    finally:
+        mx.amp.shutdown()
