@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from minimx.device import Device
+from minimx.drivers import backend_of
 from minimx.engine import Launches
 from minimx.graph.streams import costs
 from minimx.knobs import knobs
@@ -28,9 +30,27 @@ if TYPE_CHECKING:
     from minimx.nd.array import NDArray
 
 _created = count()
+_told = False
 
 # Bits of MXNET_CUDA_GRAPHS_DBG_FILE_FLAGS, as in CUDA's debug print.
 VERBOSE, KERNEL_PARAMETERS, HANDLES = 1, 4, 1024
+
+
+def recordable(device: Device) -> bool:
+    """Whether launches on a device are recorded; says once that CUDA's are not yet."""
+    global _told
+    if device.device_type != "gpu":
+        return False
+    if backend_of(device) == "cpu":
+        return True
+    if not _told:
+        _told = True
+        warnings.warn(
+            "MXNET_ENABLE_CUDA_GRAPHS: launches on a CUDA device are not recorded yet; "
+            "they go one by one. MXNET_ENABLE_CUDA_GRAPHS=0 silences this.",
+            stacklevel=2,
+        )
+    return False
 
 
 class Capture:

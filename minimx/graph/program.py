@@ -26,7 +26,7 @@ from minimx.engine.origin import capture
 from minimx.events import attribute, attribution, owner
 from minimx.graph import bulk
 from minimx.graph.arena import Arena, Ground
-from minimx.graph.captures import Capture
+from minimx.graph.captures import Capture, recordable
 from minimx.graph.ir import Entry, Node
 from minimx.graph.joined import Bound, joined
 from minimx.graph.log import announce
@@ -191,7 +191,7 @@ class Program:
         """
         self.prepared = prepared
         replays = prepared.settings.enable_cuda_graphs
-        self._replays = fixed and replays and device.device_type == "gpu"
+        self._replays = fixed and replays and recordable(device)
         self.device = device
         self.specs = prepared.specs
         self.plan = prepared.plan

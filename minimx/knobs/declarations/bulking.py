@@ -123,7 +123,8 @@ KNOBS = (
             "replay and save most of the launch overhead. Needs a graph hybridized "
             "with static_alloc and static_shape, or a bound symbol. MXNet uses CUDA "
             "graphs for it; on a simulated GPU nothing changes but what launches cost "
-            "on the virtual clock: 5 µs for each kernel, 10 µs for a recording."
+            "on the virtual clock: 5 µs for each kernel, 10 µs for a recording. On a "
+            "CUDA device minimx does not record yet, and says so once."
         ),
         observable="Time of the first, second and third call of a static graph.",
     ),

@@ -287,3 +287,21 @@ def test_fused_operators_are_one_kernel_with_the_same_bits() -> None:
             found.append([a.asnumpy().tobytes() for a in (out, x.grad, y.grad)])
     assert found[0] == found[1]
     assert fused._compiled.cache_info().currsize > made[1] == made[0]
+
+
+def test_graphs_say_once_that_their_launches_are_not_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("minimx.graph.captures._told", False)
+
+    def run() -> list[float]:
+        net = nn.Dense(1, in_units=2)
+        net.initialize(mx.init.One(), ctx=GPU)
+        net.hybridize(static_alloc=True, static_shape=True)
+        x = mx.nd.ones((1, 2), ctx=GPU)
+        return [float(net(x).asscalar()) for _ in range(3)]
+
+    with mx.knobs(MXNET_ENABLE_CUDA_GRAPHS=1):
+        with pytest.warns(UserWarning, match="are not recorded yet"):
+            assert run() == [2, 2, 2]
+        assert run() == [2, 2, 2]  # not again
