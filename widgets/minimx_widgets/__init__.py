@@ -4,7 +4,7 @@
     Lab("lenet", "glyphs")
 
 Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`, `PoolMap(record)`,
-and the account of it all, `Overview(record)`.
+and the account of it all, `Overview(record)`. Two records: `ABCompare(before, after)`.
 What becomes of a network as a graph, under the knobs in force or others:
 `MemoryPlan(net, data=shape)`, `GraphPassDiff(net, data=shape)`,
 `MirrorExplorer(net, data=shape)`. Which algorithms compute its convolutions:
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from minimx_widgets import kernel
 
 if TYPE_CHECKING:
+    from minimx_widgets.ab_compare import ABCompare as ABCompare
     from minimx_widgets.bench_curves import BenchCurves as BenchCurves
     from minimx_widgets.conv_chooser import ConvChooser as ConvChooser
     from minimx_widgets.device_view import DeviceView as DeviceView
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
 
 _ROOMS = {
+    "ABCompare": "ab_compare",
     "BenchCurves": "bench_curves",
     "ConvChooser": "conv_chooser",
     "DeviceView": "device_view",

@@ -20,7 +20,7 @@ CURES = {
     "mixed": {"match"},
     "clip": {"unscale"},
 }
-NUMBERS = range(4)
+NUMBERS = range(3)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
