@@ -40,6 +40,9 @@ from minimx.kernels import onednn, transforms
 
 #: Into how many pieces a kernel cuts its work at most; threads share them.
 PIECES = 16
+#: A piece of a weight gradient has a sum of its own, as large as the weight: it should
+#: add up at least so many stops, or moving the sum takes longer than the products.
+STOPS = 64
 #: The bytes that one piece should work on at a time: half of a common L2 cache.
 CACHE = 512 << 10
 #: The bytes that the running sums of a weight gradient may take together.
@@ -343,15 +346,17 @@ def _lowering(direction: str, at: Geometry, taps: int, itemsize: int) -> Lowerin
     reach = at.dilate_h * (products - 1) // at.stride_h
     channels, filters = at.channels // at.groups, at.filters // at.groups
     row = taps * at.kernel_w * phases * at.out_w
-    jobs, turn = at.images * at.groups, 0
+    jobs, turn, most = at.images * at.groups, 0, PIECES
+    if direction == WEIGHT:
+        most = max(1, min(PIECES, at.images * at.out_h * at.out_w // STOPS))
     if direction == DATA:
         rows = at.out_h + reach
-        band = _band(CACHE // (row * rows * itemsize), channels, jobs)
+        band = _band(CACHE // (row * rows * itemsize), channels, jobs, most)
         buffer = band * row * rows
         pieces = jobs * -(-channels // band)
     else:
         fitting = CACHE // (channels * row * itemsize) - reach
-        band = _band(fitting, at.out_h, jobs)
+        band = _band(fitting, at.out_h, jobs, most)
         rows = band + reach
         buffer = channels * row * rows
         pieces = jobs * -(-at.out_h // band)
@@ -363,19 +368,19 @@ def _lowering(direction: str, at: Geometry, taps: int, itemsize: int) -> Lowerin
         pieces = min(pieces, max(2, SUMS // (at.weights * itemsize)))
         if channels * at.kernel_h * at.kernel_w >= 128:
             turn = filters * band * at.out_w
-    pieces = min(PIECES, pieces)
+    pieces = min(most, pieces)
     buffer += turn
     return Lowering(
         taps, products, phases, band, rows, pieces, buffer, turn, at.weights
     )
 
 
-def _band(fitting: int, length: int, jobs: int) -> int:
+def _band(fitting: int, length: int, jobs: int, pieces: int) -> int:
     """How much of `length` to handle at a time: what fits, but enough pieces for all.
 
     The last band should not be a sliver, so equal ones are made.
     """
-    wanted = -(-PIECES // max(jobs, 1))
+    wanted = -(-pieces // max(jobs, 1))
     largest = max(1, min(fitting, -(-length // wanted)))
     bands = -(-length // largest)
     return -(-length // bands)

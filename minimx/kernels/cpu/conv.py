@@ -235,6 +235,9 @@ def data_lowered(
             _data_block(dout, matrix, ddata, n, g, c0, buffer, at, low)
 
 
+#: How many channels of a weight's gradient are put in their places at a time.
+BLOCK = 4
+
 # -- gradient of the weight: lowered rows times transposed dout, summed over images ----
 
 
@@ -315,20 +318,29 @@ def weight_lowered(
 
 @threads.jit(parallel=True)
 def collect(sums: Any, dweight: Any, dbias: Any, at: Any, low: Any) -> None:
-    """Add the running sums up, in order, and put each element where it belongs."""
-    channels = at.channels // at.groups
-    taps = channels * low.taps * at.kernel_w
-    for line in prange(low.products * taps):
-        total = sums[0, line * at.filters : (line + 1) * at.filters]
-        for piece in range(1, low.pieces):
-            more = sums[piece, line * at.filters : (line + 1) * at.filters]
-            for f in range(at.filters):
-                total[f] += more[f]
-        kw, rest = line % at.kernel_w, line // at.kernel_w
-        tap, c = rest % low.taps, rest // low.taps % channels
-        kh = tap + line // taps
-        for f in range(at.filters):
-            dweight[f, c, kh, kw] = total[f]
+    """Add the running sums up, in order, and put each element where it belongs.
+
+    A block of channels at a time, so that what a filter gets lies together.
+    """
+    channels, filters = at.channels // at.groups, at.filters
+    window = at.kernel_h * at.kernel_w
+    flat = dweight.reshape(filters, channels * window)
+    for block in prange(-(-channels // BLOCK)):
+        c0, last = block * BLOCK, min((block + 1) * BLOCK, channels)
+        total = np.empty(((last - c0) * window, filters), sums.dtype)
+        for row in range(total.shape[0]):
+            c, kh = c0 + row // window, row % window // at.kernel_w
+            product, tap = kh // low.taps, kh % low.taps
+            line = (product * channels + c) * low.taps + tap
+            first = (line * at.kernel_w + row % at.kernel_w) * filters
+            total[row] = sums[0, first : first + filters]
+            for piece in range(1, low.pieces):
+                more = sums[piece, first : first + filters]
+                for f in range(filters):
+                    total[row, f] += more[f]
+        for f in range(filters):
+            for row in range(total.shape[0]):
+                flat[f, c0 * window + row] = total[row, f]
     for f in range(dbias.size):
         dbias[f] = 0
         for piece in range(low.pieces):
