@@ -16,6 +16,18 @@ def test_numbers_stand_flush_right_and_words_flush_left() -> None:
     ]
 
 
+def test_a_sign_belongs_to_its_number() -> None:
+    table = Table.of(("change",), [("+106 µs",), ("-1.41 µs",), ("±0 ns",)])
+    assert repr(table).splitlines() == [
+        "  change",
+        " +106 µs",
+        "-1.41 µs",
+        "   ±0 ns",
+    ]
+    words = Table.of(("word",), [("-",), ("none",)])
+    assert repr(words).splitlines() == ["word", "-", "none"]
+
+
 def test_html_is_escaped() -> None:
     html = Table.of(("<b>",), [("<script>",)], "a & b").html()
     assert "<script>" not in html

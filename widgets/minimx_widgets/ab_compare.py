@@ -94,7 +94,9 @@ class ABCompare:
         ):
             yield ipywidgets.HTML(f"<b>{name}</b>: {human_time(span(record))}")
             yield view
-        yield ipywidgets.HTML(self.table().html())
+        table = ipywidgets.HTML(self.table().html(), layout={"width": "fit-content"})
+        table.add_class("jp-RenderedHTMLCommon")  # JupyterLab's own look of tables
+        yield table
 
     @property
     def spans(self) -> tuple[int, int]:
@@ -125,7 +127,10 @@ class ABCompare:
                     f"{sign}{human_time(abs(one.change))}",
                 )
             )
-        return Table.of(heads, rows, f"{self.names[0]} → {self.names[1]}")
+        caption = f"{self.names[0]} → {self.names[1]}"
+        if len(self.deltas) > ROWS:
+            caption += f", the {ROWS} largest changes of {len(self.deltas)}"
+        return Table.of(heads, rows, caption)
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """Both timelines and the largest changes as bars."""

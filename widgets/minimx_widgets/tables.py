@@ -36,9 +36,9 @@ class Table:
         return "\n".join(out)
 
     def _numeric(self) -> list[bool]:
-        """Which columns hold numbers: every cell of them begins with a digit."""
+        """Which columns hold numbers: every cell begins with a digit, or a sign."""
         return [
-            all(row[i][:1].isdigit() or not row[i] for row in self.rows)
+            all(row[i].lstrip("+-−±")[:1].isdigit() or not row[i] for row in self.rows)
             for i in range(len(self.heads))
         ]
 

@@ -58,3 +58,9 @@ def test_feedback_reads_well_in_words_and_on_the_page() -> None:
     assert "2 &amp; more" in page
     assert "warn" in page
     assert repr(Feedback(True, "well done")) == "✔ solved: well done"
+
+
+def test_code_in_feedback_is_set_as_code() -> None:
+    page = Feedback(False, "the line `a < b`", "one ` only")._repr_html_()
+    assert "the line <code>a &lt; b</code>" in page
+    assert "one ` only" in page

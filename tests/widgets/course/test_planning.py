@@ -231,7 +231,7 @@ def test_right_marks_pass(attempt: Any) -> None:
 
 
 def test_a_product_over_its_own_input_is_refused_harmless_or_not() -> None:
-    """Whether it does harm is up to BLAS: some copy small matrices before they write."""
+    """Whether it harms is up to BLAS: some copy small matrices before they write."""
     feedback = check_marks({"b"} | GRANTED)
     assert not feedback.passed
     assert "elements of l are wrong" in feedback.seen or "this time" in feedback.seen

@@ -103,6 +103,13 @@ def test_numbers_stand_at_the_right() -> None:
     assert "text-align:right;vertical-align:top'>1234" in shown.rich
 
 
+def test_what_is_infinite_is_a_number_as_well() -> None:
+    shown = table(("float16",), [("1.00098",), ("inf",), ("-inf",), ("nan",)])
+    assert repr(shown).splitlines()[2:] == ["    inf", "   -inf", "    nan"]
+    words = table(("dtype",), [("int8",), ("information",)])
+    assert repr(words).splitlines()[1] == "int8"
+
+
 def test_warnings_of_knobs_take_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
     with warnings.catch_warnings():

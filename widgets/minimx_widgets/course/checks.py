@@ -6,6 +6,7 @@ import contextlib
 import functools
 import html
 import os
+import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,7 +52,8 @@ class Feedback:
 
     def _repr_html_(self) -> str:
         colour = "--jp-success-color1" if self.passed else "--jp-warn-color1"
-        first, *more = html.escape(repr(self)).split("\n")
+        words = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(repr(self)))
+        first, *more = words.split("\n")
         text = f"<b>{first}</b>" + "".join(f"<br>{line.strip()}" for line in more)
         style = f"border-left:4px solid var({colour});padding:0.3em 0.8em"
         return f'<div style="{style}">{text}</div>'

@@ -186,7 +186,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Shown:
 
 def _is_numeric(cells: Sequence[str]) -> bool:
     """Whether a column has numbers, perhaps with a unit, and gaps."""
-    return all(re.fullmatch(r"[-+−]?\d.*", cell) for cell in cells if cell)
+    number = re.compile(r"[-+−±]?(\d.*|inf|nan)")
+    return all(number.fullmatch(cell) for cell in cells if cell)
 
 
 def _cell(text: str, kind: str = "td", side: str = "left") -> str:

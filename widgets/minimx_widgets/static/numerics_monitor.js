@@ -446,7 +446,7 @@ class NumericsView {
     const words = `Under a loss scale of 2${superscript(scale)}, ${percent3(lost)} of the gradients become zero in ${type}, ${percent3(over)} overflow.`;
     return limit === null || limit > 40
       ? words
-      : `${words} Nothing more overflows up to 2${superscript(limit)}.`;
+      : `${words} The largest scale without overflow is 2${superscript(limit)}.`;
   }
 }
 

@@ -12,7 +12,7 @@ from minimx_widgets.course.same import SIZES, Comparison, recorded
 from minimx_widgets.course.same.curves import curves
 from minimx_widgets.course.same.record import LIBRARIES, RESULTS
 
-KEPT = sorted(RESULTS.glob("*.json"))
+KEPT = sorted(path for name in SIZES for path in RESULTS.glob(f"*-{name}.json"))
 
 
 def comparison(*scores: tuple[float, float]) -> Comparison:

@@ -97,8 +97,9 @@ def faint(
     x = minimx_datasets.load("glyphs").train_x.reshape(-1, 784).astype("float32") / 255
     with mixed(kind):
         net: Any = gluon.nn.HybridSequential()
-        for width in (*WIDTHS, 784):
-            net.add(gluon.nn.Dense(width, activation="sigmoid"))
+        with net.name_scope():  # dense0 to dense5, however many networks came before
+            for width in (*WIDTHS, 784):
+                net.add(gluon.nn.Dense(width, activation="sigmoid"))
         trainer = _trainer(net, seed, scaled, "adam", learning_rate=3e-3, epsilon=1e-12)
         loss_fn, draw, losses = gluon.loss.L2Loss(), np.random.default_rng(seed), []
         watch = mx.numerics.watch(net, trainer, every) if every else nullcontext()
