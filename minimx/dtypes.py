@@ -9,7 +9,9 @@ installed; it enters the tables below when somebody first asks for it.
 
 from __future__ import annotations
 
+import copyreg
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -40,6 +42,8 @@ SUPPORTED = set(CODES.values())
 #: Floating-point types of two bytes: kernels compute in float32 and round the result.
 NARROW = {FLOAT16}
 BFLOAT16_CODE = 12
+#: How MXNet's programs write bfloat16, for which NumPy has no type.
+BFLOAT16_FIELDS = np.dtype([("bfloat16", np.uint16)])
 
 
 def resolve(dtype: Any) -> DType:
@@ -149,6 +153,8 @@ POWERS: Final = range(-150, 129)
 def _means_bfloat16(dtype: Any) -> bool:
     if isinstance(dtype, int):
         return dtype == BFLOAT16_CODE
+    if isinstance(dtype, np.dtype) and dtype == BFLOAT16_FIELDS:
+        return True
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None)
     return (name or getattr(dtype, "name", "")) == "bfloat16"
 
@@ -168,3 +174,34 @@ def bfloat16() -> DType:
         SUPPORTED.add(found)
         NARROW.add(found)
     return found
+
+
+class _AlsoFields(type):
+    """Makes a type equal to the NumPy type that MXNet's programs write for it."""
+
+    def __eq__(cls, other: object) -> bool:
+        if isinstance(other, np.dtype) and other == BFLOAT16_FIELDS:
+            return True
+        return other is cls or bool(bfloat16() == other)
+
+    def __hash__(cls) -> int:
+        return hash(bfloat16().type)
+
+    def __reduce__(cls) -> Any:
+        return scalar_type, (bfloat16(),)
+
+
+# Types are pickled by name without asking them, unless this is said.
+copyreg.pickle(_AlsoFields, _AlsoFields.__reduce__)
+
+
+@cache
+def scalar_type(dtype: DType) -> Any:
+    """What MXNet shows as the type of an array's elements: `numpy.float32`.
+
+    That of bfloat16 is that of ml_dtypes, but equal as well to what MXNet's programs
+    compare it with, `np.dtype([("bfloat16", np.uint16)])`.
+    """
+    if dtype.name != "bfloat16":
+        return dtype.type
+    return _AlsoFields("bfloat16", (dtype.type,), {"__module__": "minimx"})

@@ -38,11 +38,27 @@ def test_without_its_package_bfloat16_is_explained(
 
 def test_bfloat16_has_the_range_of_float32_and_few_digits() -> None:
     x = nd.array([1.001, 1.01, 3e38], dtype="bfloat16")
-    assert x.dtype is bfloat16().type
+    assert x.dtype == bfloat16().type == bfloat16() == x.dtype
     np.testing.assert_array_equal(
         x.astype("float32").asnumpy(),
         np.array([1, 1.0078125, 3e38]).astype(bfloat16()).astype(np.float32),
     )
+
+
+def test_bfloat16_is_also_what_programs_of_mxnet_write_for_it() -> None:
+    fields = np.dtype([("bfloat16", np.uint16)])
+    assert resolve(fields) == bfloat16()
+    x = nd.ones((2,), dtype=fields)
+    assert x.dtype == fields and x.dtype == "bfloat16" and x.dtype != np.float32
+    assert np.dtype(x.dtype) == bfloat16() == resolve(x.dtype) == x.asnumpy().dtype
+    assert x.dtype(1.01) == 1.0078125
+    assert {bfloat16().type: "found"}[x.dtype] == "found"
+    assert pickle.loads(pickle.dumps(x.dtype)) == fields
+    assert (nd.ones((2,), dtype=x.dtype) + x).asnumpy().tolist() == [2, 2]
+    with pytest.raises(DTypeError, match="is not one of minimx's"):
+        resolve(np.dtype([("other", np.uint16)]))
+    half: Any = mx.sym.amp_cast(mx.sym.var("h", dtype=fields), dtype=x.dtype)
+    assert half.infer_type()[1] == [fields]
 
 
 def test_networks_compute_in_bfloat16() -> None:

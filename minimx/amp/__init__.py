@@ -17,20 +17,14 @@ Reading order: ops/casting.py (the policy: who computes in which type), `casting
 from __future__ import annotations
 
 from minimx.amp.amp import (
-    init,
-    init_trainer,
-    is_active,
-    scale_loss,
-    shutdown,
-    unscale,
-)
-from minimx.amp.convert import (
+    LossScaler,
     convert_bucketing_module,
     convert_hybrid_block,
     convert_model,
     convert_symbol,
-)
-from minimx.amp.lists import (
+    init,
+    init_trainer,
+    is_active,
     list_conditional_fp32_ops,
     list_fp32_ops,
     list_loss_output_functions,
@@ -38,8 +32,10 @@ from minimx.amp.lists import (
     list_lp16_ops,
     list_lp16_use_fp32_params,
     list_widest_type_cast,
+    scale_loss,
+    shutdown,
+    unscale,
 )
-from minimx.amp.loss_scaler import LossScaler
 
 __all__ = [
     "LossScaler",

@@ -1,4 +1,7 @@
-"""Switching mixed precision on, and steps whose loss is scaled."""
+"""Switching mixed precision on, and steps whose loss is scaled.
+
+MXNet has all of `mx.amp` in a module of this name, so the rest is found here as well.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,51 @@ from contextlib import contextmanager
 from typing import Any
 
 from minimx import events
+from minimx.amp import lists
 from minimx.amp.casting import Conditions, Mixer, SymbolMixer, rules
+from minimx.amp.convert import (
+    convert_bucketing_module,
+    convert_hybrid_block,
+    convert_model,
+    convert_symbol,
+)
+from minimx.amp.lists import (
+    list_conditional_fp32_ops,
+    list_fp32_ops,
+    list_loss_output_functions,
+    list_lp16_fp32_ops,
+    list_lp16_ops,
+    list_lp16_use_fp32_params,
+    list_widest_type_cast,
+)
 from minimx.amp.loss_scaler import LossScaler
 from minimx.errors import ArgumentError
 from minimx.gluon import Trainer
 from minimx.module import Module
 from minimx.nd import launch
 from minimx.symbol import symbol as nodes
+
+__all__ = [
+    "LossScaler",
+    "convert_bucketing_module",
+    "convert_hybrid_block",
+    "convert_model",
+    "convert_symbol",
+    "init",
+    "init_trainer",
+    "is_active",
+    "list_conditional_fp32_ops",
+    "list_fp32_ops",
+    "list_loss_output_functions",
+    "list_lp16_fp32_ops",
+    "list_lp16_ops",
+    "list_lp16_use_fp32_params",
+    "list_widest_type_cast",
+    "lists",
+    "scale_loss",
+    "shutdown",
+    "unscale",
+]
 
 
 class _State:

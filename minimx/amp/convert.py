@@ -15,9 +15,12 @@ from minimx import model, symbol
 from minimx.amp.casting import Conditions, rules
 from minimx.amp.lists import list_widest_type_cast
 from minimx.device import Device
+from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, ListedTwice, ParameterError
 from minimx.gluon import HybridBlock, SymbolBlock
 from minimx.graph.casts import insert_casts, kinds_of
+from minimx.graph.ir import Entry
+from minimx.graph.narrowing import narrowable, saying
 from minimx.module import BucketingModule
 from minimx.nd.array import NDArray
 from minimx.symbol import Symbol
@@ -38,9 +41,11 @@ def convert_symbol(
     target_dtype: float16 or bfloat16. target_dtype_ops, fp32_ops: operators that
     compute in it, or in float32, instead of MXNet's lists. conditional_fp32_ops:
     (operator, setting, values) with which it computes in float32. excluded_sym_names:
-    nodes that compute in float32 whatever they are. cast_optional_params: let variables
-    that are only needed in the two-byte type have it (`__dtype__`), so that their
-    conversion can be done once.
+    nodes that compute in float32 whatever they are. data_names: inputs that are no
+    parameters and keep their types; by default a guess by name. cast_optional_params:
+    let parameters that are only needed in the two-byte type have it (`__dtype__`), so
+    that their conversion can be done once. Those of operators which compute in the type
+    that comes have it in any case, as in MXNet.
 
     Raises `ArgumentError` for unknown types, operators and nodes.
     """
@@ -72,13 +77,14 @@ def convert_symbol(
     wanted = rules(
         target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded
     )
-    graph = sym.graph
-    passed = insert_casts(graph, kinds_of(graph), wanted)
-    found = Symbol(passed.after.outputs)
-    if cast_optional_params:
-        kept = data_names if data_names is not None else _guessed_data(sym)
-        _mark_parameters(found, wanted.target, set(kept))
-    return found
+    kept = _guessed_data(sym) if data_names is None else data_names
+    free = {*sym.list_inputs()} - {*kept}
+    graph, kinds = sym.graph, dict(kinds_of(sym.graph))
+    first = insert_casts(graph, kinds, wanted)
+    names = narrowable(first.after, wanted, free, cast_optional_params)
+    told = dict.fromkeys(names, resolve(wanted.target))
+    kinds |= {Entry(v): told[v.name] for v in graph.variables if v.name in told}
+    return Symbol(saying(insert_casts(graph, kinds, wanted).after, told).outputs)
 
 
 def _refuse_widest(target_dtype: Any, names: Sequence[str]) -> None:
@@ -92,24 +98,11 @@ def _refuse_widest(target_dtype: Any, names: Sequence[str]) -> None:
 
 
 def _guessed_data(sym: Symbol) -> list[str]:
-    """The inputs that are probably no parameters."""
+    """The inputs that are probably no parameters: these have a name or say a type."""
     endings = ("weight", "bias", "gamma", "beta", "mean", "var", "moving_avg")
-    return [name for name in sym.list_inputs() if not name.endswith(endings)]
-
-
-def _mark_parameters(sym: Symbol, target: str, data: set[str]) -> None:
-    """Say of variables that are only converted to the target type that they have it."""
-    readers: dict[Any, set[str]] = {}
-    for node in sym.graph:
-        for entry in node.inputs:
-            if entry.node.op is None:
-                cast = node.op is not None and node.op.name == "amp_cast"
-                readers.setdefault(entry.node, set()).add(
-                    str(getattr(node.op, "dtype", "")) if cast else ""
-                )
-    for node, wanted in readers.items():
-        if wanted == {target} and node.name not in data:
-            node.attrs["__dtype__"] = target
+    typed = {v.name for v in sym.graph.variables if "__dtype__" in v.attrs}
+    inputs = sym.list_inputs()
+    return [name for name in inputs if not name.endswith(endings) and name not in typed]
 
 
 def convert_model(
@@ -125,7 +118,8 @@ def convert_model(
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """A graph and its parameters in mixed precision; see `convert_symbol`.
 
-    Parameters stay in float32 unless `cast_optional_params`. Returns new dictionaries.
+    Parameters stay in float32 unless `cast_optional_params`, or unless their operator
+    computes in the type that comes. Returns new dictionaries.
     Raises `ArgumentError` for what is no dictionary of parameters.
     """
     for name, params in (("arg_params", arg_params), ("aux_params", aux_params)):

@@ -11,14 +11,22 @@ is never converted. The outputs of the graph have the types that they had before
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from minimx.dtypes import FLOAT32, DType, is_float, resolve
 from minimx.errors import ArgumentError
 from minimx.graph.ir import Entry, Graph, Node, outputs_of, retraced, rewritten
 from minimx.graph.report import Change, Passed
-from minimx.ops.casting import TARGETS, Rules, conversion, group
+from minimx.ops.casting import (
+    TARGETS,
+    Rules,
+    conversion,
+    group,
+    is_mixed,
+    types_asked,
+)
 from minimx.ops.precision import AmpCast, AmpMulticast, ScaledLoss
+from minimx.ops.registry import Op
 
 #: What mixed precision puts in front of operators.
 ADDED = (AmpCast, AmpMulticast, ScaledLoss)
@@ -80,6 +88,25 @@ def insert_casts(graph: Graph, kinds: Kinds, rules: Rules) -> Passed:
     return _Casting(graph, kinds, dtype, rules).passed()
 
 
+def _fit(op: Op, kinds: Sequence[DType | None]) -> bool:
+    """Whether inputs have the types that an operator asks for beside such data."""
+    first = kinds[0]
+    if first is None or not is_mixed(first):
+        return False
+    asked = types_asked(op, first, len(kinds))
+    return all(
+        not is_mixed(kind) or kind == wanted
+        for kind, wanted in zip(kinds, asked, strict=True)
+    )
+
+
+def _has_parameters(node: Node) -> bool:
+    """Whether a node has data, and beside them variables only."""
+    assert node.op is not None
+    named = len(node.inputs) > 1 and [*node.op.inputs][:1] == ["data"]
+    return named and all(entry.node.op is None for entry in node.inputs[1:])
+
+
 class _Casting:
     """A graph on its way to mixed precision."""
 
@@ -107,7 +134,8 @@ class _Casting:
         if node.op is None:
             self.kinds[Entry(node)] = self.before[Entry(node)]
             return outputs_of(node)
-        inputs = self._converted(node, inputs)
+        if not isinstance(node.op, ADDED):
+            inputs = self._converted(node, inputs)
         kept = node if inputs == node.inputs else node.with_inputs(inputs)
         self._learn(kept)
         return outputs_of(kept)
@@ -117,23 +145,37 @@ class _Casting:
 
     def _converted(self, node: Node, inputs: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """What goes into a node, in the types that it computes in."""
-        assert node.op is not None
-        found, why = group(node.op, self.rules, node.name)
+        op = node.op
+        assert op is not None
+        found, why = group(op, self.rules, node.name)
         states = node.states()
         kinds = [
             None if old in states else self.kinds[new]
             for old, new in zip(node.inputs, inputs, strict=True)
         ]
-        # Inputs of several types were there before if the operator takes them.
-        alike = len({self.before[entry] for entry in node.inputs}) == 1
-        fits = None if alike else (lambda: True)
-        asked = conversion(node.op, found, self.target, kinds, fits)
+        asked = conversion(op, found, self.target, kinds, self._fits(node, kinds))
         if asked.together:
             return self._together(node, inputs, asked.together, why)
         return tuple(
             entry if kind is None else self._as(entry, kind, why)
             for entry, kind in zip(inputs, asked.to, strict=True)
         )
+
+    def _fits(
+        self, node: Node, kinds: Sequence[DType | None]
+    ) -> Callable[[], bool] | None:
+        """Whether an operator takes inputs of just these types; None: nobody can tell.
+
+        Inputs of several types were there before if it takes them. If parameters stand
+        beside the data, and nothing that was computed, they follow the data.
+        """
+        assert node.op is not None
+        if len({self.before[entry] for entry in node.inputs}) != 1:
+            return lambda: True
+        if not _has_parameters(node):
+            return None
+        fit = _fit(node.op, kinds)
+        return lambda: fit
 
     def _together(
         self, node: Node, inputs: tuple[Entry, ...], places: Sequence[int], why: str

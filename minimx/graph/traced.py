@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from minimx.dtypes import DType, resolve
+from minimx.dtypes import DType, resolve, scalar_type
 from minimx.errors import GradientError
 from minimx.graph.ir import Entry, Node
 from minimx.graph.specs import Specs
@@ -102,7 +102,7 @@ class Traced:
     @property
     def dtype(self) -> Any:
         """The element type, as NumPy's scalar class, as arrays have it."""
-        return self.spec.dtype.type
+        return scalar_type(self.spec.dtype)
 
     @property
     def ndim(self) -> int:

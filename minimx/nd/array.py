@@ -16,7 +16,7 @@ from minimx import autograd, engine, flavour
 from minimx.device import Device
 from minimx.drivers import shaped
 from minimx.drivers.copies import fetch
-from minimx.dtypes import DType, resolve
+from minimx.dtypes import DType, resolve, scalar_type
 from minimx.errors import DTypeError, MXNetError, OperatorError, ShapeError
 from minimx.events import attributed, owner
 from minimx.nd import indexing, transfer
@@ -73,7 +73,7 @@ class NDArray(Arithmetic, Methods):
     @property
     def dtype(self) -> Any:
         """The element type, a NumPy scalar type as in MXNet (`numpy.float32`)."""
-        return self.spec.dtype.type
+        return scalar_type(self.spec.dtype)
 
     @property
     def size(self) -> int:

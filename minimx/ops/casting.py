@@ -130,7 +130,7 @@ def conversion(
     stays: tuple[DType | None, ...] = (None,) * len(kinds)
     free = [k for k, kind in enumerate(kinds) if kind == UNKNOWN or is_mixed(kind)]
     if group in ("target", "float32"):
-        asked = _asked(op, target if group == "target" else FLOAT32, len(kinds))
+        asked = types_asked(op, target if group == "target" else FLOAT32, len(kinds))
         changed = {k: asked[k] for k in free if kinds[k] != asked[k]}
         return Conversion(tuple(changed.get(k) for k in range(len(kinds))))
     found = {kinds[k] for k in free}
@@ -147,8 +147,12 @@ def conversion(
     return Conversion(tuple(changed.get(k) for k in range(len(kinds))))
 
 
-def _asked(op: Any, first: DType, count: int) -> list[DType]:
-    """The type of each input if the first has some type, as the sheet deduces them."""
+def types_asked(op: Any, first: DType, count: int) -> list[DType]:
+    """The type of each input if the first has some type, as the sheet deduces them.
+
+    BatchNorm asks for parameters in float32 whatever the data are; most operators ask
+    for one type everywhere.
+    """
     known = [first, *[None] * (count - 1)]
     asked, _ = op.deduce_types(known, [None] * op.visible)
     return [first if kind is None or not is_mixed(kind) else kind for kind in asked]

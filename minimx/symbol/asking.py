@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from minimx import flavour
-from minimx.dtypes import FLOAT32, DType, resolve
+from minimx.dtypes import FLOAT32, DType, resolve, scalar_type
 from minimx.errors import ArgumentError, did_you_mean
 from minimx.graph.infer import Inference, infer, opened
 from minimx.graph.ir import Entry, Graph, Node
@@ -131,4 +131,4 @@ def _shown(shapes: list[Open]) -> list[Any]:
 
 
 def _types(dtypes: list[DType | None]) -> list[Any]:
-    return [None if dtype is None else dtype.type for dtype in dtypes]
+    return [None if dtype is None else scalar_type(dtype) for dtype in dtypes]

@@ -62,6 +62,7 @@ from minimx.test_utils.consistency import (
 from minimx.test_utils.data import (
     DummyIter,
     download,
+    download_model,
     get_bz2_data,
     get_cifar10,
     get_mnist,
@@ -166,6 +167,7 @@ __all__ = [
     "default_rtols",
     "discard_stderr",
     "download",
+    "download_model",
     "effective_dtype",
     "environment",
     "gen_buckets_probs_with_ppf",

@@ -6,11 +6,12 @@ import bz2
 import os
 import shutil
 import zipfile
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 
-from minimx.errors import DataError
+from minimx.errors import ArgumentError, DataError
 from minimx.gluon import utils
 from minimx.gluon.data.vision import MNIST
 from minimx.io import DataBatch, DataIter, NDArrayIter
@@ -140,3 +141,58 @@ def get_cifar10() -> None:
     names = [f"data/cifar/{name}" for name in ("train.rec", "test.rec")]
     if not all(os.path.exists(name) for name in names):
         get_zip_data("data", _DATA + "cifar10.zip", "cifar10.zip")
+
+
+#: Where MXNet's project published trained networks: {name: their files' beginning}.
+_MODELS: Final = {
+    name: "http://data.mxnet.io/models/" + where
+    for name, where in {
+        "imagenet1k-inception-bn": "imagenet/inception-bn/Inception-BN",
+        "imagenet1k-resnet-18": "imagenet/resnet/18-layers/resnet-18",
+        "imagenet1k-resnet-34": "imagenet/resnet/34-layers/resnet-34",
+        "imagenet1k-resnet-50": "imagenet/resnet/50-layers/resnet-50",
+        "imagenet1k-resnet-101": "imagenet/resnet/101-layers/resnet-101",
+        "imagenet1k-resnet-152": "imagenet/resnet/152-layers/resnet-152",
+        "imagenet1k-resnext-50": "imagenet/resnext/50-layers/resnext-50",
+        "imagenet1k-resnext-101": "imagenet/resnext/101-layers/resnext-101",
+        "imagenet1k-resnext-101-64x4d": "imagenet/resnext/101-layers/resnext-101-64x4d",
+        "imagenet11k-resnet-152": "imagenet-11k/resnet-152/resnet-152",
+        "imagenet11k-place365ch-resnet-152": "imagenet-11k-place365-ch/resnet-152",
+        "imagenet11k-place365ch-resnet-50": "imagenet-11k-place365-ch/resnet-50",
+    }.items()
+}
+
+
+def download_model(
+    model_name: str,
+    dst_dir: str = "./",
+    meta_info: Mapping[str, Mapping[str, str]] | None = None,
+) -> tuple[str | None, int]:
+    """Fetch a trained network, and return what `mx.model.load_checkpoint` asks for.
+
+    meta_info: {name: {"symbol": address, "params": address}}; what MXNet's project
+    published by default. The files are called NAME-symbol.json and NAME-0000.params;
+    those that lie in dst_dir are not fetched again. An unknown name gives (None, 0).
+    Raises DataError if a file cannot be fetched.
+    """
+    prefix = os.path.join(dst_dir, model_name)
+    if meta_info is None:
+        known = {name: _checkpoint(where) for name, where in _MODELS.items()}
+    else:
+        known = {name: dict(files) for name, files in meta_info.items()}
+    if model_name not in known:
+        return None, 0
+    for part, ending in (("symbol", "-symbol.json"), ("params", "-0000.params")):
+        if part not in known[model_name]:
+            raise ArgumentError(
+                f"download_model: meta_info[{model_name!r}] has no address of the "
+                f"{part}; give both: {{'symbol': ..., 'params': ...}}."
+            )
+        download(known[model_name][part], prefix + ending)
+    return prefix, 0
+
+
+def _checkpoint(where: str) -> dict[str, str]:
+    """The addresses of a network's graph and parameters."""
+    epoch = "0126" if where.endswith("BN") else "0000"
+    return {"symbol": f"{where}-symbol.json", "params": f"{where}-{epoch}.params"}

@@ -76,6 +76,34 @@ def test_a_model_keeps_its_parameters_or_has_them_converted() -> None:
     assert np.isfinite(mixed.forward()[0].asnumpy()).all()
 
 
+def test_parameters_beside_two_byte_data_are_kept_so_as_in_mxnet() -> None:
+    """What MXNet 1.9.1 says of the same symbol."""
+    plain = a_symbol()
+    code = {"float16": "2", "bfloat16": "12"}
+    for target in code:
+        for cast in (False, True):
+            found = amp.convert_symbol(
+                plain,
+                target,
+                target_dtype_ops=["Convolution"],
+                fp32_ops=["softmax"],
+                data_names=["data"],
+                cast_optional_params=cast,
+            )
+            said = {
+                k: v["__dtype__"]
+                for k, v in found.attr_dict().items()
+                if "__dtype__" in v
+            }
+            narrow = {"fc_weight", "fc_bias"}
+            narrow |= {"conv_weight", "conv_bias"} if cast else set()
+            assert said == dict.fromkeys(narrow, code[target])
+            casts = [n for n in found.get_internals().list_outputs() if "amp" in n]
+            assert any("conv_weight" in name for name in casts) is not cast
+            assert not any("bn_" in n or "fc_weight" in n for n in casts)
+    assert not any("__dtype__" in said for said in plain.attr_dict().values())
+
+
 @pytest.mark.parametrize("cast", [False, True])
 def test_a_block_computes_nearly_the_same(cast: bool) -> None:
     mx.random.seed(1)
@@ -94,6 +122,35 @@ def test_a_block_computes_nearly_the_same(cast: bool) -> None:
     assert np.dtype(found.dtype).name == "float32"
     np.testing.assert_allclose(found.asnumpy(), expected, atol=5e-3)
     assert not np.array_equal(found.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+def test_variables_are_narrow_where_everybody_wants_that(half: str) -> None:
+    wide = "float32"
+
+    def kinds(made: Any, **words: Any) -> list[str]:
+        found = amp.convert_symbol(made, half, cast_optional_params=True, **words)
+        names = found.list_arguments()
+        shapes: Any = dict.fromkeys(names, (1, 2))
+        bound = found.simple_bind(mx.cpu(), **shapes)
+        assert {np.dtype(y.dtype).name for y in bound.forward()} <= {half, wide}
+        return [np.dtype(x.dtype).name for x in bound.arg_arrays]
+
+    def cast(what: Any, dtype: str = half) -> Any:
+        return mx.sym.amp_cast(what, dtype=dtype)
+
+    def together(*what: Any) -> Any:
+        return mx.sym.amp_multicast(*what, num_outputs=len(what))
+
+    free = mx.sym.var("free")
+    assert kinds(mx.sym.Group([cast(free), cast(free, wide)]), data_names=[]) == [wide]
+    assert kinds(mx.sym.Group([cast(free), cast(free)]), data_names=[]) == [half]
+    assert kinds(cast(free)) == [wide]
+    one, two = mx.sym.var("one", dtype=wide), mx.sym.var("two", dtype=half)
+    assert kinds(together(one, two)) == [half, half]
+    assert kinds(mx.sym.Group([together(one, two), cast(one)])) == [half, half]
+    assert kinds(together(one, mx.sym.abs(two)))[0] == wide
+    assert kinds(together(two, one, free)) == [half, wide, wide]
 
 
 def test_bad_input_is_refused() -> None:

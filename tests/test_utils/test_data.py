@@ -13,6 +13,7 @@ import pytest
 import minimx as mx
 from minimx.errors import ArgumentError, DataError
 from minimx.test_utils import (
+    download_model,
     get_bz2_data,
     get_cifar10,
     get_mnist_ubyte,
@@ -47,6 +48,38 @@ def test_sets_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (tmp_path / "data" / "cifar" / name).touch()
     get_cifar10()
     assert not (tmp_path / "data" / "cifar10.zip").exists()
+
+
+def test_a_trained_network_is_fetched_under_its_name(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
+    weights = {"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.zeros((2,))}
+    mx.model.save_checkpoint(str(kept / "small"), 0, net, weights, {})
+    known = {
+        "one": {
+            "symbol": (kept / "small-symbol.json").as_uri(),
+            "params": (kept / "small-0000.params").as_uri(),
+        }
+    }
+    prefix, epoch = download_model("one", str(tmp_path / "mine"), known)
+    assert prefix == str(tmp_path / "mine" / "one") and epoch == 0
+    sym, args, states = mx.model.load_checkpoint(prefix, epoch)
+    assert sym.list_arguments() == net.list_arguments() and states == {}
+    assert args["fc_weight"].asnumpy().tolist() == [[1] * 3] * 2
+    assert download_model("two", str(tmp_path), known) == (None, 0)
+    assert download_model("no-such-network") == (None, 0)
+    with pytest.raises(ArgumentError, match="no address of the params"):
+        download_model(
+            "one", str(tmp_path), {"one": {"symbol": known["one"]["symbol"]}}
+        )
+
+
+def test_a_published_network_that_lies_here_is_not_fetched(tmp_path: Path) -> None:
+    for ending in ("-symbol.json", "-0000.params"):
+        (tmp_path / f"imagenet1k-resnet-18{ending}").touch()
+    found = download_model("imagenet1k-resnet-18", str(tmp_path))
+    assert found == (str(tmp_path / "imagenet1k-resnet-18"), 0)
 
 
 def test_one_batch_without_an_end_and_how_long_a_symbol_takes() -> None:

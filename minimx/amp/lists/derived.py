@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+# The sheets of symbols stand beside them: the lists shall have these as well.
+from minimx import symbol  # noqa: F401
 from minimx.ops.registry import ALIASES, REGISTRY
 
 
