@@ -24,7 +24,8 @@ export function paintLanes(
     ctx.textAlign = "left";
     ctx.globalAlpha = active[lane] || name === PUSHER ? 1 : 0.5;
     ctx.fillStyle = theme.ink;
-    ctx.fillText(clip(ctx, data.label(lane), LEFT - 44), 2, y + (laneHeight - 3) / 2);
+    // Cut in the middle: lanes of one thread differ at their ends.
+    ctx.fillText(clip(ctx, data.label(lane), LEFT - 48, 0.5), 2, y + (laneHeight - 3) / 2);
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
     const share =
@@ -196,13 +197,17 @@ function arrow(ctx, x0, y0, x1, y1, colour) {
   ctx.fill();
 }
 
-/** `text` cut to a width, with an ellipsis. @param {CanvasRenderingContext2D} ctx
- * @param {string} text @param {number} room */
-function clip(ctx, text, room) {
+/** `text` cut to a width, with an ellipsis after its first part; 0 < head ≤ 1 is that part.
+ * @param {CanvasRenderingContext2D} ctx @param {string} text @param {number} room */
+function clip(ctx, text, room, head = 1) {
   if (ctx.measureText(text).width <= room) return text;
+  const cut = (/** @type {number} */ keep) => {
+    const first = Math.ceil(keep * head);
+    return `${text.slice(0, first)}…${text.slice(text.length - (keep - first))}`;
+  };
   let keep = Math.max(1, Math.floor((text.length * room) / ctx.measureText(text).width) - 1);
-  while (keep > 1 && ctx.measureText(`${text.slice(0, keep)}…`).width > room) keep -= 1;
-  return keep > 1 ? `${text.slice(0, keep)}…` : "";
+  while (keep > 1 && ctx.measureText(cut(keep)).width > room) keep -= 1;
+  return keep > 1 ? cut(keep) : "";
 }
 
 /** Kinds of dependency in words, for the tooltip. */
