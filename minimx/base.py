@@ -21,7 +21,14 @@ string_types = (str,)
 integer_types = (int, np.int32, np.int64)
 numeric_types = (float, int, np.generic)
 
-__all__ = ["MXNetError", "NotImplementedForSymbol", "data_dir", "mx_real_t", "py_str"]
+__all__ = [
+    "MXNetError",
+    "NotImplementedForSymbol",
+    "check_call",
+    "data_dir",
+    "mx_real_t",
+    "py_str",
+]
 
 
 def py_str(x: bytes | str) -> str:
