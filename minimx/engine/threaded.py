@@ -25,6 +25,7 @@ from minimx.engine.failures import deliver, deliver_first, spoil, unraised
 from minimx.engine.lanes import Layout, Sizes
 from minimx.engine.operation import Operation
 from minimx.engine.running import perform
+from minimx.engine.telling import told
 from minimx.engine.var import Claim, Var, append, release, var_lock, withdraw
 from minimx.engine.workers import (
     Spend,
@@ -89,7 +90,8 @@ class ThreadedEngine(Engine):
         self._successor = successor
         self._lanes: dict[tuple[Device, int], WorkingLane] = {}
         self._lanes_by_name: dict[str, WorkingLane] = {}
-        self._lanes_lock = threading.Lock()
+        # A destructor that pushes may find it held by its own thread.
+        self._lanes_lock = threading.RLock()
         self._crew: list[Worker] = []
         self._pushed = 0
         self._waiting: list[Bell] = []  # for everything to be done
@@ -135,9 +137,8 @@ class ThreadedEngine(Engine):
                 return None
             plan = self._layout(device, prop, self._sizes)
             lane = self._lanes_by_name.get(plan.name)
-            if lane is None:
-                lane = WorkingLane(plan)
-                self._lanes_by_name[plan.name] = lane
+            if lane is None:  # a destructor may make it while we do
+                lane = self._lanes_by_name.setdefault(plan.name, WorkingLane(plan))
             self._lanes[device, prop] = lane
             if lane.growing:
                 wanted = plan.threads if plan.eager else self._outstanding() + 1
@@ -215,14 +216,16 @@ class ThreadedEngine(Engine):
 
     def _wait(self, var: Var, waiter: Waiter) -> None:
         with var_lock:
-            if var.writer is None and not (waiter.writes and var.readers):
+            writer = var.writer
+            if writer is None and not (waiter.writes and var.readers):
                 return  # it would be granted at once
             try:
                 append(waiter)
             except BaseException:
                 withdraw(waiter)
                 raise
-        waiter.bell.wait()
+        with told(writer):
+            waiter.bell.wait()
 
     def _settle(self, patience: float = -1) -> None:
         """Wait until nothing is outstanding."""
@@ -232,7 +235,8 @@ class ThreadedEngine(Engine):
         with var_lock:
             self._waiting.append(bell)
         self._wake_if_idle()
-        bell.wait(patience)
+        with told(f"everything: {self._outstanding()} operations"):
+            bell.wait(patience)
 
     # Closing
 

@@ -97,13 +97,18 @@ class WorkingLane:
     ) -> None:
         """Start workers until there are `wanted`, or as many as the plan allows.
 
-        New ones are entered in `crew`.
+        New ones are entered in `crew`. Each is counted first: a destructor that pushes
+        while it is being started comes by here, and must not start it again.
         """
         wanted = min(wanted, self.plan.threads)
         while self.started < wanted:
-            name = f"{self.plan.name}/{self.started}"
-            start(Worker(name, self.queue, serve, self._get, spend), crew)
             self.started += 1
+            try:
+                name = f"{self.plan.name}/{self.started - 1}"
+                start(Worker(name, self.queue, serve, self._get, spend), crew)
+            except BaseException:
+                self.started -= 1
+                raise
         self.growing = self.started < self.plan.threads
 
     def stop(self) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from minimx import engine
 from minimx.device import cpu, gpu
-from minimx.engine import Var
+from minimx.engine import Var, workers
 from minimx.engine.workers import Worker
 from minimx.errors import EngineError
 from minimx.knobs import knobs
@@ -310,6 +310,29 @@ def test_push_from_a_destructor(threaded: str) -> None:
         gc.set_threshold(*old)
     engine.wait_all()
     assert len(ran) == 200
+
+
+def test_a_push_from_inside_the_start_of_a_worker(
+    threaded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a destructor does that the collector runs just then."""
+    started, ran = [], []
+    begin = workers.start
+
+    def starting(worker: Worker, crew: list[Worker]) -> None:
+        if not started:
+            started.append(worker.name)
+            engine.push(lambda: ran.append("inner"), cpu(), [], [], "farewell")
+        begin(worker, crew)
+
+    with knobs(MXNET_CPU_WORKER_NTHREADS=2):
+        monkeypatch.setattr(workers, "start", starting)
+        engine.push(lambda: ran.append("outer"), cpu(), [], [], "work")
+        engine.wait_all()
+        names = [t.name for t in threading.enumerate() if isinstance(t, Worker)]
+    assert sorted(ran) == ["inner", "outer"]
+    assert started
+    assert len(names) == len(set(names)) <= 2
 
 
 def test_threads_are_started_when_they_are_needed() -> None:

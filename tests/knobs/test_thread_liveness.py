@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -94,3 +97,41 @@ def test_a_bad_text_in_the_environment_does_not_stop_a_program() -> None:
     )
     assert done.stdout.strip() == "2.0"
     assert "KMP_AFFINITY='kompakt'" in done.stderr
+
+
+@proves("MXNET_ENGINE_INFO")
+@pytest.mark.parametrize("engine_type", ["ThreadedEngine", "ThreadedEnginePerDevice"])
+def test_waits_are_told(engine_type: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def observe() -> list[str]:
+        var, hold = engine.Var(), threading.Event()
+        engine.push(hold.wait, cpu(), [], [var], "slow")
+        threading.Timer(0.05, hold.set).start()
+        engine.wait_to_read(var)
+        hold.clear()
+        engine.push(hold.wait, cpu(), [var], [], "reader")
+        threading.Timer(0.05, hold.set).start()
+        engine.wait_to_write(var)
+        engine.push(hold.wait, cpu(), [], [], "free")
+        engine.wait_all()
+        return capsys.readouterr().out.splitlines()
+
+    with knobs(MXNET_ENGINE_TYPE=engine_type):
+        before, during = turned(observe, MXNET_ENGINE_INFO=1)
+    assert before == []
+    lines = "\n".join(during)
+    place = re.escape(f"{Path(__file__).name}")
+    assert re.search(rf"Wait for slow, pushed at .*{place}:\d+, on cpu\(0\)", lines)
+    assert "Wait for those who read\n" in lines
+    waited = [float(ms) for ms in re.findall(r"Waited ([\d.]+) ms", lines)]
+    assert len(waited) == lines.count("Wait for ") >= 2
+    assert all(ms > 10 for ms in waited[:2])
+
+
+def test_an_engine_that_never_waits_tells_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with knobs(MXNET_ENGINE_TYPE="NaiveEngine", MXNET_ENGINE_INFO=1):
+        var = engine.Var()
+        engine.push(lambda: None, cpu(), [], [var], "quick")
+        engine.wait_to_read(var)
+    assert capsys.readouterr().out == ""

@@ -273,12 +273,15 @@ KNOBS = (
         name="MXNET_ENGINE_INFO",
         type="bool",
         default=False,
-        planned_in="profiler",
+        status="live",
         meaning=(
-            "Log what the engine does around every wait. No document names it, but "
-            "MXNet reads it when the engine starts. The engine timeline shows the same "
-            "and more."
+            "Print who is waited for, and how long it took, around every wait for an "
+            "array or for everything. A line names the operation, the line of the "
+            "program that pushed it, and its device. No document names it, but MXNet "
+            "reads it when the engine starts, and logs addresses of variables. "
+            "NaiveEngine never waits, and on the virtual clock no time passes: they "
+            "print nothing. The engine timeline shows the same and more."
         ),
-        observable="Log lines that follow one operation from push to completion.",
+        observable="Lines on standard output around every wait.",
     ),
 )
