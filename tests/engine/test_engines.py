@@ -316,7 +316,8 @@ def test_a_push_from_inside_the_start_of_a_worker(
     threaded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a destructor does that the collector runs just then."""
-    started, ran = [], []
+    started: list[str] = []
+    ran: list[str] = []
     begin = workers.start
 
     def starting(worker: Worker, crew: list[Worker]) -> None:
