@@ -107,7 +107,9 @@ class Custom(Op):
         return {"op_type": self.op_type, **dict(self.keywords)}
 
     @classmethod
-    def from_text(cls, attrs: dict[str, str]) -> tuple[Custom, dict[str, str]]:
+    def from_text(
+        cls, attrs: dict[str, str], *, np_shape: bool = False
+    ) -> tuple[Custom, dict[str, str]]:
         """The operator of a graph's file, and what is left: remarks."""
         remarks = {k: v for k, v in attrs.items() if k[:2] == k[-2:] == "__"}
         settings = {k: v for k, v in attrs.items() if k not in remarks}
