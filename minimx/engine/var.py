@@ -140,17 +140,22 @@ def release(claim: Claim) -> list[Claim] | None:
                         ready.append(writer)
     for var in claim.writes:
         var.version += claim.adds
-        var.writer = None
         var.readers = 0
         if var.later:
             if ready is None:
                 ready = []
             _grant(var, var.later, ready)
+        else:
+            var.writer = None
     return ready
 
 
 def _grant(var: Var, later: deque[Claim], ready: list[Claim]) -> None:
-    """After a write: grant the next reads in the queue, or else the next write."""
+    """After a write: grant the next reads in the queue, or else the next write.
+
+    Until the next write is in its place, `writer` stays who it was: a thread that waits
+    looks at it without the lock, and None would tell it that nothing is left to wait for.
+    """
     while later:
         claim = later.popleft()
         if var in claim.writes:
@@ -165,6 +170,7 @@ def _grant(var: Var, later: deque[Claim], ready: list[Claim]) -> None:
         claim.wait -= 1
         if claim.wait == 0:
             ready.append(claim)
+    var.writer = None
 
 
 def withdraw(claim: Claim) -> None:

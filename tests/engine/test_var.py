@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,3 +131,31 @@ def test_a_claim_that_adds_nothing_leaves_the_version() -> None:
 def test_distinct_keeps_order_and_prefers_writing() -> None:
     a, b, c = Var(), Var(), Var()
     assert distinct([a, b, a, c], [c, c]) == ((a, b), (c,))
+
+
+@pytest.mark.parametrize("readers", [0, 2])
+def test_who_looks_without_the_lock_never_misses_a_write_that_waits(
+    readers: int,
+) -> None:
+    """As `wait_to_read` does: at no line is a var without writer while one waits."""
+    var = Var()
+    first, last = Claim((), (var,), 1), Claim((), (var,), 1)
+    append(first)
+    for _ in range(readers):
+        append(Claim((var,), (), 1))
+    append(last)
+    seen: list[Claim | None] = []
+
+    def look(frame: FrameType, event: str, arg: object) -> Any:
+        seen.append(var.writer)
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        release(first)
+    finally:
+        sys.settrace(before)
+    assert len(seen) > 5
+    assert None not in seen
+    assert var.writer is last
