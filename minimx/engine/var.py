@@ -154,7 +154,8 @@ def _grant(var: Var, later: deque[Claim], ready: list[Claim]) -> None:
     """After a write: grant the next reads in the queue, or else the next write.
 
     Until the next write is in its place, `writer` stays who it was: a thread that waits
-    looks at it without the lock, and None would tell it that nothing is left to wait for.
+    looks at it without the lock, and None would tell it that there is nothing to wait
+    for.
     """
     while later:
         claim = later.popleft()
