@@ -20,6 +20,7 @@ OF_BOTH = {
 OWN = {
     "blas": {"library", "product"},
     "conv": set(),
+    "dropout": {"apply_shared"},
     "indexing": {"earlier", "ordered", "place"},
     "matmul": {"in_tiles", "tiled"},
     "norm": {"fold", "statistics"},

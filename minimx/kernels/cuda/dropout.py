@@ -9,6 +9,7 @@ import numpy as np
 from minimx.kernels.cuda import launching
 from minimx.kernels.cuda.launching import cuda
 from minimx.kernels.cuda.random import key_of, philox
+from minimx.shapes import Shape
 
 _word = np.uint64
 _LOW, _HALF = _word(0xFFFF), _word(16)
@@ -35,6 +36,20 @@ def _apply(data: Any, bits: Any, scale: Any, out: Any, n: int, zero: Any) -> Non
         out[i] = data[i] * scale if stays else zero
 
 
+@launching.kernel
+def _apply_shared(
+    data: Any, bits: Any, scale: Any, out: Any, n: int, zero: Any, axes: int, steps: Any
+) -> None:
+    """steps: for each axis, the innermost first, its length and how bits advance."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        at, rest = 0, i
+        for axis in range(axes):
+            at += rest % steps[2 * axis] * steps[2 * axis + 1]
+            rest //= steps[2 * axis]
+        stays = (int(bits[at // 8]) >> (at % 8)) & 1
+        out[i] = data[i] * scale if stays else zero
+
+
 def draw(rng: np.random.Generator, bits: Any, keep: float) -> None:
     """Set each bit with probability `keep`, to within one in 65,536."""
     limit = _word(round(keep * (1 << 16)))
@@ -45,3 +60,15 @@ def apply(data: Any, bits: Any, scale: Any, out: Any) -> None:
     """Fill out with data * scale where the bit is set, else 0."""
     n, zero = out.size, out.dtype.type(0)
     launching.run(_apply, n, data.reshape(-1), bits, scale, out.reshape(-1), n, zero)
+
+
+def apply_shared(
+    data: Any, bits: Any, scale: Any, out: Any, shape: Shape, decisions: Shape
+) -> None:
+    """The same, with a bit for each of `decisions`, which are stretched to `shape`."""
+    n, zero, steps, step = out.size, out.dtype.type(0), [], 1
+    for length, own in zip(reversed(shape), reversed(decisions), strict=True):
+        steps += [length, step if own > 1 else 0]
+        step *= own
+    arrays = data.reshape(-1), bits, scale, out.reshape(-1)
+    launching.run(_apply_shared, n, *arrays, n, zero, len(shape), tuple(steps))

@@ -34,7 +34,7 @@ _said: set[str] = set()
 #: The files beside this one; importing one of them imports numba's CUDA part.
 FILES = (
     *("elements", "moves", "layers", "learning", "norms", "orders", "parts"),
-    "composed",
+    *("composed", "sequences", "chances"),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx.errors import OperatorError
-from minimx.kernels.cuda import fused, pointwise, random, reduce
+from minimx.kernels.cuda import fused, pointwise, random, reduce, scratch
 from minimx.kernels.formula import Formula
 from minimx.ops.mixed import by_rows
 from minimx.ops.registry import Kernel, Op
@@ -32,11 +32,9 @@ def formula(op: Any, *specs: Spec) -> Kernel | None:
     )
 
 
-@twin("Activation", "LeakyReLU")
+@twin("Activation")
 def chosen(op: Any, *specs: Spec) -> Kernel | None:
     """The formula that a setting chooses."""
-    if getattr(op, "masked", False):
-        return None
     aligned = op._aligned(specs) if op.name == "LeakyReLU" else specs
     return formula(op._form, *aligned)
 
@@ -134,11 +132,23 @@ def reduction(op: Any, *specs: Spec) -> Kernel | None:
 
 @twin("norm")
 def norm(op: Any, *specs: Spec) -> Kernel | None:
-    """A sum of squares or of sizes, where the type of the data is kept."""
+    """A sum of squares or of sizes; in another type, of converted data."""
     (data,) = specs
-    if op.computed_in(data) != data.dtype or data.dtype.itemsize < 4:
+    dtype = op.computed_in(data)
+    if dtype.kind != "f" or dtype.itemsize < 4:
         return None
-    return reduce.reduction(f"norm{op.ord}", data.shape, op.axes(data), data.dtype)
+    launch = reduce.reduction(f"norm{op.ord}", data.shape, op.axes(data), dtype)
+    if dtype == data.dtype or launch is None:
+        return launch
+    flat = (data.size,)
+    widen = pointwise.kernel(_SAME, [flat], [data.dtype], flat, dtype)
+
+    def converted(x: Any, out: Any) -> None:
+        with scratch.lent((flat, dtype)) as (wide,):
+            widen(x, wide)  # type: ignore[misc]
+            launch(wide, out)
+
+    return converted if widen is not None else None
 
 
 @twin("argmax", "argmin", "argmax_channel")

@@ -35,6 +35,8 @@ from minimx.ops.spec import Spec
 from minimx.ops.twins import twin
 
 _SUM = Formula("a + b", ("a", "b"))
+_SAME = Formula("x", ("x",))
+_AWAY = Formula("(y - label) * scale", ("label", "y", "scale"))
 
 
 def real(*specs: Spec) -> bool:
@@ -42,10 +44,15 @@ def real(*specs: Spec) -> bool:
     return all(spec.dtype.kind == "f" and spec.dtype.itemsize >= 4 for spec in specs)
 
 
+def known(*specs: Spec) -> bool:
+    """Whether kernels can read all of these: whole numbers, or real ones of a word."""
+    return all(spec.dtype.kind in "iu" or real(spec) for spec in specs)
+
+
 @twin("dot", "batch_dot")
 def product(op: Any, *specs: Spec) -> Kernel | None:
     """A product of two matrices, or of two stacks of them."""
-    if not real(*specs):
+    if not known(*specs):
         return None
     a, b, out, _ = op.matrices(*specs)
     ta, tb = op.transpose_a, op.transpose_b
@@ -225,15 +232,12 @@ def drop(op: Any, *specs: Spec) -> Kernel | None:
         return None
     if not op.drops:
         flat = (prod(data.shape),)
-        same = Formula("x", ("x",))
-        return pointwise.kernel(same, [flat], [data.dtype], flat, data.dtype)
-    if np.isinf(op.scale) or decisions_of(data.shape, op.axes) != data.shape:
-        return None
-    scale = data.dtype.type(op.scale)
+        return pointwise.kernel(_SAME, [flat], [data.dtype], flat, data.dtype)
+    apply, keep = _masking(data, op), 1 - op.p
 
     def run(data: Any, out: Any, bits: Any, rng: Any) -> None:
-        dropout.draw(rng, bits, 1 - op.p)
-        dropout.apply(data, bits, scale, out)
+        dropout.draw(rng, bits, keep)
+        apply(data, bits, out)
 
     return run
 
@@ -241,12 +245,20 @@ def drop(op: Any, *specs: Spec) -> Kernel | None:
 @twin("_mask_Dropout")
 def mask(op: Any, *specs: Spec) -> Kernel | None:
     """The same product again."""
-    data = specs[0]
-    whole = decisions_of(data.shape, op.axes) == data.shape
-    if not real(data) or np.isinf(op.scale) or not whole:
-        return None
+    return _masking(specs[0], op) if real(specs[0]) else None
+
+
+def _masking(data: Spec, op: Any) -> Kernel:
+    """The launch (data, bits, out), for a bit each or shared ones."""
+    shape, decisions = data.shape, decisions_of(data.shape, op.axes)
     scale = data.dtype.type(op.scale)
-    return lambda data, bits, out: dropout.apply(data, bits, scale, out)
+    if np.isinf(op.scale):  # nothing is kept: 0 times an infinite scale
+        fill = pointwise.filler(data.dtype.type(np.nan))
+        return lambda data, bits, out: fill(out)
+    if decisions == shape:
+        return lambda data, bits, out: dropout.apply(data, bits, scale, out)
+    ways = shape, decisions
+    return lambda data, bits, out: dropout.apply_shared(data, bits, scale, out, *ways)
 
 
 # -- softmax and losses ----------------------------------------------------------------
@@ -254,14 +266,22 @@ def mask(op: Any, *specs: Spec) -> Kernel | None:
 
 @twin("softmax", "log_softmax", "softmin")
 def soft(op: Any, *specs: Spec) -> Kernel | None:
-    """Along one axis, where all of it counts."""
+    """Along one axis, whole or up to a length; in another type, converted first."""
     data, out = specs[0], op.infer(*specs)
-    if op.use_length or out.dtype != data.dtype or not real(data):
+    if not real(out) or not known(*specs):
         return None
-    shape, scale = _grouped(data.shape, op.axis % data.ndim), data.dtype.type(op.scale)
+    shape, scale = _grouped(data.shape, op.axis % data.ndim), out.dtype.type(op.scale)
+    flat, other = (data.size,), out.dtype != data.dtype
+    cast = pointwise.kernel(_SAME, [flat], [data.dtype], flat, out.dtype)
+    if cast is None:
+        return None
 
-    def run(data: Any, out: Any) -> None:
-        softmax.softmax(data.reshape(*shape), scale, op.log, out.reshape(*shape))
+    def run(data: Any, *rest: Any) -> None:
+        *limits, out = rest
+        if other:
+            cast(data, out)
+        x = (out if other else data).reshape(*shape)
+        softmax.softmax(x, scale, op.log, out.reshape(*shape), *limits)
 
     return run
 
@@ -297,29 +317,42 @@ def output(op: Any, *specs: Spec) -> Kernel | None:
 
 @twin("_backward_SoftmaxOutput")
 def output_gradient(op: Any, *specs: Spec) -> Kernel | None:
-    """Softmax minus label, for labels that are class numbers."""
+    """Softmax minus label."""
     label, y = specs
-    settings = op.forward
-    if not real(y) or label.shape == y.shape or settings.normalization == "valid":
+    if not real(y) or not known(label):
         return None
+    if label.shape == y.shape:
+        return _of_probabilities(op.forward, label, y)
+    settings, skipped = op.forward, None
     shape = groups, _, inner = settings.groups(y)
     scale = float(settings.grad_scale)
-    if settings.multi_output:
+    if settings.normalization == "valid":
+        skipped = int(settings.ignore_label)
+    elif settings.multi_output:
         scale /= inner
     if settings.normalization == "batch":
         scale /= groups
     ignored = float(settings.ignore_label if settings.use_ignore else np.nan)
     smooth = 0.0 if settings.multi_output else float(settings.smooth_alpha)
+    numbers = ignored, smooth
 
     def run(label: Any, y: Any, out: Any) -> None:
         labels, place = label.reshape(-1), out.reshape(*shape)
         probabilities = y.reshape(*shape)
-        softmax.output_gradient(probabilities, labels, ignored, smooth, place, scale)
+        arrays = probabilities, labels
+        softmax.output_gradient(*arrays, *numbers, place, scale, skipped)
 
     return run
+
+
+def _of_probabilities(settings: Any, label: Spec, y: Spec) -> Kernel | None:
+    shapes, dtypes = [label.shape, y.shape], [label.dtype, y.dtype]
+    numbers = (float(settings.grad_scale),)
+    return pointwise.kernel(_AWAY, shapes, dtypes, y.shape, y.dtype, numbers)
 
 
 @twin("softmax_cross_entropy")
 def cross_entropy(op: Any, *specs: Spec) -> Kernel | None:
     """The sum over the rows."""
-    return softmax.cross_entropy if real(*specs) else None
+    data, label = specs
+    return softmax.cross_entropy if real(data) and known(label) else None

@@ -29,11 +29,8 @@ MOVED = (
     *("_image_crop", "_backward_image_crop", "_image_flip_left_right"),
     *("_image_flip_top_bottom", "_npi_broadcast_to"),
 )
-#: The same without their second input, where that is absent or gives only its shape.
-ALONE = (
-    *("Crop", "SequenceLast", "SequenceMask", "SequenceReverse"),
-    "_backward_SequenceLast",
-)
+#: The same, and a second input gives only its shape.
+ALONE = ("Crop",)
 
 
 @twin(*MOVED, *ALONE)

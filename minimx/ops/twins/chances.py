@@ -1,0 +1,112 @@
+"""Twins that scale by numbers of the moment, or change what they were given."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from minimx.kernels.cuda import pointwise, random, reduce, scratch
+from minimx.kernels.formula import Formula
+from minimx.ops.precision import loss_scale
+from minimx.ops.registry import Kernel
+from minimx.ops.spec import Spec
+from minimx.ops.twins import twin
+from minimx.ops.twins.elements import cast, chosen
+from minimx.ops.twins.layers import batch_norm, real
+
+_TIMES = Formula("x * scale", ("x", "scale"))
+_SLOPED = Formula("where(x > 0, x, x * slope)", ("x", "slope"))
+_POSITIVE = Formula("maximum(x, 0)", ("x",))
+_VARIANCE = Formula("1 / (x * x) - eps", ("x", "eps"))
+_AVERAGE = Formula("share * a + rest * b", ("a", "b", "share", "rest"))
+
+twin("_amp_scaled_loss")(cast)
+
+
+@twin("_backward_amp_scaled_loss")
+def scaled_loss(op: Any, *specs: Spec) -> Kernel | None:
+    """A product with a number that is looked up when it is launched."""
+    (data,) = specs
+    flat, dtype = (data.size,), data.dtype
+
+    def launch(scale: float) -> Kernel | None:
+        return pointwise.kernel(_TIMES, [flat], [dtype], flat, dtype, (scale,))
+
+    if launch(1.0) is None:
+        return None
+    return lambda x, out: launch(loss_scale.now)(x, out)  # type: ignore[misc]
+
+
+@twin("LeakyReLU")
+def leaky(op: Any, *specs: Spec) -> Kernel | None:
+    """The formula that a setting chooses; rrelu draws a slope for each element."""
+    if not op.masked:
+        return chosen(op, *specs)
+    (data,) = specs
+    if not real(data):
+        return None
+    flat, dtype = (data.size,), data.dtype
+    apply = pointwise.kernel(_SLOPED, [flat] * 2, [dtype] * 2, flat, dtype)
+    draw = random.uniform(op.lower_bound, op.upper_bound)
+    fill = pointwise.filler(dtype.type((op.lower_bound + op.upper_bound) / 2))
+
+    def run(data: Any, out: Any, slopes: Any, *rng: Any) -> None:
+        draw(slopes, *rng) if rng else fill(slopes)
+        apply(data, slopes, out)  # type: ignore[misc]
+
+    return run
+
+
+@twin("_contrib_BatchNormWithReLU")
+def batch_norm_relu(op: Any, *specs: Spec) -> Kernel | None:
+    """Batch normalization, then what is positive."""
+    normalize, flat, dtype = batch_norm(op, *specs), (specs[0].size,), specs[0].dtype
+    cut = pointwise.kernel(_POSITIVE, [flat], [dtype], flat, dtype)
+    if normalize is None or cut is None:
+        return None
+
+    def run(*arrays: Any) -> None:
+        normalize(*arrays)
+        cut(arrays[5], arrays[5])
+
+    return run
+
+
+@twin("_contrib_SyncBatchNorm")
+def batch_norm_sync(op: Any, *specs: Spec) -> Kernel | None:
+    """Batch normalization, then the variances."""
+    normalize, shape, dtype = batch_norm(op, *specs), specs[1].shape, specs[1].dtype
+    undo = pointwise.kernel(_VARIANCE, [shape], [dtype], shape, dtype, (op.eps,))
+    if normalize is None or undo is None:
+        return None
+
+    def run(*arrays: Any) -> None:
+        *most, variance, invstd = arrays
+        normalize(*most, invstd)
+        undo(invstd, variance)
+
+    return run
+
+
+@twin("IdentityAttachKLSparseReg")
+def sparse(op: Any, *specs: Spec) -> Kernel | None:
+    """A copy; while training, an average over the batch."""
+    data, average = specs
+    if not real(*specs):
+        return None
+    copy = cast(op, *specs)
+    count, flat = data.shape[0], (prod(data.shape[1:]),)
+    mean = reduce.reduction("mean", (count, *flat), (0,), data.dtype)
+    dtypes, numbers = [average.dtype, data.dtype], (op.momentum, 1 - op.momentum)
+    move = pointwise.kernel(_AVERAGE, [flat] * 2, dtypes, flat, average.dtype, numbers)
+    if copy is None or mean is None or move is None:
+        return None
+
+    def run(data: Any, average: Any, out: Any) -> None:
+        if op.training:
+            with scratch.lent((flat, specs[0].dtype)) as (now,):
+                mean(data, now)
+                move(average, now, average)
+        copy(data, average, out)
+
+    return run
