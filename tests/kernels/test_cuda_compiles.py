@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "minimx" / "kernels"
 #: Files that the CPU has in another place, or does not need.
 OF_BOTH = {
-    *("fused", "implicit", "launching", "mathematics", "pointwise", "scratch"),
+    *("coordinates", "fused", "implicit", "launching", "mathematics", "pointwise"),
+    "scratch",
 }
 #: What a file for CUDA has beside the names of the CPU's.
 OWN = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from minimx.kernels.cuda import indexing, shape
+from minimx.kernels.cuda import coordinates, indexing, shape
 from minimx.ops.registry import Kernel
 from minimx.ops.shape import Part
 from minimx.ops.spec import Spec
@@ -163,3 +163,51 @@ def one_hot(op: Any, *specs: Spec) -> Kernel | None:
     if not _plain(*specs, op.infer(*specs)) or not prod(specs[0].shape):
         return None
     return indexing.one_hot(op.depth, op.on_value, op.off_value)
+
+
+# -- places given by coordinates -------------------------------------------------------
+
+
+@twin("gather_nd")
+def gather_nd(op: Any, *specs: Spec) -> Kernel | None:
+    """Elements or slices."""
+    data, indices = specs
+    if not _plain(*specs):
+        return None
+    return coordinates.columns(data.shape, indices.shape).fetch
+
+
+@twin("scatter_nd", "_scatter_set_nd")
+def scatter_nd(op: Any, *specs: Spec) -> Kernel | None:
+    """Elements or slices to their places."""
+    if not _plain(*specs):
+        return None
+    there = coordinates.columns(op.shape, specs[-1].shape)
+    return there.replace if op.name == "_scatter_set_nd" else there.scatter
+
+
+@twin("_backward_gather_nd")
+def ungather_nd(op: Any, *specs: Spec) -> Kernel | None:
+    """Added up where they came from."""
+    data, indices = specs
+    if not _plain(*specs) or data.dtype.itemsize < 4:
+        return None
+    return coordinates.columns(op.shape, indices.shape).add
+
+
+@twin("_advanced_index", "_backward_advanced_index")
+def advanced(op: Any, *specs: Spec) -> Kernel | None:
+    """The part x[key] of a key with arrays, and what was picked added up."""
+    data, *indices = specs
+    back = op.name == "_backward_advanced_index"
+    if not _plain(*specs) or any(spec.dtype.kind == "b" for spec in indices):
+        return None
+    if back and data.dtype.itemsize < 4:
+        return None
+    shape, part = (
+        (op.shape, data.shape) if back else (data.shape, op.infer(*specs).shape)
+    )
+    key = coordinates.key_of(shape, op.key, [spec.shape for spec in indices])
+    if key is None or (key.shape or (1,)) != (part or (1,)):
+        return None
+    return key.add if back else key.fetch
