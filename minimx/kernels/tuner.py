@@ -15,10 +15,12 @@ computes there must not hang on how busy the machine was: the model of cost deci
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from minimx.drivers import toolkit
 from minimx.kernels import find, threads
 from minimx.kernels.choosing import (
     DISABLED,
@@ -100,6 +102,15 @@ def rules_now(
         threads=threads.count(),
         half=half,
     )
+
+
+def as_on_cuda(rules: Rules) -> Rules:
+    """The same rules on a CUDA device.
+
+    A real one measures, as MXNet does; the threads of numba's simulator are Python's.
+    """
+    real_time = knobs.get("MINIMX_CLOCK") != "virtual" and not toolkit.simulated()
+    return replace(rules, cuda=True, stopwatch=real_time)
 
 
 def choose(direction: str, at: Geometry, dtype: Any, rules: Rules) -> Choice:

@@ -11,11 +11,13 @@ import pytest
 
 import minimx as mx
 from minimx import engine
+from minimx.drivers import toolkit
 from minimx.errors import ArgumentError
 from minimx.kernels import tuner
+from minimx.kernels.convolution import NAMES
 from minimx.knobs import knobs
 from minimx.record import Record
-from minimx_widgets import ConvChooser
+from minimx_widgets import ConvChooser, conv_chooser
 
 
 def network() -> Any:
@@ -142,3 +144,42 @@ def test_a_closed_view_hears_no_knobs(view: ConvChooser) -> None:
     revision = view.state["revision"]
     with knobs(MXNET_CUDNN_ALLOW_FFT=0):
         assert view.state["revision"] == revision
+
+
+def test_a_cuda_device_shows_the_algorithms_that_it_has(
+    view: ConvChooser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view.place("gpu")
+    simulated = [row["name"] for row in view.state["directions"][0]["rows"]]
+    assert len(simulated) > 4
+    monkeypatch.setattr(conv_chooser, "backend_of", lambda device: "cuda")
+    monkeypatch.setattr(toolkit, "simulated", lambda: True)
+    view.refresh()
+    for direction in view.state["directions"]:
+        rows = {row["name"]: row["number"] for row in direction["rows"]}
+        assert rows == {NAMES[0]: 0, NAMES[9]: 9}
+        assert [row["chosen"] for row in direction["rows"]].count(True) == 1
+    assert view.state["shape"].endswith("by the kernels of CUDA")
+    assert "on gpu (CUDA)" in repr(view)
+    assert "by the kernels of CUDA" in view.svg()
+    with pytest.raises(ArgumentError, match="simulator, whose times say nothing"):
+        view.measure()
+    monkeypatch.undo()
+    view.refresh()
+    assert [row["name"] for row in view.state["directions"][0]["rows"]] == simulated
+
+
+def test_volumes_are_computed_on_the_host_of_a_cuda_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = mx.sym.Convolution(mx.sym.var("data"), num_filter=2, kernel=(3, 3, 3))
+    monkeypatch.setattr(conv_chooser, "backend_of", lambda device: "cuda")
+    shown = ConvChooser(x, device="gpu", data=(1, 2, 8, 8, 8))
+    assert len(shown.state["directions"][0]["rows"]) > 4
+    shown.close()
+
+
+def test_the_type_is_that_in_which_layers_compute() -> None:
+    shown = ConvChooser(network(), dtype="float16", data=(2, 64, 14, 14))
+    assert shown.state["shape"].endswith("float16")
+    shown.close()

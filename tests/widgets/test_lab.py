@@ -13,8 +13,9 @@ import minimx as mx
 from minimx.errors import ArgumentError
 from minimx.knobs import knobs
 from minimx.record import Record
-from minimx_widgets import Lab
-from minimx_widgets.training import load
+from minimx_widgets import Lab, NumericsMonitor
+from minimx_widgets.lab import ACCOUNT, CONVOLUTIONS, NUMBERS, POOL
+from minimx_widgets.training import Tally, load
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 
@@ -136,6 +137,7 @@ def test_a_structural_setting_begins_afresh(make: Callable[..., Lab]) -> None:
         ("learning_rate", "nan", "learning_rate='nan'"),
         ("device", "tpu(0)", r"write cpu\(0\) or gpu\(0\)"),
         ("optimizer", "adams", "choose sgd"),
+        ("dtype", "float8", "dtype='float8': choose float32, float16, bfloat16"),
         ("seed", "-1", "seed='-1'"),
     ],
 )
@@ -283,36 +285,33 @@ def test_an_interrupted_run_is_paused_and_goes_on(
     assert lab.session.state == "done"
 
 
-def test_the_pool_map_is_there_while_its_drawer_is_open(
-    make: Callable[..., Lab],
-) -> None:
+def test_a_view_is_there_while_its_drawer_is_open(make: Callable[..., Lab]) -> None:
     lab = make(epochs=1)
     lab.run()
-    assert lab.pool is None
-    lab._drawer.selected_index = 0
-    assert lab.pool is not None
-    assert lab.pool.record is lab.record
-    assert repr(lab.pool).startswith("PoolMap(cpu(0) Naive, reserved=")
-    lab._drawer.selected_index = None
-    assert lab.pool is None and lab._drawer.children[0].children == ()
+    assert lab.drawers.view is None
+    view = lab.drawers.pull(POOL)
+    assert view.record is lab.record and view in lab._run.views
+    assert repr(view).startswith("PoolMap(cpu(0) Naive, reserved=")
+    account = lab.drawers.pull(ACCOUNT)
+    assert view not in lab._run.views
+    shown = [box.children for box in lab.drawers.children]
+    assert shown == [(), (account,), (), ()]
+    lab.drawers.pull(None)
+    assert lab.drawers.view is None
+    assert not any(box.children for box in lab.drawers.children)
+    assert lab._run.views == [lab.monitor, lab.engine, lab.memory]
 
 
-def test_the_overview_is_there_while_its_drawer_is_open(
-    make: Callable[..., Lab],
-) -> None:
+def test_the_overview_follows_the_training(make: Callable[..., Lab]) -> None:
     lab = make()
-    lab._drawer.selected_index = 1
-    assert lab.account is not None and lab.pool is None
-    assert lab._drawer.children[1].children == (lab.account,)
-    assert repr(lab.account).startswith("Overview(0 operations")
+    view = lab.drawers.pull(ACCOUNT)
+    assert repr(view).startswith("Overview(0 operations")
     lab.run(epochs=1)
-    lab.account.refresh()
-    assert lab.account.record is lab.record
-    blocks = [each["path"] for each in lab.account.state["blocks"]]
+    view.refresh()
+    assert view.record is lab.record
+    blocks = [each["path"] for each in view.state["blocks"]]
     assert any(path.count("/") for path in blocks)
-    assert lab.overview.state["count"] == lab.account.state["count"] > 100
-    lab._drawer.selected_index = None
-    assert lab.account is None and lab._drawer.children[1].children == ()
+    assert lab.overview.state["count"] == view.state["count"] > 100
 
 
 def test_its_numbers_are_looked_at_once_somebody_asks(make: Callable[..., Lab]) -> None:
@@ -330,3 +329,129 @@ def test_its_numbers_are_looked_at_once_somebody_asks(make: Callable[..., Lab]) 
     lab.numbers  # noqa: B018 (asking twice looks once)
     lab.run()
     assert lab.record.rows("tensors") == before
+
+
+def test_numbers_are_counted_while_their_drawer_is_open(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make(epochs=50)
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            lab.step()
+            lab.wait()
+
+    steps(3)
+    assert not len(lab.record.tensors())
+    view = lab.drawers.pull(NUMBERS)
+    steps(9)  # what is counted in the eleventh is read in the twelfth
+    assert view.steps == [11]
+    assert lab.fit is not None and len(lab.fit._trainer._watchers) == 1
+    lab.drawers.pull(None)
+    steps(1)
+    assert not lab.fit._trainer._watchers
+    assert not any(block._forward_hooks for block in lab.net._children.values())
+    before = lab.record.rows("tensors")
+    steps(10)
+    assert lab.record.rows("tensors") == before
+
+
+def test_a_two_byte_type_computes_in_it_and_leaves_nothing_switched_on(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make(dtype="float16", epochs=6)
+    assert repr(lab) == "Lab(mlp on (given), cpu(0) float16, ready)"
+    lab.numbers  # noqa: B018
+    result = lab.run()
+    assert result.test_accuracy > 0.9
+    scalings = lab.record.scalings()
+    assert len(scalings) == result.steps
+    assert result.skipped == int(scalings["skipped"].sum()) > 0
+    words = f"{result.skipped} step{'s' * (result.skipped != 1)} skipped"
+    assert result.words.endswith(words)
+    assert lab.fit is not None
+    scale = f"loss scale {2.0 ** (16 - result.skipped):,.0f}, {words}"
+    assert scale in lab.fit._progress(0, Tally(lab.record.metric)).words
+    used = {row.dtype for row in NumericsMonitor(lab.record).rows()}
+    assert used == {"float16"}
+    assert not mx.amp.is_active()
+    assert lab.net(mx.nd.ones((1, 1, 8, 8))).dtype == np.float32
+    lab.set("dtype", "bfloat16")
+    assert lab.session.state == "ready"
+    assert lab.run().test_accuracy > 0.9
+    assert not len(lab.record.scalings()) and lab.result.skipped == 0
+    lab.set("dtype", "float32")
+    assert lab.run(epochs=1).steps == 8
+    assert not mx.amp.is_active()
+
+
+def test_mixed_precision_ends_with_a_stopped_training_too(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make(dtype="float16", epochs=50)
+    lab.step()
+    lab.wait()
+    assert mx.amp.is_active()
+    lab.stop()
+    assert not mx.amp.is_active()
+
+
+def test_who_has_mixed_precision_on_keeps_it(make: Callable[..., Lab]) -> None:
+    lab = make(dtype="bfloat16", epochs=1)
+    mx.amp.init("bfloat16")
+    try:
+        lab.run()
+        assert mx.amp.is_active()
+        lab.set("dtype", "float16")
+        with pytest.raises(ArgumentError, match="mixed precision with bfloat16 is on"):
+            lab.run()
+    finally:
+        mx.amp.shutdown()
+
+
+def test_a_hybridized_network_is_written_anew_for_each_type(
+    make: Callable[..., Lab],
+) -> None:
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Flatten(), mx.gluon.nn.Dense(10))
+    net.hybridize()
+    lab = make(network=net, dtype="float16", epochs=1)
+    for dtype, casts in (("float16", True), ("float32", False), ("bfloat16", True)):
+        lab.set("dtype", dtype)
+        lab.run()
+        ran = set(lab.record.texts(lab.record.ops()["name"]))
+        assert ("amp_cast" in " ".join(ran)) == casts, dtype
+
+
+def test_the_convolutions_of_the_settings_are_in_their_drawer(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make(network="lenet", epochs=1)
+    view = lab.drawers.pull(CONVOLUTIONS)
+    assert view.state["layers"] == ["lenet_conv0_fwd", "lenet_conv1_fwd"]
+    assert view.state["shape"].startswith("32 × 1 → 16 channels, 8×8")
+    assert view.state["device"] == "cpu"
+    lab.set("learning_rate", "0.1")
+    assert lab.drawers.view is view
+    lab.set("batch_size", "16")
+    lab.set("dtype", "float16")
+    lab.set("device", "gpu(0)")
+    assert lab.drawers.view is not view
+    view = lab.drawers.view
+    assert view.state["shape"].startswith("16 × 1") and "float16" in view.state["shape"]
+    assert view.state["device"] == "gpu"
+    lab.set("network", "mlp")
+    assert "has no convolution" in lab.drawers.view.value
+    lab.set("network", "lenet")
+    lab.run()
+    view = lab.drawers.view
+    view.show("lenet_conv1_fwd")
+    record = lab.record
+    at = record.ops()["op"].tolist().index(lab.engine.run.selected)
+    row = record.ops()[at : at + 1]
+    assert record.texts(row["name"]) == ["Convolution"]
+    assert record.texts(row["layer"]) == ["lenet/conv1"]
+    assert view.layer == "lenet_conv1_fwd"
+    first = record.texts(record.ops()["layer"]).index("lenet/conv0")
+    view._selected(int(record.ops()["op"][first]))
+    assert view.layer == "lenet_conv0_fwd"

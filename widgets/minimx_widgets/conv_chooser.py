@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import anywidget
+import numpy as np
 import traitlets
 
 from minimx.device import Device, as_device
+from minimx.drivers import backend_of, toolkit
+from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, MXNetError, OperatorError, did_you_mean
-from minimx.graph.ir import Entry
+from minimx.graph.ir import Entry, Node
 from minimx.graph.specs import every_spec
 from minimx.kernels import tuner
 from minimx.kernels.choosing import OFF, decided
@@ -42,7 +45,8 @@ DIRECTIONS = {
 }
 #: The largest workspace that the slider offers, in MiB.
 MOST = 1024
-Layer = tuple[str, Convolution, Spec]
+# Its name; that of the layer it belongs to; what goes into it.
+Layer = tuple[str, str, Convolution, Spec]
 
 
 class ConvChooser(anywidget.AnyWidget):
@@ -51,8 +55,11 @@ class ConvChooser(anywidget.AnyWidget):
         ConvChooser(net, data=(16, 3, 32, 32))
 
     net: a Symbol or a HybridBlock, with the shapes of its inputs by name. device: whose
-    knobs count; simulated GPUs are tuned. record: a record of a run of this network;
-    what is selected in its views is shown here, and the other way round.
+    knobs count, and whose algorithms there are: a simulated GPU has those of the CPU
+    and is tuned, a CUDA device has its own. dtype: that of what goes into all
+    convolutions, as with `mx.amp`; by default what the graph says. record: a record of
+    a run of this network; what is selected in its views is shown here, and the other
+    way round.
     `show(name)` another layer, `allow(mib)` another workspace, `place(device)`,
     `measure()` runs all algorithms of the layer that may be chosen.
     """
@@ -70,10 +77,11 @@ class ConvChooser(anywidget.AnyWidget):
         net: Any,
         *,
         device: Device | str = "cpu",
+        dtype: Any = None,
         record: Record | Run | None = None,
         **shapes: Any,
     ) -> None:
-        self.layers = _layers(Subject.of(net, shapes, "ConvChooser"))
+        self.layers = _layers(Subject.of(net, shapes, "ConvChooser"), dtype)
         self.run = Run.of(record)
         self._lock = threading.Lock()
         self._layer, self._revision = 0, 0
@@ -94,7 +102,7 @@ class ConvChooser(anywidget.AnyWidget):
     @property
     def workspace(self) -> int:
         """The MiB of workspace that are allowed: the layer's own, unless `allow`ed."""
-        own = self.layers[self._layer][1].workspace
+        own = self.layers[self._layer][2].workspace
         return own if self._allowed is None else self._allowed
 
     def show(self, name: str) -> None:
@@ -105,16 +113,13 @@ class ConvChooser(anywidget.AnyWidget):
             raise ArgumentError(f"ConvChooser: there is no convolution {name!r}.{near}")
         self._layer = names.index(name)
         self.refresh()
-        rows = self.run.record.ops()
-        mine = [
-            int(op)
-            for op, layer in zip(
-                rows["op"], self.run.record.texts(rows["layer"]), strict=True
-            )
-            if layer and (layer == name or name.startswith(layer))
-        ]
+        record, owner = self.run.record, self.layers[self._layer][1]
+        rows = record.ops()
+        rows = rows[np.array(record.texts(rows["name"]), object) == Convolution.name]
+        layers = record.texts(rows["layer"])
+        mine = [place for place, layer in enumerate(layers) if _within(layer, owner)]
         if mine:
-            self.run.select(mine[-1])
+            self.run.select(int(rows["op"][mine[-1]]))
 
     def allow(self, mib: int | None) -> None:
         """Try another workspace, in MiB; None goes back to the layer's own."""
@@ -131,7 +136,15 @@ class ConvChooser(anywidget.AnyWidget):
         self.refresh()
 
     def measure(self) -> None:
-        """Run every algorithm of the layer that may be chosen, and keep its time."""
+        """Run every algorithm of the layer that may be chosen, and keep its time.
+
+        Raises `ArgumentError` on numba's CUDA simulator: its threads are Python's.
+        """
+        if self._cuda and toolkit.simulated():
+            raise ArgumentError(
+                "ConvChooser.measure: this CUDA device is numba's simulator, whose "
+                "times say nothing. Measure on a real one, or on the CPU."
+            )
         for direction in DIRECTIONS:
             _, rules, at, dtype = self._question(direction)
             found = tuner.guessed(direction, at, dtype, rules)
@@ -139,11 +152,19 @@ class ConvChooser(anywidget.AnyWidget):
         self.refresh()
 
     def _question(self, direction: str) -> tuple[Convolution, Any, Any, Any]:
-        _, conv, data = self.layers[self._layer]
+        _, _, conv, data = self.layers[self._layer]
         if self._allowed is not None:
             conv = Convolution.of(**{**conv.settings, "workspace": self._allowed})
         kind = self.device.device_type
-        return (conv, *conv.on(kind).question(direction, data))
+        rules, at, dtype = conv.on(kind).question(direction, data)
+        if self._cuda and data.ndim < 5:  # volumes are computed on the host
+            rules = tuner.as_on_cuda(rules)
+        return conv, rules, at, dtype
+
+    @property
+    def _cuda(self) -> bool:
+        """Whether the kernels are those of CUDA."""
+        return backend_of(self.device) == "cuda"
 
     def choice(self, direction: str) -> tuner.Choice:
         """The candidates for a direction, with the times that are known."""
@@ -179,12 +200,13 @@ class ConvChooser(anywidget.AnyWidget):
         """Decide again, and show it."""
         with self._lock:
             self._revision += 1
-            _, conv, data = self.layers[self._layer]
+            _, _, conv, data = self.layers[self._layer]
             self.state = {
                 "revision": self._revision,
                 "layers": [layer[0] for layer in self.layers],
                 "layer": self._layer,
-                "shape": _words(conv, data),
+                "shape": _words(conv, data)
+                + (", by the kernels of CUDA" if self._cuda else ""),
                 "device": self.device.device_type,
                 "workspace": self.workspace,
                 "own": conv.workspace,
@@ -252,8 +274,8 @@ class ConvChooser(anywidget.AnyWidget):
         if not len(found):
             return
         (layer,) = self.run.record.texts(found["layer"][:1])
-        for index, (name, *_) in enumerate(self.layers):
-            if layer and (layer == name or name.startswith(layer)):
+        for index, (_, owner, *_) in enumerate(self.layers):
+            if _within(layer, owner):
                 self._layer = index
                 self.refresh()
                 return
@@ -274,6 +296,7 @@ class ConvChooser(anywidget.AnyWidget):
             what = "nothing left" if one is None else one.algorithm.name
             words.append(f"{name} {what}")
         kind, space = self.device.device_type, self.workspace
+        kind += " (CUDA)" if self._cuda else ""
         return f"ConvChooser({self.layer} on {kind}, {space} MiB: {', '.join(words)})"
 
     def table(self) -> Tables:
@@ -316,17 +339,30 @@ class ConvChooser(anywidget.AnyWidget):
         return mimebundle(self, repr(self), self.svg())
 
 
-def _layers(subject: Subject) -> list[Layer]:
+def _layers(subject: Subject, dtype: Any) -> list[Layer]:
     """The convolutions of a graph, with what goes into them."""
     specs = every_spec(subject.graph, subject.variables)
+
+    def data(node: Node) -> Spec:
+        spec = specs[node.inputs[0]]
+        return spec if dtype is None else spec.with_dtype(resolve(dtype))
+
     found = [
-        (node.name, node.op, specs[node.inputs[0]])
+        (node.name, node.layer or node.name, node.op, data(node))
         for node in subject.graph
         if isinstance(node.op, Convolution) and Entry(node) in specs
     ]
     if not found:
         raise ArgumentError("ConvChooser: the network has no convolution.")
     return found
+
+
+def _within(layer: str, owner: str) -> bool:
+    """Whether a path of a record, as lenet/conv0/relu0, is a layer or inside it.
+
+    Graphs write a path with underscores.
+    """
+    return f"{layer.replace('/', '_')}_".startswith(f"{owner}_")
 
 
 def _words(conv: Convolution, data: Spec) -> str:

@@ -19,10 +19,12 @@ from minimx.knobs import knobs
 from minimx.record import Record
 from minimx_widgets import kernel
 from minimx_widgets.base import Bundle, mimebundle
+from minimx_widgets.conv_chooser import ConvChooser
 from minimx_widgets.device_view import DeviceView
 from minimx_widgets.engine_timeline import EngineTimeline
 from minimx_widgets.knob_panel import PINNED, KnobPanel
 from minimx_widgets.lab_controls import Field, LabControls
+from minimx_widgets.lab_drawers import Drawers
 from minimx_widgets.memory_timeline import MemoryTimeline
 from minimx_widgets.networks import NETWORKS
 from minimx_widgets.numerics_monitor import NumericsMonitor
@@ -38,14 +40,29 @@ from minimx_widgets.session import (
     Program,
     Session,
 )
-from minimx_widgets.training import DATA, OPTIMIZERS, Fit, Settings, device_of
+from minimx_widgets.training import (
+    DATA,
+    DTYPES,
+    OPTIMIZERS,
+    SINGLE,
+    Fit,
+    Settings,
+    device_of,
+    load,
+    made,
+)
 from minimx_widgets.training_monitor import LOSS, TEST, TRAIN, TrainingMonitor
 from minimx_widgets.units import counted
 
 GIVEN = "(given)"
 STATUS_INTERVAL = 1 / 6
 # Views behind a title, made when it is opened.
-DRAWERS = ("The inside of the pool", "Where time and memory went")
+POOL = "The inside of the pool"
+ACCOUNT = "Where time and memory went"
+NUMBERS = "How large the numbers are"
+CONVOLUTIONS = "Who computes the convolutions"
+# What the choice of a convolution's algorithm hangs on.
+CHOOSING = ("network", "data", "device", "dtype", "batch_size")
 # Settings that a running training takes up at its next step.
 LIVE = ("learning_rate", "batch_size", "epochs")
 
@@ -59,6 +76,7 @@ class Result:
     loss: float
     train_accuracy: float
     test_accuracy: float
+    skipped: int = 0  # steps whose gradients overflowed
 
     @property
     def words(self) -> str:
@@ -66,13 +84,15 @@ class Result:
         return (
             f"{counted(self.epochs, 'epoch')} · {self.steps:,} steps · loss "
             f"{self.loss:.4f} · {100 * self.test_accuracy:.2f} % of the test set right"
+            + (f" · {counted(self.skipped, 'step')} skipped" if self.skipped else "")
         )
 
     def __repr__(self) -> str:
         return (
             f"Result(epochs={self.epochs}, steps={self.steps}, loss={self.loss:.4f}, "
             f"train={100 * self.train_accuracy:.2f}%, "
-            f"test={100 * self.test_accuracy:.2f}%)"
+            f"test={100 * self.test_accuracy:.2f}%"
+            + (f", skipped={self.skipped})" if self.skipped else ")")
         )
 
 
@@ -82,6 +102,9 @@ class Lab:
     network: "mlp", "lenet", "resnet", a Block, or a function that makes one.
     data: "glyphs", "digits", a Gluon dataset, or four arrays (train images and labels,
         test images and labels).
+    dtype: in what layers compute: "float32", "float16" with its losses scaled, or
+        "bfloat16". The last two are `mx.amp`, which holds for the whole process, for
+        other cells too, from the beginning of a training to its end.
     learning_rate: None takes the usual one of the optimizer.
 
     Training happens in a background thread, so cells return at once and every control
@@ -94,6 +117,7 @@ class Lab:
         data: Any = "glyphs",
         *,
         device: str = "cpu(0)",
+        dtype: str = SINGLE,
         batch_size: int = 128,
         learning_rate: float | None = None,
         optimizer: str = "adam",
@@ -106,13 +130,22 @@ class Lab:
         self._last_told = 0.0
         self._complaint = kernel.complaint_here()
         self.fit: Fit | None = None
-        self._looks = False  # at the numbers, once somebody asked for them
+        self._looks = False  # at the numbers in every training, once that was asked
         self._run = Run()
         self.session = Session(self._program, self._changed)
         self.controls = LabControls(
             self._fields(), change=self.set, command=self.command, run_id=self._run.id
         )
-        chosen = {"device": device, "optimizer": optimizer, "seed": seed}
+        self.drawers = Drawers(
+            {
+                POOL: lambda: PoolMap(self._run),
+                ACCOUNT: lambda: self.overview,
+                NUMBERS: lambda: NumericsMonitor(self._run),
+                CONVOLUTIONS: self._convolutions,
+            }
+        )
+        chosen: dict[str, Any] = {"device": device, "dtype": dtype}
+        chosen |= {"optimizer": optimizer, "seed": seed}
         chosen |= {"batch_size": batch_size, "epochs": epochs}
         if learning_rate is not None:
             chosen["learning_rate"] = learning_rate
@@ -122,8 +155,6 @@ class Lab:
         self.monitor = TrainingMonitor(self._run, height=128)
         self.engine = EngineTimeline(self._run, height=112)
         self.memory = MemoryTimeline(self._run, height=176)
-        self.pool: PoolMap | None = None  # while its drawer is open, as the next
-        self.account: Overview | None = None
         self._unwatch = knobs.watch("*", self._knob_turned)
         self.box = self._compose()
         self._changed(self.session)
@@ -149,11 +180,10 @@ class Lab:
     def numbers(self) -> NumericsMonitor:
         """How large the numbers are, by layer.
 
-        From now on every tenth step is looked at, in this training and in later ones.
+        From now on every tenth step is looked at, in this training and in later ones;
+        without it, while its drawer is open.
         """
         self._looks = True
-        if self.fit is not None:
-            self.fit.look()
         return NumericsMonitor(self._run)
 
     @property
@@ -172,12 +202,16 @@ class Lab:
             loss=float("nan") if loss is None else loss,
             train_accuracy=float("nan") if train is None else train,
             test_accuracy=float("nan") if test is None else test,
+            skipped=fit.scaler.skipped if fit and fit.scaler else 0,
         )
 
     def __repr__(self) -> str:
         settings, parts = self.settings, []
         network, data = (self._name_of(kind) for kind in ("network", "data"))
-        parts.append(f"{network} on {data}, {settings.device}, {self.session.state}")
+        device = settings.device
+        if settings.dtype != SINGLE:
+            device += f" {settings.dtype}"
+        parts.append(f"{network} on {data}, {device}, {self.session.state}")
         if self.fit is not None:
             parts.append(f"epoch {self.fit.epoch}/{settings.epochs}")
         test = self.monitor.last(TEST)
@@ -246,8 +280,7 @@ class Lab:
         self.session.stop()
         self.record.stop()
         self._unwatch()
-        self._drawer.unobserve_all()  # its observer is this lab, with the network
-        for part in (self.controls, self.knobs, self._drawer):
+        for part in (self.controls, self.knobs, self.drawers):
             part.close()
         self._run.close()
         self.box.close()
@@ -270,6 +303,8 @@ class Lab:
         for key, value in vars(changed).items():
             setattr(settings, key, value)
         self._show_settings()
+        if name in CHOOSING:
+            self.drawers.renew(CONVOLUTIONS)
 
     def command(self, word: str) -> None:
         """Do what a button says: train, pause, step or stop."""
@@ -297,12 +332,15 @@ class Lab:
 
         devices = [("cpu(0)", "cpu(0)")]
         devices += [(f"gpu({i})", f"gpu({i})") for i in range(num_gpus())]
-        optimizers = tuple((name, name) for name in OPTIMIZERS)
+        optimizers, dtypes = (
+            tuple((name, name) for name in names) for names in (OPTIMIZERS, DTYPES)
+        )
         networks, data = choices("network", NETWORKS), choices("data", DATA)
         return [
             Field("network", "Network", "What is trained", networks, True),
             Field("data", "Data", "The images it learns from", data, True),
             Field("device", "Device", "Where it is trained", tuple(devices), True),
+            Field("dtype", "Type", "In what layers compute", dtypes, True),
             Field("optimizer", "Optimizer", "How weights follow", optimizers, True),
             Field("learning_rate", "Learning rate", "The size of a step"),
             Field("batch_size", "Batch size", "Samples per step"),
@@ -326,9 +364,7 @@ class Lab:
         self._unwatch()
         self._unwatch = knobs.watch("*", self._knob_turned)
         self.fit = None
-        self.fit = Fit(self.settings, record.metric)
-        if self._looks:
-            self.fit.look()
+        self.fit = Fit(self.settings, record.metric, looks=self._looking)
         yield from self.fit.program()
 
     def _changed(self, session: Session) -> None:
@@ -370,12 +406,7 @@ class Lab:
         }
 
     def _compose(self) -> ipywidgets.Box:
-        drawers = [ipywidgets.Box() for _ in DRAWERS]
-        self._drawer = ipywidgets.Accordion(drawers, selected_index=None)
-        for place, title in enumerate(DRAWERS):
-            self._drawer.set_title(place, title)
-        self._drawer.observe(self._opened, "selected_index")
-        views = ipywidgets.Box([self.monitor, self.engine, self.memory, self._drawer])
+        views = ipywidgets.Box([self.monitor, self.engine, self.memory, self.drawers])
         views.add_class("mx-lab-views")
         box = ipywidgets.Box([self.controls, self.knobs, views])
         self.controls.add_class("mx-lab-top")
@@ -383,21 +414,21 @@ class Lab:
         box.add_class("mx-lab")
         return box
 
-    def _opened(self, _change: Any) -> None:
-        """A drawer was opened or closed: its view is there while one looks."""
-        for view in (self.pool, self.account):
-            if view is not None:
-                view.close()
-        self.pool = self.account = None
-        for box in self._drawer.children:
-            box.children = ()
-        place = self._drawer.selected_index
-        if place == 0:
-            self.pool = PoolMap(self._run)
-        elif place == 1:
-            self.account = self.overview
-        if place is not None:
-            self._drawer.children[place].children = (self.pool or self.account,)
+    def _looking(self) -> bool:
+        """Whether somebody looks at the numbers."""
+        return self._looks or self.drawers.title == NUMBERS
+
+    def _convolutions(self) -> ConvChooser:
+        """The chooser for the network, the device and the type of the settings."""
+        settings, fit = self.settings, self.fit
+        data = load(settings.data) if fit is None else fit.data
+        return ConvChooser(
+            made(settings.network, data),
+            device=settings.device,
+            dtype=settings.dtype,
+            record=self._run,
+            data=(settings.batch_size, *data.train_x.shape[1:]),
+        )
 
 
 # The lab that trains: two at once would share the devices and show each other's work.
@@ -431,9 +462,10 @@ def _parse(name: str, text: str, given: dict[str, Any]) -> Any:
     if name == "device":
         device_of(text)
         return text
-    if name == "optimizer":
-        if text not in OPTIMIZERS:
-            raise ArgumentError(f"optimizer={text!r}: choose {', '.join(OPTIMIZERS)}.")
+    choices = {"optimizer": tuple(OPTIMIZERS), "dtype": DTYPES}.get(name)
+    if choices is not None:
+        if text not in choices:
+            raise ArgumentError(f"{name}={text!r}: choose {', '.join(choices)}.")
         return text
     return _number(name, text)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from minimx.events import attributed
 from minimx_widgets.networks import NETWORKS
 from minimx_widgets.session import Program, Progress
 from minimx_widgets.training_monitor import LOSS, SPEED, TEST, TRAIN
+from minimx_widgets.units import counted
 
 Pixels = npt.NDArray[np.float32]
 # observe(step, name, value) keeps a metric.
@@ -37,6 +39,9 @@ OPTIMIZERS: dict[str, tuple[float, dict[str, Any]]] = {
     "nag": (0.05, {"momentum": 0.9}),
     "adam": (0.002, {}),
 }
+#: Types in which layers compute; weights and updates are float32 in any case.
+SINGLE, HALF = "float32", "float16"
+DTYPES = (SINGLE, HALF, "bfloat16")
 TEST_BATCH = 250
 
 
@@ -47,6 +52,7 @@ class Settings:
     network: Any = "lenet"
     data: Any = "glyphs"
     device: str = "cpu(0)"
+    dtype: str = SINGLE
     optimizer: str = "adam"
     seed: int = 0
     learning_rate: float = 0.002
@@ -125,8 +131,8 @@ def _prepared(*arrays: npt.NDArray[Any]) -> Data:
     return Data(x, train_y.astype(np.float32), test, test_y.astype(np.float32))
 
 
-def build(network: Any, data: Data, device: Any) -> Any:
-    """The network, initialised on a device. It is a name, a Block, or makes one.
+def made(network: Any, data: Data) -> Any:
+    """The network for images of such a size. It is a name, a Block, or makes one.
 
     Raises `ArgumentError` for an unknown name.
     """
@@ -139,8 +145,49 @@ def build(network: Any, data: Data, device: Any) -> Any:
         network = NETWORKS[network](data.side, data.classes)
     elif not isinstance(network, mx.gluon.Block):
         network = network()
+    return network
+
+
+def build(network: Any, data: Data, device: Any) -> Any:
+    """The network, `made` and initialised on a device."""
+    network = made(network, data)
     network.initialize(mx.init.Xavier(magnitude=2.24), ctx=device, force_reinit=True)
     return network
+
+
+@contextmanager
+def mixed(
+    dtype: str, net: Any, trainer: Any, scaler: mx.amp.LossScaler | None
+) -> Iterator[None]:
+    """Inside, layers compute in `dtype`: the whole process does, as `mx.amp` has it.
+
+    scaler: what scales the losses of the trainer. Who had switched mixed precision on
+    before keeps it. Raises `ArgumentError` if it is on with another type.
+    """
+    if dtype == SINGLE:
+        yield
+        return
+    was_on = mx.amp.is_active()
+    mx.amp.init(dtype)
+    try:
+        if scaler is not None:
+            mx.amp.init_trainer(trainer, scaler)
+        _write_anew(net)
+        yield
+    finally:
+        if not was_on:
+            mx.amp.shutdown()
+        _write_anew(net)
+
+
+def _write_anew(net: Any) -> None:
+    """Graphs that were written with, or without, conversions are forgotten."""
+
+    def forget(block: mx.gluon.Block) -> None:
+        if isinstance(block, mx.gluon.HybridBlock):
+            block._forget_graphs()
+
+    net.apply(forget)
 
 
 def device_of(text: str) -> Any:
@@ -152,13 +199,25 @@ def device_of(text: str) -> Any:
 
 
 class Fit:
-    """One training from the beginning: `program()` goes through it step by step."""
+    """One training from the beginning: `program()` goes through it step by step.
+
+    looks: asked before each step whether somebody looks at the numbers; then every
+    tenth step counts weights, activations and gradients. scaler: that of the losses,
+    in float16.
+    """
 
     def __init__(
-        self, settings: Settings, observe: Observe, *, data: Data | None = None
+        self,
+        settings: Settings,
+        observe: Observe,
+        *,
+        data: Data | None = None,
+        looks: Callable[[], bool] = lambda: False,
     ) -> None:
         self.settings = settings
-        self._observe = observe
+        self._observe, self._looks = observe, looks
+        scaled = settings.dtype == HALF
+        self.scaler = mx.amp.LossScaler() if scaled else None
         self.data = load(settings.data) if data is None else data
         self.device = device_of(settings.device)
         mx.random.seed(settings.seed)
@@ -177,20 +236,23 @@ class Fit:
 
     def program(self) -> Program:
         """Train for the epochs of the settings; after each, look at the test set."""
-        try:
-            while self.epoch < self.settings.epochs:
-                self.epoch += 1
-                self._observe(self.step, "epoch", self.epoch)
-                yield from self._train_epoch()
-                yield from self._evaluate()
-        finally:
-            if self._watch is not None:
-                self._watch.close()
+        with mixed(self.settings.dtype, self.net, self._trainer, self.scaler):
+            try:
+                while self.epoch < self.settings.epochs:
+                    self.epoch += 1
+                    self._observe(self.step, "epoch", self.epoch)
+                    yield from self._train_epoch()
+                    yield from self._evaluate()
+            finally:
+                self._look(False)
 
-    def look(self, interval: int = 10) -> None:
-        """Count weights, activations and gradients every few steps from now on."""
-        if self._watch is None:
-            self._watch = mx.numerics.watch(self.net, self._trainer, interval)
+    def _look(self, wanted: bool) -> None:
+        """Begin or end to count numbers, as somebody looks at them or no longer."""
+        if wanted and self._watch is None:
+            self._watch = mx.numerics.watch(self.net, self._trainer)
+        elif not wanted and self._watch is not None:
+            self._watch.close()
+            self._watch = None
 
     def _train_epoch(self) -> Program:
         x, y = self.data.train_x, self.data.train_y
@@ -213,11 +275,16 @@ class Fit:
         trainer = self._trainer
         if trainer.learning_rate != self.settings.learning_rate:
             trainer.set_learning_rate(self.settings.learning_rate)
+        self._look(self._looks())
         data, label = self._batch(x, y)
         with mx.autograd.record():
             out = self.net(data)
             loss = self._loss(out, label)
-        loss.backward()
+            if self.scaler is not None:
+                with mx.amp.scale_loss(loss, trainer) as scaled:
+                    scaled.backward()
+        if self.scaler is None:
+            loss.backward()
         trainer.step(len(x))
         with attributed(phase="evaluate"):
             return loss.mean(), _right(out, label)
@@ -253,6 +320,9 @@ class Fit:
         words = f"epoch {self.epoch} of {self.settings.epochs} · step {self.step:,}"
         if tally.samples:
             words += f" · loss {tally.loss:.3f} · {100 * tally.accuracy:.1f} % right"
+        if self.scaler is not None:
+            words += f" · loss scale {self.scaler.loss_scale:,.0f}"
+            words += f", {counted(self.scaler.skipped, 'step')} skipped"
         if self._rate:
             epochs = self.settings.epochs - self.epoch + 1
             left = (len(self.data.train_x) * epochs - start) / self._rate

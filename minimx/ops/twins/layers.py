@@ -5,13 +5,11 @@ They compute in float32 and float64; half precision goes through float32 (`half`
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from minimx.drivers import toolkit
 from minimx.kernels import tuner
 from minimx.kernels.choosing import decided
 from minimx.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm
@@ -25,7 +23,6 @@ from minimx.kernels.cuda import (
     softmax,
 )
 from minimx.kernels.formula import Formula
-from minimx.knobs import knobs
 from minimx.ops.conv import _filters, _images
 from minimx.ops.nn import decisions_of
 from minimx.ops.norm import grouped
@@ -87,9 +84,7 @@ def dense(op: Any, *specs: Spec) -> Kernel | None:
 def algorithm(conv: Any, direction: str, data: Spec) -> Algorithm:
     """The algorithm of CUDA devices that the knobs and the tuner choose."""
     rules, at, dtype = conv.on("gpu").question(direction, data)
-    # A real device measures, as MXNet does; the simulator's threads are Python's.
-    real_time = knobs.get("MINIMX_CLOCK") != "virtual" and not toolkit.simulated()
-    rules = replace(rules, cuda=True, stopwatch=real_time)
+    rules = tuner.as_on_cuda(rules)
     return decided(tuner.choose(direction, at, dtype, rules)).algorithm
 
 
