@@ -53,7 +53,7 @@ lint: $(STAMPS)/test
 unit: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q -n 2 --dist loadfile --durations=25 --durations-min=4 \
 	  -m "not browser and not alone"
-	$(PYTEST) -q -m alone tests/widgets tests/benchmarks
+	$(PYTEST) -q -m alone tests/benchmarks tests/graph tests/profiler tests/widgets
 
 # CUDA's kernels on any machine: numba's simulator, chosen when numba is imported.
 cuda: $(STAMPS)/test

@@ -38,4 +38,6 @@ def missing(place: str, name: str, known: Iterable[str]) -> AttributeError:
     what = LATER.get(place, {}).get(name)
     if what is not None:
         return AttributeError(f"{place}.{name} is not in minimx yet ({what}).")
-    return AttributeError(f"{place} has no {name!r}.{did_you_mean(name, known)}")
+    # Tools ask for names like __wrapped__ by the thousand; nobody misspells those.
+    meant = "" if name.startswith("__") else did_you_mean(name, known)
+    return AttributeError(f"{place} has no {name!r}.{meant}")

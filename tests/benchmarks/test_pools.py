@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable
 
 import pytest
 
@@ -15,19 +13,10 @@ from minimx.record import Record
 from minimx.replay import Steps, replay_pool
 from minimx.storage import Policy, Pool, pool_for
 from minimx.storage.policy import naive, round_power2
+from tests import pace
 
 EVENTS = 10_000
 OWNER = Owner("FullyConnected", "net/dense0", "forward", "activation")
-
-
-def shortest(work: Callable[[], object], rounds: int) -> float:
-    """The shortest time of many, in seconds."""
-    best = float("inf")
-    for _ in range(rounds):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
 
 
 @pytest.mark.alone
@@ -43,7 +32,7 @@ def test_a_block_that_waits_is_lent_and_comes_back_in_a_microsecond(
         for _ in range(1000):
             pool.alloc(5000, OWNER).free()
 
-    seconds = shortest(thousand, 200) / 1000
+    seconds = pace.shortest(thousand, 200) / 1000
     assert pool.stats().n_hit == hits + 200_000
     assert seconds <= 1.5e-6
 
@@ -77,7 +66,7 @@ def test_ten_thousand_events_pass_a_pool_in_five_milliseconds(policy: Policy) ->
             else:
                 lent.pop(block).free()
 
-    assert shortest(feed, 200) <= 5e-3
+    assert pace.shortest(feed, 200) <= 5e-3
 
 
 @pytest.mark.alone
@@ -85,4 +74,4 @@ def test_a_replay_keeps_up_with_a_slider() -> None:
     record = recorded()
     knobs = {"MXNET_GPU_MEM_POOL_TYPE": "Round"}
     assert len(replay_pool(record, gpu(), knobs=knobs).history) >= EVENTS
-    assert shortest(lambda: replay_pool(record, gpu(), knobs=knobs), 50) <= 15e-3
+    assert pace.shortest(lambda: replay_pool(record, gpu(), knobs=knobs), 50) <= 15e-3
