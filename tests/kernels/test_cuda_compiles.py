@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "minimx" / "kernels"
 #: Files that the CPU has in another place, or does not need.
 OF_BOTH = {
-    *("coordinates", "fused", "implicit", "launching", "mathematics", "pointwise"),
-    "scratch",
+    *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
+    *("pointwise", "scratch"),
 }
 #: What a file for CUDA has beside the names of the CPU's.
 OWN = {
@@ -25,11 +25,11 @@ OWN = {
     "indexing": {"earlier", "ordered", "place"},
     "matmul": {"in_tiles", "tiled"},
     "norm": {"fold", "statistics"},
-    "places": {"gathered"},
+    "places": {"gathered", "indexed"},
     "pooling": {"counted", "span"},
     "random": {"key_of", "philox"},
     "shape": {"copy", "strides", "view"},
-    "reduce": {"divided"},
+    "reduce": {"close", "divided", "traced"},
     "updates": {"preloaded", "side"},
 }
 

@@ -1,20 +1,24 @@
-"""Running sums and products on CUDA, and moving elements by a table of places.
+"""Running sums on CUDA, counting, numbers of places, and copies with a part replaced.
 
-A line is cut into chunks. A thread adds each of them up; then a thread for each line
-adds up what the chunks before have; then the chunks are walked again, from there. How
-a line is cut depends on its length only: the same to the bit in every run.
+A running sum or product: a line is cut into chunks. A thread adds each of them up; then
+a thread for each line adds up what the chunks before have; then the chunks are walked
+again, from there. How a line is cut depends on its length only: the same to the bit in
+every run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from minimx.kernels.cuda import launching, scratch
+from minimx.drivers import copies
+from minimx.dtypes import DType
+from minimx.kernels.cuda import launching, pointwise, scratch
 from minimx.kernels.cuda.launching import cuda
+from minimx.kernels.cuda.shape import copy, strides, view
 from minimx.shapes import Shape
 
 Launch = Callable[..., None]
@@ -108,5 +112,153 @@ def gathered(table: Any, fill: float) -> Launch:
             there.append(cuda.to_device(table))
         n, number = out.size, np.array(fill).astype(out.dtype)[()]
         launching.run(_gathered, n, x.reshape(-1), there[0], out.reshape(-1), n, number)
+
+    return launch
+
+
+# -- numbers of places -----------------------------------------------------------------
+
+
+@launching.kernel
+def _ravelled(indices: Any, out: Any, n: int, steps: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        total = 0
+        for axis in range(len(steps)):
+            total += int(indices[axis * n + i]) * steps[axis]
+        out[i] = total
+
+
+@launching.kernel
+def _unravelled(numbers: Any, out: Any, n: int, shape: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        rest = int(numbers[i])
+        for axis in range(len(shape) - 1, 0, -1):
+            out[axis * n + i] = rest % shape[axis]
+            rest //= shape[axis]
+        out[i] = rest
+
+
+def ravel(shape: Shape) -> Launch:
+    """(indices (ndim, ...), out): the number of each place in a flat array."""
+    steps = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+    def launch(indices: Any, out: Any) -> None:
+        flat = indices.reshape(-1), out.reshape(-1)
+        launching.run(_ravelled, out.size, *flat, out.size, steps)
+
+    return launch
+
+
+def unravel(shape: Shape) -> Launch:
+    """(numbers, out (ndim, ...)): the place of each number; the first axis is open."""
+
+    def launch(numbers: Any, out: Any) -> None:
+        flat, n = (numbers.reshape(-1), out.reshape(-1)), numbers.size
+        launching.run(_unravelled, n, *flat, n, shape)
+
+    return launch
+
+
+@launching.kernel
+def _indexed(out: Any, n: int, steps: Any, lengths: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        element, k = i // len(steps), i % len(steps)
+        out[i] = element // steps[k] % lengths[k]
+
+
+def indexed(shape: Shape, axes: Shape) -> Launch:
+    """(x, out): where each element stands along some axes; x is not read."""
+    steps = tuple(prod(shape[axis + 1 :]) for axis in axes)
+    lengths = tuple(shape[axis] for axis in axes)
+
+    def launch(x: Any, out: Any) -> None:
+        launching.run(_indexed, out.size, out.reshape(-1), out.size, steps, lengths)
+
+    return launch
+
+
+@launching.kernel
+def _counted(x: Any, edges: Any, counts: Any, n: int, bins: int) -> None:
+    """Additions of whole numbers: in whichever order, the sum is the same."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        value = x[i]
+        if value >= edges[0] and value <= edges[bins]:
+            low, high = 0, bins - 1  # the last edge belongs to the last bin
+            while low < high:
+                half = (low + high + 1) // 2
+                if value >= edges[half]:
+                    low = half
+                else:
+                    high = half - 1
+            cuda.atomic.add(counts, low, 1)
+
+
+def histogram(x: Any, edges: Any, counts: Any, out: Any) -> None:
+    """How many numbers lie between each two neighbouring edges; and the edges."""
+    launching.duplicate(edges, out)
+    _count(x, edges, counts)
+
+
+def _count(x: Any, edges: Any, counts: Any) -> None:
+    pointwise.filler(counts.dtype.type(0))(counts)
+    n, bins = x.size, counts.size
+    launching.run(_counted, n, x.reshape(-1), edges, counts, n, bins)
+
+
+def even_histogram(count: int, low: float, high: float, dtype: DType) -> Launch:
+    """(x, counts, edges): `count` bins of equal width, for x of this element type."""
+    edges = np.histogram_bin_edges(np.empty(0, dtype), count, (low, high))
+    there: list[Any] = []
+
+    def launch(x: Any, counts: Any, out: Any) -> None:
+        if not there:
+            there.append(cuda.to_device(edges))
+        copies.copyto(out, there[0])
+        _count(x, there[0], counts)
+
+    return launch
+
+
+# -- copies with a part replaced -------------------------------------------------------
+
+
+@launching.kernel
+def _one_of_each(
+    lhs: Any, values: Any, indices: Any, out: Any, n: int, length: int
+) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        row, column = i // length, int(indices[i // length])
+        here = i % length == (column + length if column < 0 else column)
+        out[i] = values[row] if here else lhs[i]
+
+
+def fill_element(lhs: Any, values: Any, indices: Any, out: Any) -> None:
+    """A copy, with one element of each row replaced."""
+    n, flat = out.size, (lhs.reshape(-1), values, indices, out.reshape(-1))
+    launching.run(_one_of_each, n, *flat, n, n // indices.size)
+
+
+def slice_assign(shape: Shape, key: Sequence[Any], dtype: DType) -> Launch:
+    """(lhs, rhs, out): a copy of lhs with rhs in the part that a key names."""
+    start, lengths, steps = view(shape, key)
+    put = copy(dtype, lengths, (0, strides(tuple(lengths))), (start, steps))
+
+    def launch(lhs: Any, rhs: Any, out: Any) -> None:
+        launching.duplicate(lhs, out)
+        put(rhs, out)
+
+    return launch
+
+
+def slice_fill(shape: Shape, key: Sequence[Any], value: float, dtype: DType) -> Launch:
+    """(x, out): a copy with one value in the part that a key names."""
+    start, lengths, steps = view(shape, key)
+    put = copy(dtype, lengths, (0, [0] * len(steps)), (start, steps))
+
+    def launch(x: Any, out: Any) -> None:
+        launching.duplicate(x, out)
+        with scratch.lent((1, dtype)) as (number,):
+            pointwise.filler(np.array(value).astype(dtype)[()])(number)
+            put(number, out)
 
     return launch

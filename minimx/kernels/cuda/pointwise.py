@@ -237,6 +237,50 @@ def ramp(start: Any, step: Any, repeat: int) -> Launch:
     return launch
 
 
+@launching.kernel
+def _spaced(out: Any, n: int, start: float, step: float, last: float) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        # Rounded after the product, as on the host; the last number is exact.
+        number = start + mathematics.rounded_float64(i * step)
+        out[i] = last if i == n - 1 else number
+
+
+def spaced(start: float, step: float, last: float) -> Launch:
+    """A callable `(out)`: start, start + step, ..., last, counted in float64."""
+
+    def launch(out: Any) -> None:
+        launching.run(_spaced, out.size, out.reshape(-1), out.size, start, step, last)
+
+    return launch
+
+
+@launching.kernel
+def _diagonal(out: Any, n: int, columns: int, k: int) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = 1 if i % columns - i // columns == k else 0
+
+
+def diagonal(columns: int, k: int) -> Launch:
+    """A callable `(out)`: rows with a 1 on the k-th diagonal, 0 elsewhere."""
+
+    def launch(out: Any) -> None:
+        launching.run(_diagonal, out.size, out.reshape(-1), out.size, columns, k)
+
+    return launch
+
+
+@launching.kernel
+def _listed(out: Any, n: int, numbers: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = numbers[i]
+
+
+def listed(numbers: tuple[int, ...]) -> Launch:
+    """A callable `(out)`: a few numbers, which travel with the launch."""
+    n = len(numbers)
+    return lambda out: launching.run(_listed, n, out.reshape(-1), n, numbers)
+
+
 def _numbers(constants: tuple[float, ...], dtypes: Sequence[DType]) -> tuple[Any, ...]:
     """The settings of a formula in the type that it computes in."""
     kind = np.result_type(*[computing(dtype) for dtype in dtypes])

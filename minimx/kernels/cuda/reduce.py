@@ -24,7 +24,14 @@ from minimx.kernels import pointwise as common
 from minimx.kernels.cpu.reduce import REDUCTIONS, Reduction
 from minimx.kernels.cuda import launching, mathematics, scratch
 from minimx.kernels.cuda.launching import cuda
-from minimx.kernels.cuda.pointwise import imported, known, loaded, stored, types
+from minimx.kernels.cuda.pointwise import (
+    filler,
+    imported,
+    known,
+    loaded,
+    stored,
+    types,
+)
 from minimx.kernels.formula import Formula
 from minimx.kernels.half import computing
 from minimx.shapes import Shape
@@ -162,14 +169,19 @@ def divided(n: int, count: int, side: bool) -> tuple[bool, int]:
 
 
 def reduction(
-    kind: str, shape: Shape, axes: Shape, dtype: DType, out: DType | None = None
+    kind: str | Reduction,
+    shape: Shape,
+    axes: Shape,
+    dtype: DType,
+    out: DType | None = None,
 ) -> Callable[..., None] | None:
     """A callable (x, out) that reduces `axes` of arrays of this shape and dtype.
 
-    out: the type of the answer, if it is another one. None where the formulas are not
-    known on CUDA for this type.
+    kind: the name of a reduction of the CPU's, or formulas of its own. out: the type of
+    the answer, if it is another one. None where the formulas are not known on CUDA for
+    this type.
     """
-    it = REDUCTIONS[kind]
+    it = REDUCTIONS[kind] if isinstance(kind, str) else kind
     texts = (it.start, it.step, it.join, it.finish)
     whole = Formula(" + ".join(f"({text})" for text in texts), ("x", "a", "b", "count"))
     if not prod(shape) or dtype.kind == "b" or not known(whole, [dtype]):
@@ -254,4 +266,65 @@ def arg_extremum(
         n = pre * post
         launching.run(_places, n, x.reshape(-1), out.reshape(-1), n, length, post, sign)
 
+    return launch
+
+
+@launching.kernel
+def _traced(
+    x: Any, out: Any, n: int, start: int, length: int, step: int, walk: Any, zero: Any
+) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        at, rest, total = start, i, zero
+        for k in range(0, len(walk), 2):
+            at += rest % walk[k] * walk[k + 1]
+            rest //= walk[k]
+        for k in range(length):
+            total += x[at + k * step]
+        out[i] = total
+
+
+def traced(
+    shape: Shape, offset: int, axes: tuple[int, int], wide: DType
+) -> Callable[..., None]:
+    """A callable (x, out): sums over the diagonals of two axes, in the type `wide`."""
+    steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    one, two = axes
+    down, right = max(0, -offset), max(0, offset)
+    length = max(0, min(shape[one] - down, shape[two] - right))
+    line = down * steps[one] + right * steps[two], length, steps[one] + steps[two]
+    kept = [axis for axis in reversed(range(len(shape))) if axis not in axes]
+    walk = tuple(number for axis in kept for number in (shape[axis], steps[axis]))
+
+    def launch(x: Any, out: Any) -> None:
+        n, settings = out.size, (*line, walk or (1, 0), wide.type(0))
+        launching.run(_traced, n, x.reshape(-1), out.reshape(-1), n, *settings)
+
+    return launch
+
+
+@launching.kernel
+def _apart(
+    a: Any, b: Any, out: Any, n: int, rtol: float, atol: float, equal_nan: bool
+) -> None:
+    """Write a 0 for two that are not close: whoever does writes the same."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        x, y = float(a[i]), float(b[i])
+        close = x == y or (equal_nan and x != x and y != y)
+        finite = mathematics.isfinite(x) and mathematics.isfinite(y)
+        if finite and abs(x - y) <= atol + rtol * abs(y):
+            close = True
+        if not close:
+            out[0] = 0
+
+
+def close(rtol: float, atol: float, equal_nan: bool) -> Callable[..., None]:
+    """A callable (a, b, out): 1 if no two elements are far from each other, else 0."""
+
+    def launch(a: Any, b: Any, out: Any) -> None:
+        n, place = a.size, out.reshape(-1)
+        fill(place)
+        flat = a.reshape(-1), b.reshape(-1), place
+        launching.run(_apart, n, *flat, n, rtol, atol, equal_nan)
+
+    fill = filler(np.uint8(1))
     return launch

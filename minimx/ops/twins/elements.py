@@ -57,12 +57,12 @@ def cast(op: Op, *specs: Spec) -> Kernel | None:
     return lambda *arrays: launch(arrays[0], arrays[-1])
 
 
-@twin("_zeros", "_ones", "_full", "zeros_like", "ones_like")
+@twin("_zeros", "_ones", "_full", "zeros_like", "ones_like", "_zeros_without_dtype")
 def filled(op: Any, *specs: Spec) -> Kernel | None:
     """One number everywhere."""
     out = op.infer(*specs)
-    number = {"_zeros": 0, "zeros_like": 0, "_ones": 1, "ones_like": 1}.get(op.name)
-    value = op.value if number is None else number
+    number = int(op.name in ("_ones", "ones_like"))
+    value = op.value if op.name == "_full" else number
     if out.dtype.isbuiltin != 1:
         return None
     fill = pointwise.filler(np.array(value).astype(out.dtype)[()])
