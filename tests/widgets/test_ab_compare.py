@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import traitlets
 
 from minimx.record import Record
 from minimx_widgets import ABCompare
-from minimx_widgets.ab_compare import Delta, deltas, span
+from minimx_widgets.ab_compare import Delta, begin, deltas, span
+from minimx_widgets.engine_timeline import LEFT, RIGHT
 
 MICRO = 1000
 
@@ -63,6 +65,44 @@ def test_words_table_and_picture(pair: ABCompare, tmp_path: Path) -> None:
     assert "old → new: what changed" in picture
     data, _ = pair._repr_mimebundle_()
     assert data["text/plain"] == repr(pair)
+
+
+def bars(picture: str, words: str) -> list[tuple[float, float]]:
+    """Begin and length of the boxes that say `words`, in pixels."""
+    space = "{http://www.w3.org/2000/svg}"
+    return [
+        (float(node.attrib["x"]), float(node.attrib["width"]))
+        for node in ET.fromstring(picture).iter(f"{space}rect")
+        if words in "".join(node.itertext())
+    ]
+
+
+def late(start: int) -> Record:
+    """A record whose first operation of two comes so many microseconds in."""
+    return made(("dot", "a", start, start + 30), ("exp", "b", start + 30, start + 40))
+
+
+def test_times_are_common_and_begin_with_the_first_push() -> None:
+    first, second = late(1000), made(("dot", "a", 0, 30), ("exp", "b", 80, 160))
+    shift = begin(first) - begin(second)
+    assert shift == pytest.approx(1000 * MICRO, rel=0.5)  # they began to record apart
+    pair = ABCompare(first, second, names=("early", "late"))
+    pictures = [view.svg() for view in pair.views]
+    boxes = [bars(picture, "dot, a")[0] for picture in pictures]
+    assert boxes[0] == pytest.approx(boxes[1], abs=0.02)
+    wide = 900 - LEFT - RIGHT
+    assert boxes[0] == pytest.approx((LEFT, wide * 30 / 160), abs=0.02)
+    ticks = [picture.count("<text") for picture in pictures]
+    assert ticks[0] == ticks[1] and all(">50 µs<" in picture for picture in pictures)
+    pair.times = "own"
+    assert [view.times for view in pair.views] == ["own", "own"]
+    longer = [bars(view.svg(), "dot, a")[0][1] for view in pair.views]
+    assert longer == pytest.approx([wide * 30 / 40, wide * 30 / 160], abs=0.02)
+    pair.views[1]._hear(None, {"kind": "times", "times": "common"}, None)
+    assert pair.times == "common" == pair.views[0].times
+    with pytest.raises(traitlets.TraitError):
+        pair.times = "other"
+    pair.close()
 
 
 def test_empty_records_are_compared_as_well() -> None:

@@ -3,28 +3,32 @@
     ABCompare(before, after, names=("imperative", "hybridized"))
 
 Operations are aligned by what they are (operator, layer, phase), not by when they ran.
-The timelines are the engine timelines of the two records; rows of the table are sorted
-by how much they changed.
+The timelines are the engine timelines of the two records, by default along one axis
+of time that begins with the first push of each; rows of the table are sorted by how
+much they changed.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import ipywidgets
+import traitlets
 
 from minimx.record import Record
-from minimx_widgets import palette, svg
+from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import Bundle, mimebundle
-from minimx_widgets.engine_timeline import EngineTimeline
+from minimx_widgets.engine_timeline import EngineTimeline, Picture, draw, lay_out
 from minimx_widgets.tables import Table
 from minimx_widgets.units import human_time
 
 #: So many rows of the table are shown.
 ROWS = 12
+COMMON, OWN = "common", "own"
 
 
 @dataclass(frozen=True)
@@ -73,30 +77,115 @@ def span(record: Record) -> int:
     return int(ops["t_end"].max() - ops["t_push"].min()) if len(ops) else 0
 
 
+def begin(record: Record) -> int:
+    """Nanoseconds from the start of a record to its first push; 0 if there is none."""
+    ops = record.ops()
+    return int(ops["t_push"].min()) - record.conditions.t_start if len(ops) else 0
+
+
+class Compared(EngineTimeline):
+    """The timeline of one of two records.
+
+    pair: what both have in common. zero: the moment that is called 0 s. took: how many
+    nanoseconds it took. whole: those that fill the picture where times are "common".
+    """
+
+    _esm = esm.module("ab_compare")
+
+    title = traitlets.Unicode().tag(sync=True)
+    pair = traitlets.Unicode().tag(sync=True)
+    zero = traitlets.Float().tag(sync=True)
+    took = traitlets.Float().tag(sync=True)
+    whole = traitlets.Float().tag(sync=True)
+    times = traitlets.Enum((COMMON, OWN), COMMON).tag(sync=True)
+
+    def summary(self) -> list[str]:
+        """The key numbers, in words."""
+        return [human_time(self.took), *super().summary()]
+
+    def svg(self, *, dark: bool = False, width: int = 900) -> str:
+        """A static picture along the common times, or along its own."""
+        layout = lay_out(self.record, axis=self.axis)
+        if self.axis == "time" and self.times == COMMON:
+            end = self.zero + max(self.whole, 1.0)
+            layout = replace(layout, start=self.zero, end=end)
+        return draw(self, layout, dark=dark, width=width, picture=_Compared)
+
+    def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
+        if message.get("kind") == "times":
+            self.times = message["times"]
+        else:
+            super()._hear(widget, message, buffers)
+
+
+class _Compared(Picture):
+    """Its times count from the first push."""
+
+    view: Compared
+
+    def head(self) -> list[str]:
+        """What the record is called, and the key numbers."""
+        self.title = self.view.title
+        return super().head()
+
+    def axis(self) -> list[str]:
+        """Ticks of time since the first push, or of numbers of operations."""
+        layout, zero = self.layout, self.view.zero
+        if self.view.axis == "events":
+            return super().axis()
+        try:
+            self.layout = replace(
+                layout, start=layout.start - zero, end=layout.end - zero
+            )
+            return super().axis()
+        finally:
+            self.layout = layout
+
+
 class ABCompare:
-    """Two records to be compared; names: what they are called."""
+    """Two records to be compared.
+
+    names: what they are called. times: along which the timelines lie: the "common"
+    ones, in which what is longer took longer, or its "own" for each, so that it fills
+    the picture; to be changed at any time, on the page too.
+    """
 
     def __init__(
-        self, first: Record, second: Record, names: tuple[str, str] = ("A", "B")
+        self,
+        first: Record,
+        second: Record,
+        names: tuple[str, str] = ("A", "B"),
+        *,
+        times: str = COMMON,
     ) -> None:
         self.records = first, second
         self.names = names
+        pair, whole = uuid.uuid4().hex[:8], max(span(first), span(second))
         self.views = tuple(
-            EngineTimeline(record, height=112) for record in self.records
-        )
+            Compared(record, title=name, height=112, pair=pair, zero=begin(record),
+                     took=span(record), whole=whole, times=times)
+            for name, record in zip(names, self.records, strict=True)
+        )  # fmt: skip
+        one, other = self.views
+        self._together = traitlets.link((one, "times"), (other, "times"))
         self.deltas = deltas(first, second)
-        self.box = ipywidgets.VBox(list(self._parts()))
+        self.box = ipywidgets.VBox([*self._parts()], layout={"grid_gap": "8px"})
 
     def _parts(self) -> Iterator[Any]:
-        """Names, timelines and the table, from top to bottom."""
-        for name, record, view in zip(
-            self.names, self.records, self.views, strict=True
-        ):
-            yield ipywidgets.HTML(f"<b>{name}</b>: {human_time(span(record))}")
-            yield view
+        """The timelines and the table, from top to bottom."""
+        yield from self.views
         table = ipywidgets.HTML(self.table().html(), layout={"width": "fit-content"})
         table.add_class("jp-RenderedHTMLCommon")  # JupyterLab's own look of tables
         yield table
+
+    @property
+    def times(self) -> str:
+        """Along which times the timelines lie: "common" ones or each its "own"."""
+        return str(self.views[0].times)
+
+    @times.setter
+    def times(self, times: str) -> None:
+        self.views[0].times = times
 
     @property
     def spans(self) -> tuple[int, int]:
@@ -172,6 +261,7 @@ class ABCompare:
 
     def close(self) -> None:
         """Take the views away from all pages."""
+        self._together.unlink()
         for view in self.views:
             view.close()
         self.box.close()

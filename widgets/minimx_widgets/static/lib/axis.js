@@ -21,6 +21,10 @@ export class Axis {
     this.width = 500;
     /** @type {[number, number] | null} the visible event numbers; null follows */
     this.fixed = null;
+    /** The moment that is called 0 s. */
+    this.zero = 0;
+    /** @type {() => [number, number] | null} what time may be shown, instead of what is known */
+    this.bounds = () => null;
   }
 
   /** @returns {[number, number]} */
@@ -41,6 +45,8 @@ export class Axis {
   /** The whole extent that may be shown. @returns {[number, number]} */
   get extent() {
     if (this.mode === "events") return this.events();
+    const bounds = this.bounds();
+    if (bounds) return bounds;
     return [this.origin(), Math.max(this.store.now, this.origin() + 1)];
   }
 
@@ -129,14 +135,15 @@ export const AXIS_KEYS = [
  */
 export function drawAxis(ctx, { axis, left, right, top, bottom, theme }) {
   const [low, high] = axis.range;
-  const marks = ticks(low, high, Math.max(2, (right - left) / 110));
+  const zero = axis.mode === "time" ? axis.zero : 0;
+  const marks = ticks(low - zero, high - zero, Math.max(2, (right - left) / 110));
   const step = marks.length > 1 ? marks[1] - marks[0] : high - low;
   ctx.font = `11px ${theme.font}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "top";
   ctx.lineWidth = 1;
   for (const value of marks) {
-    const x = left + ((value - low) / (high - low)) * (right - left);
+    const x = left + ((value + zero - low) / (high - low)) * (right - left);
     ctx.strokeStyle = theme.line;
     ctx.beginPath();
     ctx.moveTo(Math.round(x) + 0.5, top);
