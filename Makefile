@@ -51,7 +51,7 @@ lint: $(STAMPS)/test
 	$(BIN)/lint-imports
 
 unit: $(STAMPS)/test $(STAMPS)/compiled
-	$(PYTEST) -q -n 2 --dist loadfile --durations=25 --durations-min=4 \
+	$(PYTEST) -q -n 2 --dist loadgroup --durations=25 --durations-min=4 \
 	  -m "not browser and not alone"
 	$(PYTEST) -q -m alone tests/benchmarks tests/graph tests/profiler tests/widgets
 

@@ -34,6 +34,21 @@ hypothesis.settings.load_profile("minimx")
 collect_ignore_glob = ["compat/*", "benchmarks/programs/*"]
 
 
+#: Files that need the same kernels: two processes would compile each of them twice.
+TOGETHER = {
+    "tests/ops/test_every_op_in_place.py": "tests/ops/test_every_op.py",
+    "tests/gluon/model_zoo/test_originals.py": "tests/kernels/test_convolution.py",
+    "tests/test_same_numbers.py": "tests/kernels/test_convolution.py",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of a file stay in one process (`--dist loadgroup`)."""
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(file, file)))
+
+
 def forget_what_stands() -> None:
     """The garbage collector need not visit again what is alive now.
 
