@@ -58,7 +58,7 @@ class TakeRows(Op):
 
 
 def take_rows(weight: Any, ids: Any) -> Any:
-    """The rows of a table; raises IndexError, later, for one that it lacks."""
+    """The rows of a table; for one that it lacks an `OperatorError`, later."""
     return invoke(_TAKE, [weight, ids])
 
 
