@@ -16,5 +16,44 @@ Reading order: ops/casting.py (the policy: who computes in which type), `casting
 
 from __future__ import annotations
 
-from minimx.amp.amp import *  # noqa: F403 - MXNet has the same names in both places
-from minimx.amp.amp import __all__ as __all__
+from minimx.amp.amp import (
+    LossScaler,
+    convert_bucketing_module,
+    convert_hybrid_block,
+    convert_model,
+    convert_symbol,
+    init,
+    init_trainer,
+    is_active,
+    list_conditional_fp32_ops,
+    list_fp32_ops,
+    list_loss_output_functions,
+    list_lp16_fp32_ops,
+    list_lp16_ops,
+    list_lp16_use_fp32_params,
+    list_widest_type_cast,
+    scale_loss,
+    shutdown,
+    unscale,
+)
+
+__all__ = [
+    "LossScaler",
+    "convert_bucketing_module",
+    "convert_hybrid_block",
+    "convert_model",
+    "convert_symbol",
+    "init",
+    "init_trainer",
+    "is_active",
+    "list_conditional_fp32_ops",
+    "list_fp32_ops",
+    "list_loss_output_functions",
+    "list_lp16_fp32_ops",
+    "list_lp16_ops",
+    "list_lp16_use_fp32_params",
+    "list_widest_type_cast",
+    "scale_loss",
+    "shutdown",
+    "unscale",
+]
