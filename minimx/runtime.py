@@ -2,7 +2,8 @@
 
 MXNet asks its library what the compiler was told; here the answer is what an import
 finds. Names that belong to C++ (TensorRT, TVM, …) are known and off.
-`operator_tuning` tells what was measured of this machine.
+`operator_tuning` tells what was measured of this machine, `onednn_primitives` what
+oneDNN prepared and how often that was found again.
 """
 
 from __future__ import annotations
@@ -12,9 +13,17 @@ from typing import ClassVar
 
 from minimx.drivers import num_gpus
 from minimx.errors import MXNetError, did_you_mean
+from minimx.kernels.dnnl import counts as onednn_primitives
+from minimx.kernels.dnnl import library
 from minimx.kernels.tuning import report as operator_tuning
 
-__all__ = ["Feature", "Features", "feature_list", "operator_tuning"]
+__all__ = [
+    "Feature",
+    "Features",
+    "feature_list",
+    "onednn_primitives",
+    "operator_tuning",
+]
 
 _OFF = """
     CUDNN NCCL TENSORRT CUTENSOR CPU_SSE CPU_SSE2 CPU_SSE3 CPU_SSE4_1 CPU_SSE4_2
@@ -44,7 +53,7 @@ def feature_list() -> list[Feature]:
         "F16C": True,  # float16 arrays
         "BLAS_OPEN": True,  # NumPy's
         "LAPACK": True,  # NumPy's
-        "MKLDNN": False,
+        "MKLDNN": bool(library()),
         "INT64_TENSOR_SIZE": True,
     }
     return [Feature(name, on) for name, on in sorted(found.items())]

@@ -180,16 +180,23 @@ def _device_name(gpu: Any) -> str:
 
 
 def _onednn() -> tuple[str, str, str]:
+    from minimx.kernels.dnnl import loaded
+
     found = onednn_library()
+    if found and (dnnl := loaded()) is not None:
+        by = "by its own instruction" if dnnl.bfloat16 else "through float32"
+        words = f"{dnnl.version}, {dnnl.processor}: bfloat16 {by}"
+        return ("ok", f"{found}, {words}", "")
+    advice = "For convolutions and bfloat16: pip install 'minimx[onednn]'"
     if found:
-        return ("ok", found, "")
-    advice = "For its convolutions: pip install 'minimx[onednn]'"
+        said = f"{found} is older than oneDNN 3, or damaged"
+        return ("broken", said, advice)
     return ("absent", "not installed; the readable kernels do the work", advice)
 
 
 def onednn_library() -> str:
     """The file of the oneDNN library, or ""."""
-    from minimx.kernels.onednn import library
+    from minimx.kernels.dnnl import library
 
     return library()
 

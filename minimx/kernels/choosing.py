@@ -59,8 +59,8 @@ class Rules:
     it. stopwatch: who tunes measures, else the model of cost stands for it. model:
     guess by that model, else by the rule. plain: neither libraries nor transforms nor
     knobs, as `cudnn_off` says.
-    threads: how many share the work. half: the arrays are float16. cuda: on a CUDA
-    device, which has algorithms of its own.
+    threads: how many share the work. narrow: the name of the arrays' type if it has two
+    bytes. cuda: on a CUDA device, which has algorithms of its own.
     """
 
     tune: str = OFF
@@ -76,7 +76,7 @@ class Rules:
     disabled: tuple[int, ...] = ()
     plain: bool = False
     threads: int = 1
-    half: bool = False
+    narrow: str = ""
     cuda: bool = False
 
     @property
@@ -159,7 +159,7 @@ def candidates(
     else:
         found = [
             Candidate(one, excluded(one, rules), seconds(one, at, itemsize))
-            for one in known(direction, at, itemsize, rules.threads, rules.half)
+            for one in known(direction, at, itemsize, rules.threads, rules.narrow)
         ]
 
     def by_rule(candidate: Candidate) -> tuple[bool, bool, float]:

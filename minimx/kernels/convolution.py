@@ -174,9 +174,12 @@ class Algorithm:
     """One way to compute one direction of a convolution.
 
     notes: what sets it apart, in cuDNN's abbreviations: `nd` not deterministic, `rp`
-    sums of reduced precision, `w` Winograd, `fft` Fourier.
+    sums of reduced precision, `w` Winograd, `fft` Fourier, and our own `bf16`.
     error: how many times the direct algorithm's bound of rounding errors it may reach.
     unfit: why it cannot compute this convolution, or nothing.
+    dtype: the element type of the arrays that it takes, where that is not the one that
+    kernels compute in: float16 for sums in float16, bfloat16 where a processor
+    multiplies it.
     """
 
     number: int
@@ -188,6 +191,7 @@ class Algorithm:
     error: float = 1.0
     way: Any = None  # Tiling, Spectrum or Slices
     unfit: str = ""
+    dtype: str = ""
 
     @property
     def deterministic(self) -> bool:
@@ -208,19 +212,20 @@ NAMES = (
 
 
 def algorithms(
-    direction: str, at: Geometry, itemsize: int, threads: int = 0, half: bool = False
+    direction: str, at: Geometry, itemsize: int, threads: int = 0, narrow: str = ""
 ) -> tuple[Algorithm, ...]:
     """Every algorithm that can compute one direction of one convolution, by number.
 
-    threads: how many share the work; 0 leaves out what depends on it. half: the arrays
-    are float16, though most algorithms compute in `itemsize` bytes.
+    threads: how many share the work; 0 leaves out what depends on it. narrow: the name
+    of the arrays' type if it has two bytes, though most algorithms compute in
+    `itemsize` bytes.
     """
-    every = known(direction, at, itemsize, threads, half)
+    every = known(direction, at, itemsize, threads, narrow)
     return tuple([one for one in every if not one.unfit])
 
 
 def known(
-    direction: str, at: Geometry, itemsize: int, threads: int = 0, half: bool = False
+    direction: str, at: Geometry, itemsize: int, threads: int = 0, narrow: str = ""
 ) -> Iterator[Algorithm]:
     """All algorithms by number, those too that are `unfit` for this convolution."""
     yield Algorithm(0, NAMES[0], direction, 0, None)
@@ -233,8 +238,8 @@ def known(
         workspace = _workspace(direction, at, low) * itemsize
         yield Algorithm(3, NAMES[3], direction, workspace, low, ("nd",))
     yield from _transformed(direction, at, itemsize)
-    yield _library(direction, at, itemsize)
-    if half:
+    yield _library(direction, at, itemsize, narrow)
+    if narrow == "float16":
         yield _sliced(direction, at, itemsize)
 
 
@@ -282,9 +287,16 @@ def tiles(direction: str, at: Geometry) -> Tiles:
     return Tiles(rows, columns, stops, -(-stops // -(-stops // parts)))
 
 
-def _library(direction: str, at: Geometry, itemsize: int) -> Algorithm:
-    """What oneDNN offers. It shares a weight's gradient among the threads there are."""
+def _library(direction: str, at: Geometry, itemsize: int, narrow: str) -> Algorithm:
+    """What oneDNN offers. It shares a weight's gradient among the threads there are.
+
+    Arrays of bfloat16 it takes as they are (`bf16`), else widened as all others do.
+    """
     notes = ("nd",) if direction == WEIGHT else ()
+    if narrow == "bfloat16" and (found := onednn.offered(direction, at, narrow)):
+        notes = (*notes, "bf16")
+        rest = None, notes, 1.0, found, "", narrow
+        return Algorithm(7, NAMES[7], direction, found.nbytes, *rest)
     if itemsize != 4:
         unfit = "only for float32"
     elif (found := onednn.offered(direction, at)) is not None:
@@ -309,7 +321,8 @@ def _sliced(direction: str, at: Geometry, itemsize: int) -> Algorithm:
     slices = Slices(word, length, size, part, low, _workspace(direction, part, low))
     nbytes = (slices.elements + slices.wide) * itemsize
     error = HALF * max(1, length // size)
-    return Algorithm(8, NAMES[8], direction, nbytes, None, ("rp",), error, slices)
+    rest = None, ("rp",), error, slices, "", "float16"
+    return Algorithm(8, NAMES[8], direction, nbytes, *rest)
 
 
 def _transformed(direction: str, at: Geometry, itemsize: int) -> Iterator[Algorithm]:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from minimx.drivers import toolkit
+from minimx.dtypes import resolve
 from minimx.kernels import find, threads
 from minimx.kernels.choosing import (
     DISABLED,
@@ -72,13 +73,14 @@ _said: set[Any] = set()
 
 
 def rules_now(
-    direction: str, *, limit: int, tune: str | None, off: bool, half: bool, gpu: bool
+    direction: str, *, limit: int, tune: str | None, off: bool, narrow: str, gpu: bool
 ) -> Rules:
     """The rules for one layer, from its settings and the knobs.
 
-    limit: bytes of workspace. tune, off: `cudnn_tune` and `cudnn_off`. gpu: the arrays
-    are on a simulated one. Only a layer's own word and MINIMX_CPU_AUTOTUNE take the
-    stopwatch; without them the CPU goes by the heuristic, a GPU by the model of cost.
+    limit: bytes of workspace. tune, off: `cudnn_tune` and `cudnn_off`. narrow: the name
+    of the arrays' type if it has two bytes. gpu: they are on a simulated one. Only a
+    layer's own word and MINIMX_CPU_AUTOTUNE take the stopwatch; without them the CPU
+    goes by the heuristic, a GPU by the model of cost.
     """
     asked = tune is not None or knobs.get("MINIMX_CPU_AUTOTUNE")
     if off:
@@ -100,7 +102,7 @@ def rules_now(
         disabled=tuple(sorted(set(knobs.get(DISABLED[direction])))),
         plain=off,
         threads=threads.count(),
-        half=half,
+        narrow=narrow,
     )
 
 
@@ -169,7 +171,7 @@ def _key(at: Geometry, dtype: Any, found: Choice, rules: Rules) -> Any:
     steered = threads.count(), threads.transforming()
     direction = found[0].algorithm.direction
     least = knobs.get("MXNET_CPU_PARALLEL_SIZE")
-    kinds = np.dtype(dtype), rules.half, rules.cuda
+    kinds = np.dtype(dtype), rules.narrow, rules.cuda
     return direction, at, *kinds, steered, least
 
 
@@ -218,8 +220,7 @@ def measure_on_cuda(
 
 def _arrays(algorithm: Algorithm, at: Geometry, dtype: Any) -> list[Any]:
     """Arguments for one direction: numbers that are no special case."""
-    if algorithm.reduced_precision:
-        dtype = np.dtype(np.float16)
+    dtype = resolve(algorithm.dtype or dtype)
 
     def full(*shape: int) -> Any:
         return np.full(shape, 0.5, dtype)

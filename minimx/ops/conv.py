@@ -195,13 +195,13 @@ class Convolution(Multiplies, Op):
 
     def question(self, direction: str, data: Spec) -> tuple[Rules, Geometry, DType]:
         """What the choice for one direction hangs on, with the knobs of the moment."""
-        depth = self.depth(data)
+        depth, name = self.depth(data), data.dtype.name
         rules = tuner.rules_now(
             direction,
             limit=(self.workspace << 20) - self._slices(direction, data),
             tune=self.cudnn_tune,
             off=self.cudnn_off,
-            half=depth is None and data.dtype in NARROW,
+            narrow=name if depth is None and data.dtype in NARROW else "",
             gpu=self.kind == "gpu",
         )
         return rules, self.geometry(data), computing(data.dtype)
@@ -234,7 +234,7 @@ class Convolution(Multiplies, Op):
 
         def precise(run: Any) -> Any:
             """In single precision for half-precision arrays."""
-            if algorithm.reduced_precision or data.dtype not in NARROW:
+            if algorithm.dtype or data.dtype not in NARROW:
                 return run
             return in_single(run, 3 if direction == FORWARD else 2)
 

@@ -242,11 +242,12 @@ class FullyConnected(Multiplies, Op):
         product = multiply(False, True, (rows, features), weight, out, dtype)
         if self.no_bias:
             return product
+        biased = find("matmul.biased")
         bias_calls = find("short_products.bias_calls")
 
         def run(data: Any, weight: Any, bias: Any, out: Any) -> None:
-            product(data, weight, out)
-            out += bias.reshape(hidden)
+            data, out = data.reshape(rows, features), out.reshape(rows, hidden)
+            biased(data, weight, bias.reshape(hidden), out)
 
         def prebuilt(data: Any, weight: Any, bias: Any, out: Any) -> Any:
             added = bias_calls(out, bias.reshape(hidden))

@@ -29,7 +29,7 @@ def test_the_tuner_finds_winograd_on_stages_of_resnet(
     with knobs(OMP_NUM_THREADS=1, MINIMX_CPU_AUTOTUNE=1, MXNET_ONEDNN_ENABLED=0):
         tuner.forget()
         rules = tuner.rules_now(
-            direction, limit=1 << 30, tune=None, off=False, half=False, gpu=False
+            direction, limit=1 << 30, tune=None, off=False, narrow="", gpu=False
         )
         found = tuner.choose(direction, at, np.dtype(np.float32), rules)
     tuner.forget()

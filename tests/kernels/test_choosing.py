@@ -46,7 +46,7 @@ every_rules = st.builds(
     disabled=st.sets(st.integers(0, 9), max_size=3).map(lambda s: tuple(sorted(s))),
     plain=st.booleans(),
     threads=st.integers(1, 4),
-    half=st.booleans(),
+    narrow=st.sampled_from(("", "float16", "bfloat16")),
 )
 
 
@@ -205,7 +205,7 @@ def test_measured_times_are_of_this_machine_and_a_model_has_none(
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("asked", [{}, {"tune": FASTEST}])
 def test_the_stopwatch_is_for_those_who_asked(gpu: bool, asked: dict[str, str]) -> None:
-    settings: Any = {"limit": 1, "off": False, "half": False, "tune": None, **asked}
+    settings: Any = {"limit": 1, "off": False, "narrow": "", "tune": None, **asked}
     rules = tuner.rules_now(FORWARD, gpu=gpu, **settings)
     assert rules.measures == bool(asked)
     assert rules.tune == asked.get("tune", LIMITED if gpu else OFF)
@@ -234,5 +234,5 @@ def test_a_tuner_without_stopwatch_keeps_its_digits_unless_asked_for_the_fastest
 
 def test_names_are_by_number() -> None:
     for direction in DIRECTIONS:
-        for one in candidates(direction, DEEP, 4, Rules(threads=2, half=True)):
+        for one in candidates(direction, DEEP, 4, Rules(threads=2, narrow="float16")):
             assert NAMES[one.algorithm.number] == one.algorithm.name

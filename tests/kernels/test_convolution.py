@@ -179,7 +179,7 @@ def test_sliced_adds_in_float16() -> None:
     for direction in DIRECTIONS:
         (sliced,) = [
             one
-            for one in algorithms(direction, at, 4, 2, half=True)
+            for one in algorithms(direction, at, 4, 2, narrow="float16")
             if one.reduced_precision
         ]
         mec = numbered(direction, at, 4)[2]

@@ -56,11 +56,11 @@ def test_operators_take_it_and_may_leave_it() -> None:
 def test_without_it_nothing_is_offered_and_the_reason_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(onednn, "_loaded", lambda: None)
-    onednn.offered.cache_clear()
+    monkeypatch.setattr(onednn, "loaded", lambda: None)
+    onednn.offers.cache_clear()
     try:
         for direction in DIRECTIONS:
             assert "pip install" in offered(direction, LENET).unfit
             assert offered(direction, LENET, 8).unfit == "only for float32"
     finally:
-        onednn.offered.cache_clear()
+        onednn.offers.cache_clear()

@@ -29,6 +29,7 @@ from tests.knobs import (
     test_cuda_liveness,
     test_data_liveness,
     test_mirror_liveness,
+    test_onednn_liveness,
     test_pass_liveness,
     test_planner_liveness,
     test_profiler_liveness,
@@ -44,7 +45,8 @@ from tests.knobs.proofs import PROVEN, defaults, proves, turned
 
 __all__ = [
     "defaults", "test_convolution_liveness", "test_cuda_liveness",
-    "test_data_liveness", "test_mirror_liveness", "test_pass_liveness",
+    "test_data_liveness", "test_mirror_liveness", "test_onednn_liveness",
+    "test_pass_liveness",
     "test_planner_liveness", "test_profiler_liveness", "test_running_liveness",
     "test_simulated_liveness", "test_sparse_liveness", "test_tensor_core_liveness",
     "test_thread_liveness",

@@ -1,7 +1,7 @@
 """Matrix products, cut into tiles that threads share.
 
     product(a, b, out, ta, tb)     out = op(a) · op(b), for stacks of matrices
-    bias_rows(out, bias)           add one row to every row
+    biased(a, b, bias, out)        out = a · bᵀ, and a row added to every row
 
 How a product is cut depends on its shape only, so its bits do not depend on the number
 of threads. What is not float32 or float64 is left to NumPy.
@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from minimx.dtypes import NARROW
+from minimx.dtypes import FLOAT16, NARROW
 from minimx.kernels import threads
 from minimx.kernels.cpu import narrow
 from minimx.kernels.cpu.blas import gemm, one_thread
 from minimx.kernels.cpu.widths import convert, widened
+from minimx.kernels.onednn_products import multiply
 from minimx.knobs import knobs
 
 threads.pin()
@@ -73,9 +74,10 @@ def _even(length: int, largest: int) -> int:
 def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> None:
     """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first."""
     if out.dtype in NARROW and a.size and out.size and not _added_narrowly(out):
-        wide = np.empty(out.shape, np.float32)
-        product(widened(a), widened(b), wide, ta, tb)
-        convert(wide, out)
+        if out.dtype == FLOAT16 or not multiply(a, b, out, ta, tb):
+            wide = np.empty(out.shape, np.float32)
+            product(widened(a), widened(b), wide, ta, tb)
+            convert(wide, out)
         return
     if out.dtype.kind != "f" or out.dtype.itemsize < 4 or out.size == 0 or a.size == 0:
         _by_numpy(a, b, out, ta, tb)
@@ -88,6 +90,21 @@ def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> Non
     with one_thread:
         run = _tiles.threaded if threads.parts(work) > 1 else _tiles.serial
         run(a, b, out, ta, tb, *tiling(m, n, stack))
+
+
+def biased(a: Any, b: Any, bias: Any, out: Any) -> None:
+    """Fill out (m, n) with a (m, k) · bᵀ, b (n, k), and add bias (n,) to every row.
+
+    For bfloat16 the bias is added in float32, before the result is rounded.
+    """
+    if out.dtype.name != "bfloat16" or not (a.size and out.size):
+        product(a, b, out, False, True)
+        out += bias
+    elif not multiply(a, b, out, False, True, bias):
+        wide = np.empty(out.shape, np.float32)
+        product(widened(a), widened(b), wide, False, True)
+        wide += widened(bias)
+        convert(wide, out)
 
 
 def _by_numpy(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:

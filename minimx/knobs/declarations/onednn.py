@@ -25,8 +25,11 @@ KNOBS = (
         meaning=(
             "Let oneDNN compute convolutions where it is installed (`pip install "
             "'minimx[onednn]'`). Off, the readable kernels do all the work. It is one "
-            "of the algorithms that are chosen among, for float32. MXNet decides once "
-            "per process. Called MXNET_MKLDNN_ENABLED in 1.x."
+            "of the algorithms that are chosen among. Where the processor has an "
+            "instruction for bfloat16 (AVX512-BF16, AMX; `minimx doctor` "
+            "tells), convolutions and matrix products of that type go to it as they "
+            "are; elsewhere they are widened to float32. MXNet decides once per "
+            "process. Called MXNET_MKLDNN_ENABLED in 1.x."
         ),
         observable="Time of a convolution, and its largest difference.",
     ),
@@ -41,10 +44,16 @@ KNOBS = (
         default=-1,
         low=-1,
         unit="primitives",
+        planned_in="",
+        status="live",
         meaning=(
-            "How many prepared oneDNN primitives are kept; -1 keeps all. There is one "
-            "per layer and input shape, so set it when shapes keep changing. MXNet "
-            "drops an arbitrary one when the cache is full. Called "
+            "How many prepared oneDNN primitives are kept; -1 keeps all, 0 none. There "
+            "is one for each direction of a layer and each input shape, so set it when "
+            "shapes keep changing: what is kept takes memory, what is not is prepared "
+            "anew, which takes about a millisecond. A smaller number drops at once "
+            "what is too many, the longest unused first; so with fewer places than a "
+            "step has primitives none is ever found again. MXNet drops an arbitrary "
+            "one. `mx.runtime.onednn_primitives()` counts. Called "
             "MXNET_MKLDNN_CACHE_NUM in 1.x."
         ),
         observable="Primitives made for five shapes with 2 and with -1.",
