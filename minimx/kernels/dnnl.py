@@ -24,7 +24,8 @@ import ctypes.util
 import importlib.metadata
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from ctypes import byref, c_int, c_int64, c_size_t, c_void_p
 from functools import cache
 from math import prod
@@ -119,13 +120,23 @@ class Library:
         """Whether the processor multiplies bfloat16 by an instruction of its own."""
         return bool(self.isa & _BFLOAT16_BIT)
 
-    def share(self, number: int) -> None:
-        """Let what this thread runs or prepares next have so many threads."""
-        if getattr(self._local, "threads", 0) != number:
-            # A build on another runtime than OpenMP has no such function.
-            if tell := getattr(self._functions, "omp_set_num_threads", None):
-                tell(number)
-            self._local.threads = number
+    @contextmanager
+    def team(self, number: int) -> Iterator[None]:
+        """Let what this thread runs or prepares meanwhile have so many threads.
+
+        Whoever else uses OpenMP on this thread keeps the number that it had.
+        """
+        # A build on another runtime than OpenMP has no such function.
+        tell = getattr(self._functions, "omp_set_num_threads", None)
+        if tell is None:
+            yield
+            return
+        before = self._functions.omp_get_max_threads()
+        tell(number)
+        try:
+            yield
+        finally:
+            tell(before)
 
     @property
     def stream(self) -> c_void_p:
@@ -187,7 +198,6 @@ class Owner:
         self._handles: list[tuple[str, int | None]] = []
         self._local = threading.local()
         weakref.finalize(self, _give_back, dnnl, self._handles).atexit = False
-        dnnl.share(team)
 
     def create(self, kind: str, function: str, *args: Any) -> c_void_p:
         """What a function makes, in the handle that is its first argument."""
@@ -219,11 +229,13 @@ class Owner:
 
     def description(self, of: str, *args: Any) -> c_void_p:
         """A description of a primitive: how it will compute, but no code yet."""
-        return self.create("primitive_desc", f"{of}_primitive_desc_create", *args)
+        with self._dnnl.team(self._team):
+            return self.create("primitive_desc", f"{of}_primitive_desc_create", *args)
 
     def primitive(self, pd: c_void_p) -> c_void_p:
         """The code that a description describes."""
-        return self.create("primitive", "primitive_create", pd)
+        with self._dnnl.team(self._team):
+            return self.create("primitive", "primitive_create", pd)
 
     def scratch(self, pd: c_void_p) -> c_void_p:
         """The layout of the scratch memory that a primitive asks for."""
@@ -245,7 +257,8 @@ class Owner:
         pairs = [_Argument(arg, memory) for arg, memory in memories.items()]
         array = (_Argument * len(pairs))(*pairs)
         stream = self._dnnl.stream
-        self._dnnl("primitive_execute", primitive, stream, len(pairs), array)
+        with self._dnnl.team(self._team):
+            self._dnnl("primitive_execute", primitive, stream, len(pairs), array)
 
     def wait(self) -> None:
         """Until what this thread started is over."""

@@ -160,7 +160,6 @@ class Prepared(Owner):
 
     def run(self, arrays: dict[int, Any], workspace: Any) -> None:
         """Compute; arrays: contiguous, by their argument."""
-        self._dnnl.share(self._team)
         base = workspace.ctypes.data if self.nbytes else 0
         outside = {
             arg: self.memory(("plain", arg), self._plain[arg], array.ctypes.data)

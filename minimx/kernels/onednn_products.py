@@ -105,7 +105,6 @@ class Product(Owner):
 
     def run(self, arrays: dict[int, Any]) -> None:
         """Compute; arrays: contiguous, of bfloat16, by their argument."""
-        self._dnnl.share(self._team)
         scratch = aligned(self._nbytes)
         places = {**arrays, SCRATCHPAD: scratch}
         memories = {

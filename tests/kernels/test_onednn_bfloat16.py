@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,25 @@ def test_bits_do_not_depend_on_threads(
             assert onednn_products.multiply(a, b, out, bool(ta), bool(tb))
         seen.add(out.tobytes())
     assert len(seen) == 1
+
+
+@there
+def test_threads_share_what_is_prepared() -> None:
+    """And MXNET_ONEDNN_CACHE_NUM takes away what others compute with."""
+    a, b = drawn(96, 300), drawn(80, 300)
+
+    def multiplied(place: int) -> bytes:
+        out = np.empty((96, 80), bfloat16())
+        for _ in range(20):
+            knobs.set(MXNET_ONEDNN_CACHE_NUM=place % 3)
+            assert onednn_products.multiply(a, b, out, False, True)
+        return out.tobytes()
+
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert len(set(pool.map(multiplied, range(8)))) == 1
+    finally:
+        knobs.reset("MXNET_ONEDNN_CACHE_NUM")
 
 
 @there
