@@ -234,7 +234,7 @@ def _from_text(module: CudaModule, name: str, device: Device) -> Any:
     kernel = program.compile("cubin", name_expressions=wanted).get_kernel(name)
 
     def launch(grid: Any, block: Any, shared: int, values: Any) -> None:
-        stream = core.Stream.from_handle(current_stream().handle.value)
+        stream = core.Stream.from_handle(int(current_stream()))
         config = core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
         pointers = [
             value.__cuda_array_interface__["data"][0]

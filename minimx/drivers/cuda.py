@@ -35,7 +35,7 @@ from minimx.errors import DeviceError
 _turn = threading.RLock()
 _here = threading.local()
 #: What a thread has outside `working`; stream 0 is CUDA's own.
-_OUTSIDE: Final = {"device": None, "stream": 0, "last": None}
+_OUTSIDE: Final = {"device": None, "stream": 0, "last": None, "lane": 0}
 
 
 class DeviceBytes:
@@ -72,6 +72,25 @@ def plain(dtype: Any) -> Any:
 def current_stream() -> Any:
     """The stream that this thread launches into; 0, CUDA's own, outside `working`."""
     return getattr(_here, "stream", 0)
+
+
+def current_lane() -> int:
+    """Which of the streams that this thread uses by turns it is (`into`), from 0."""
+    return getattr(_here, "lane", 0)
+
+
+@contextmanager
+def into(stream: Any, lane: int) -> Iterator[None]:
+    """Let this thread launch into another stream. Only inside `working`.
+
+    Who chooses the stream sees to it that it is done when `working` ends.
+    """
+    before = _here.stream, current_lane()
+    _here.stream, _here.lane = stream, lane
+    try:
+        yield
+    finally:
+        _here.stream, _here.lane = before
 
 
 def current_device() -> Device:
@@ -117,8 +136,8 @@ class Working:
             finally:
                 for call in calls:
                     call()
-                for word in ("device", "stream", "last"):
-                    setattr(_here, word, before.get(word, _OUTSIDE[word]))
+                for word, outside in _OUTSIDE.items():
+                    setattr(_here, word, before.get(word, outside))
 
     def _stream(self, module: Any) -> Any:
         """The stream of the calling thread on the device, made at first use."""

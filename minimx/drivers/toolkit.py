@@ -117,11 +117,15 @@ def cuda() -> Any:
     return module
 
 
-def _has_driver() -> bool:
-    """Whether the library that comes with the NVIDIA driver can be loaded."""
+def library() -> Any:
+    """The library that comes with the NVIDIA driver. Raises `OSError` without it."""
     name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    return ctypes.CDLL(os.environ.get("NUMBA_CUDA_DRIVER") or name)
+
+
+def _has_driver() -> bool:
     try:
-        ctypes.CDLL(os.environ.get("NUMBA_CUDA_DRIVER") or name)
+        library()
     except OSError:
         return False
     return True

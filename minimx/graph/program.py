@@ -31,6 +31,7 @@ from minimx.graph.ir import Entry, Node
 from minimx.graph.joined import Bound, joined
 from minimx.graph.log import announce
 from minimx.graph.prepare import Prepared
+from minimx.graph.replays import replay
 from minimx.graph.specs import plan_of
 from minimx.graph.streams import costs, lay_out, streams
 from minimx.graph.work import parts_of
@@ -47,7 +48,7 @@ class Step:
     """One node, settled: its kernel, and where its arguments are."""
 
     __slots__ = (
-        "args", "cost", "draws", "kernel", "name", "node", "room", "scratch",
+        "args", "cost", "draws", "kernel", "name", "native", "node", "room", "scratch",
         "workspace", "writes",
     )  # fmt: skip
 
@@ -61,6 +62,7 @@ class Step:
         self.name: str = plan.name
         way = plan if backend_of(program.device) == "cpu" else plan.twin
         self.kernel: Kernel = way.kernel
+        self.native: bool = getattr(way, "native", True)
         self.scratch: int = way.workspace
         self.workspace = program.plan.workspace.get(node, 0)
         self.draws: bool = plan.needs_rng
@@ -151,32 +153,44 @@ class Segment:
         streams: Sequence[rng.Stream],
     ) -> None:
         """Run the kernels; in the engine, when all vars have been granted."""
-        calls = arena.bound.get(self.number)
+        for call in self.calls(arena):
+            self.launch(call, arena, env, scratch, streams)
+
+    def calls(self, arena: Arena) -> list[Bound]:
+        """What `bind` found for an arena: on a CUDA device one call for each step."""
+        calls: list[Bound] | None = arena.bound.get(self.number)
         if calls is None:
             calls = arena.bound[self.number] = self.bind(arena)
-        call = None
+        return calls
+
+    def launch(
+        self,
+        call: Bound,
+        arena: Arena,
+        env: Sequence[NDArray | None],
+        scratch: Sequence[Workspace],
+        streams: Sequence[rng.Stream],
+    ) -> None:
+        """Run one of the calls, on the arrays that this run has brought."""
+        kernel, args, outside, nbytes, drawn, step = call
         try:
-            for call in calls:
-                kernel, args, outside, nbytes, drawn, _ = call
-                if outside or nbytes or drawn >= 0:
-                    args = args.copy()  # the next call may be on its way already
-                    for position, index in outside:
-                        args[position] = env[index].view()  # type: ignore[union-attr]
-                    if nbytes:
-                        step = call[-1]
-                        space = scratch[step.workspace]
-                        whole = space.bytes(step.room.stop, arena.owner)
-                        args.append(whole[step.room])
-                    if drawn >= 0:
-                        generator = streams[drawn].generator
-                        if arena.draws is not None:
-                            state = generator.bit_generator.state
-                            arena.draws[self.number, drawn] = state
-                        args.append(generator)
-                kernel(*args)
+            if outside or nbytes or drawn >= 0:
+                args = args.copy()  # the next call may be on its way already
+                for position, index in outside:
+                    args[position] = env[index].view()  # type: ignore[union-attr]
+                if nbytes:
+                    space = scratch[step.workspace]
+                    whole = space.bytes(step.room.stop, arena.owner)
+                    args.append(whole[step.room])
+                if drawn >= 0:
+                    generator = streams[drawn].generator
+                    if arena.draws is not None:
+                        state = generator.bit_generator.state
+                        arena.draws[self.number, drawn] = state
+                    args.append(generator)
+            kernel(*args)
         except BaseException as error:
-            if call is not None and len(self.steps) > 1:
-                step = call[-1]
+            if len(self.steps) > 1:
                 error.add_note(f"in {step.name}, node {step.node.name!r} of a graph")
             raise
 
@@ -263,14 +277,21 @@ class Program:
                 self._scratch = [every.take() for _ in range(wanted)]
         return self._scratch
 
-    def _recorded(
-        self, segment: Segment, arena: Arena, env: Sequence[NDArray | None]
-    ) -> engine.Launches:
-        """What a segment's launches cost where they are recorded and replayed."""
-        known = arena.captures.setdefault(segment.number, Capture())
-        train = bool(self.prepared.wanted)
-        found: engine.Launches = known.cost(segment, env, self.device, train)
-        return found
+    def _work(
+        self, segment: Segment, arena: Arena, env: Sequence[NDArray | None], *more: Any
+    ) -> tuple[Callable[[], None], Any]:
+        """What the engine runs for a segment, and what that costs."""
+        run: Callable[[], None] = partial(segment.run, arena, env, *more)
+        known, cost, parts = None, segment.cost, ((tuple(segment.steps), False),)
+        if self._replays:
+            train = bool(self.prepared.wanted)
+            known = arena.captures.setdefault(segment.number, Capture(train))
+            cost, parts = known.next(segment, env, self.device)
+        if self.device.backend == "cpu":
+            return run, cost
+        if known is not None or segment.streams > 1:
+            run = partial(replay, segment, known, parts, arena, env, *more)
+        return during(self.device, run), cost
 
     def _push(
         self,
@@ -292,12 +313,9 @@ class Program:
             for stream in streams:
                 stream.var = stream.var or engine.Var()
                 writes.append(stream.var)
-            cost = (
-                self._recorded(segment, arena, env) if self._replays else segment.cost
-            )
-            run: Callable[[], None] = partial(segment.run, arena, env, scratch, streams)
+            run, cost = self._work(segment, arena, env, scratch, streams)
             operation = (
-                run if device.backend == "cpu" else during(device, run),
+                run,
                 device,
                 reads,
                 writes,

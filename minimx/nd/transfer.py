@@ -47,7 +47,7 @@ def _copy_dense(source: NDArray, target: NDArray) -> None:
     start, end = source.context, target.context
     drivers.driver_for(end)  # a device that is not there is the caller's error
     if start.device_type == end.device_type == "gpu":
-        (_, stop), *rest = drivers.hops(start, end, drivers.link_between(start, end))
+        (_, stop), *rest = drivers.hops(start, end, _link(start, end))
         if rest:
             staged = _empty(stop, source.spec, type(source))
             _copy_dense(source, staged)
@@ -62,6 +62,14 @@ def _copy_dense(source: NDArray, target: NDArray) -> None:
     engine.current.push(
         run, at, [source.chunk], [target.chunk], name, prop=prop, cost=cost
     )
+
+
+def _link(start: Device, end: Device) -> Any:
+    if {start.backend, end.backend} != {"cuda"}:
+        return drivers.link_between(start, end)
+    from minimx.kernels.cuda import peers
+
+    return peers.link(start, end)
 
 
 def copy_cost(source: Device, target: Device, read: int, written: int) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from minimx.drivers.cuda import current_stream
 from minimx.kernels.cuda.launching import PLAYING
+from minimx.kernels.cuda.recording import not_recorded
 
 
 @cache
@@ -24,8 +25,9 @@ def library() -> Any:
 
 def product(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
     """Out = op(a) · op(b), for matrices or stacks of them."""
+    not_recorded("CuPy takes memory from a pool of its own")
     cupy = library()
-    with cupy.cuda.ExternalStream(current_stream().handle.value):
+    with cupy.cuda.ExternalStream(int(current_stream())):
         left, right, result = map(cupy.asarray, (a, b, out))
         left = left.swapaxes(-1, -2) if ta else left
         right = right.swapaxes(-1, -2) if tb else right

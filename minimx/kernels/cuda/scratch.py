@@ -6,7 +6,8 @@
 Whatever is launched inside is in one stream, so the memory may serve the next launch of
 the same thread as soon as the block ends, though nothing has happened yet. It goes back
 to the pool when the work is done (`drivers.cuda.at_end`): before that, another thread
-must not get it.
+must not get it. Launches that are recorded use it again with every replay: their blocks
+belong to the recording (`kept`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from minimx.drivers.base import ALIGNMENT
-from minimx.drivers.cuda import at_end, current_device
+from minimx.drivers.cuda import at_end, current_device, current_lane
 from minimx.events import owner
 from minimx.storage import Block, pool_for
 
@@ -53,11 +54,23 @@ def lent(*wanted: tuple[int | tuple[int, ...], Any]) -> Iterator[list[Any]]:
         _spare().append(block)
 
 
+@contextmanager
+def kept(held: dict[int, list[Block]]) -> Iterator[None]:
+    """Lend blocks that the caller holds, by lane; new ones become the caller's, too."""
+    before, _mine.held = getattr(_mine, "held", None), held
+    try:
+        yield
+    finally:
+        _mine.held = before
+
+
 def _spare() -> list[Block]:
-    """The blocks that this thread holds for its next launches."""
-    found: list[Block] = _mine.__dict__.setdefault("spare", {}).setdefault(
-        current_device(), []
-    )
+    """The blocks that this thread holds for its next launches in this stream."""
+    held: dict[int, list[Block]] | None = getattr(_mine, "held", None)
+    if held is not None:
+        return held.setdefault(current_lane(), [])
+    key = current_device(), current_lane()
+    found: list[Block] = _mine.__dict__.setdefault("spare", {}).setdefault(key, [])
     return found
 
 
@@ -71,7 +84,8 @@ def _taken(nbytes: int) -> Block:
         return best
     device = current_device()
     block = pool_for(device).alloc(nbytes, owner("scratch").for_category("workspace"))
-    at_end(lambda: _back(spare, block))
+    if getattr(_mine, "held", None) is None:
+        at_end(lambda: _back(spare, block))
     return block
 
 

@@ -121,10 +121,12 @@ KNOBS = (
             "Record the kernels of a static graph once and launch the recording "
             "afterwards. The first call runs normally, the second records, later ones "
             "replay and save most of the launch overhead. Needs a graph hybridized "
-            "with static_alloc and static_shape, or a bound symbol. MXNet uses CUDA "
-            "graphs for it; on a simulated GPU nothing changes but what launches cost "
-            "on the virtual clock: 5 µs for each kernel, 10 µs for a recording. On a "
-            "CUDA device minimx does not record yet, and says so once."
+            "with static_alloc and static_shape, or a bound symbol. Operators that "
+            "draw random numbers, visit the host or touch the data and the outputs of "
+            "a call stay outside, as does what CUDA refuses. On a CUDA device these "
+            "are CUDA graphs, which keep the scratch memory of their kernels; on a "
+            "simulated GPU nothing changes but what launches cost on the virtual "
+            "clock: 5 µs for each kernel, 10 µs for a recording."
         ),
         observable="Time of the first, second and third call of a static graph.",
     ),

@@ -176,8 +176,9 @@ KNOBS = (
             "side by side, which is a little faster and needs both workspaces at once. "
             "Every larger number means two, as in MXNet. It acts in graphs; gradients "
             "that are computed call by call are operations of their own, which overlap "
-            "on two workers (`MXNET_GPU_WORKER_NTHREADS`) in any case. On a simulated "
-            "GPU the time saved is that of the virtual clock."
+            "on two workers (`MXNET_GPU_WORKER_NTHREADS`) in any case. On a CUDA "
+            "device the second stream is CUDA's; on a simulated GPU the time saved is "
+            "that of the virtual clock."
         ),
         observable="Duration and peak workspace of a convolution's backward pass.",
     ),

@@ -138,9 +138,9 @@ KNOBS = (
         meaning=(
             "Let GPUs copy to each other directly where the machine can. Otherwise "
             "every copy goes through pinned memory of the host: two copies, twice the "
-            "bytes. Simulated GPUs are joined as `MINIMX_SIM_LINKS` says; pairs that "
-            "it does not join go through the host in any case. In MXNet the tree "
-            "variant does not ask this knob."
+            "bytes. CUDA says which of its devices can; simulated GPUs are joined as "
+            "`MINIMX_SIM_LINKS` says. Pairs without a link go through the host in any "
+            "case. In MXNet the tree variant does not ask this knob."
         ),
         observable="Operations, bytes and time of a copy between two GPUs.",
     ),
