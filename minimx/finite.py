@@ -43,7 +43,8 @@ class Nonfinite:
     in a record that runs at the same time, else 0. line: of the program; for the
     backward half that of `backward()`. forward: in the backward half, operator and line
     of the call whose gradient it belongs to, known if a record runs. born: every input
-    was finite. largest: the largest finite magnitude among inputs and results.
+    was finite. largest: the largest finite magnitude among inputs and results. device:
+    where it ran.
     """
 
     number: int
@@ -60,6 +61,7 @@ class Nonfinite:
     born: bool
     largest: float
     forward: str = ""
+    device: str = ""
 
     def __repr__(self) -> str:
         what = [
@@ -68,6 +70,8 @@ class Nonfinite:
             if n
         ]
         parts = [f"step {self.step}", self.phase, self.layer, self.line]
+        if not self.device.startswith("cpu"):
+            parts.insert(1, self.device)
         size = math.prod(self.shape)
         how = "from finite inputs" if self.born else "it was among the inputs"
         of = f", of {self.forward}" if self.forward else ""
@@ -79,7 +83,7 @@ class Nonfinite:
 
 @dataclass
 class Cell:
-    """All calls of one layer in one phase of one step.
+    """All calls of one layer in one phase of one step, on one device or on all.
 
     calls, bad: how many, and how many with results that are not finite. largest: the
     largest finite magnitude among the results.
@@ -88,6 +92,16 @@ class Cell:
     calls: int = 0
     bad: int = 0
     largest: float = 0.0
+
+    def add(self, other: Cell) -> None:
+        """Take another cell's calls in."""
+        self.calls += other.calls
+        self.bad += other.bad
+        self.largest = max(self.largest, other.largest)
+
+
+#: Step, phase and layer.
+Key = tuple[int, str, str]
 
 
 @dataclass(frozen=True)
@@ -101,6 +115,7 @@ class _Call:
     phase: str
     forward_op: int
     origin: Any
+    device: str
 
 
 @dataclass
@@ -110,7 +125,7 @@ class _Seen:
     lock: threading.Lock = field(default_factory=threading.Lock)
     findings: list[tuple[Nonfinite, int]] = field(default_factory=list)
     total: int = 0
-    cells: dict[tuple[int, str, str], Cell] = field(default_factory=dict)
+    cells: dict[tuple[str, Key], Cell] = field(default_factory=dict)
     calls: dict[int, _Call] = field(default_factory=dict)
 
 
@@ -183,11 +198,30 @@ class FiniteWatch:
         return self._seen.total
 
     @property
-    def cells(self) -> dict[tuple[int, str, str], Cell]:
-        """What was seen by (step, phase, layer), in the order of calls."""
+    def cells(self) -> dict[Key, Cell]:
+        """What was seen by (step, phase, layer), in the order of calls.
+
+        Of several devices, all together; `cells_of` tells them apart.
+        """
+        found: dict[Key, Cell] = {}
         self._settle()
         with self._seen.lock:
-            return dict(self._seen.cells)
+            for (_, key), cell in self._seen.cells.items():
+                found.setdefault(key, Cell()).add(cell)
+        return found
+
+    @property
+    def devices(self) -> list[str]:
+        """The devices that calls ran on, in the order of their first ones."""
+        with self._seen.lock:
+            return list(dict.fromkeys(device for device, _ in self._seen.cells))
+
+    def cells_of(self, device: Any) -> dict[Key, Cell]:
+        """What one device, or its name, did; none for one that did nothing."""
+        self._settle()
+        with self._seen.lock:
+            cells = self._seen.cells.items()
+            return {key: cell for (where, key), cell in cells if where == str(device)}
 
     def __repr__(self) -> str:
         return f"FiniteWatch({self.total} not finite, first: {self.first})"
@@ -210,10 +244,11 @@ class FiniteWatch:
             phase,
             attribution.forward_op,
             attribution.origin or capture(),
+            str((outs or inputs)[0].context),
         )
         with self._seen.lock:
             key = (call.step, phase, layer)
-            cell = self._seen.cells.setdefault(key, Cell())
+            cell = self._seen.cells.setdefault((call.device, key), Cell())
             cell.calls += 1
         written = {id(out.chunk) for out in outs}
         written |= {id(inputs[op.inputs.index(name)].chunk) for name in op.mutates}
@@ -286,6 +321,7 @@ class FiniteWatch:
             int(np.isinf(values).sum()),
             not came,
             max([largest, *[_largest(x, finite=True) for x in after]]),
+            device=call.device,
         )
 
     def _settle(self) -> None:

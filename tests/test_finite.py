@@ -184,3 +184,24 @@ def test_more_than_is_kept_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
             nd.log(nd.zeros((1,)))
     assert (len(watch.findings), watch.total) == (2, 5)
     assert repr(watch).startswith("FiniteWatch(5 not finite, first: log (")
+
+
+def test_what_several_devices_did_is_told_apart_and_together() -> None:
+    with mx.knobs(MINIMX_SIM_GPUS=2), FiniteWatch() as watch:
+        for place, factor in ((0, 1.0), (1, 0.0)):
+            x = nd.ones((2, 2), ctx=mx.gpu(place)) * 3
+            nd.log(x * factor).wait_to_read()
+        del x  # a GPU cannot be taken away while something is on it
+        first = watch.first
+        assert first is not None
+        assert (first.device, first.operator, first.born) == ("gpu(1)", "log", True)
+        assert "(step 0, gpu(1), " in repr(first)
+        assert watch.devices == ["gpu(0)", "gpu(1)"]
+        one, other = (watch.cells_of(mx.gpu(i)) for i in range(2))
+        assert list(one) == list(other) == list(watch.cells)
+        (key,) = one
+        assert (one[key].bad, other[key].bad) == (0, 1)
+        both = watch.cells[key]
+        assert (both.calls, both.bad) == (one[key].calls + other[key].calls, 1)
+        assert both.largest == max(one[key].largest, other[key].largest) == 3.0
+        assert watch.cells_of("cpu(0)") == {}

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from minimx import autograd, events
+from minimx.device import Context, current_context
 from minimx.dtypes import LAYOUTS
 from minimx.errors import ArgumentError
 from minimx.gluon import Block, Trainer
@@ -48,7 +49,7 @@ class Watch:
         self._used: dict[str, str] = {}  # layer -> the type of what it gave last
         self._outs: dict[str, NDArray] = {}  # of the forward pass under way, by layer
         self._looking = False  # the forward pass under way is looked at
-        self._looked = -1  # the last step whose activations were counted
+        self._looked: set[tuple[int, Context]] = set()  # whose activations counted
         self._hooks: list[HookHandle] = []
         self._layers: dict[str, str] = {}  # what names in it begin with -> its path
         if activations:
@@ -87,19 +88,21 @@ class Watch:
             self._hooks.append(block.register_forward_pre_hook(self._enter))
             self._hooks.append(block.register_forward_hook(self._leave))
 
-    def _enter(self, block: Block, _inputs: Any) -> None:
+    def _enter(self, block: Block, inputs: Any) -> None:
         if block is self._net:
             self._outs = {}
+            steps = self._trainer._steps
+            self._looked = {one for one in self._looked if one[0] == steps}
             self._looking = (
                 events.recorder is not None
-                and self._trainer._steps % self.interval == 0
-                and self._looked != self._trainer._steps
+                and steps % self.interval == 0
+                and (steps, _device(inputs)) not in self._looked
                 and autograd.is_training()
             )
         if self._looking and block._active:
             self._set_watch(block, (self._of_operator, False))
 
-    def _leave(self, block: Block, _inputs: Any, out: Any) -> None:
+    def _leave(self, block: Block, inputs: Any, out: Any) -> None:
         if not self._looking:
             return
         if block._active:
@@ -108,6 +111,7 @@ class Watch:
             self._note(block.prefix, out)
         if block is self._net:
             self._looking = False
+            self._looked.add((self._trainer._steps, _device(inputs)))
             self._count_activations()
 
     @staticmethod
@@ -126,11 +130,11 @@ class Watch:
 
     def _count_activations(self) -> None:
         outs, self._outs = self._outs, {}
-        self._looked = self._trainer._steps
         kinds = {layer: out.spec.dtype.name for layer, out in outs.items()}
         self._used |= kinds
         subjects = [
-            ("activation", layer, "output", kind, kind) for layer, kind in kinds.items()
+            ("activation", layer, self._named("output", outs[layer]), kind, kind)
+            for layer, kind in kinds.items()
         ]
         self._count(self._trainer._steps + 1, 1.0, subjects, list(outs.values()))
 
@@ -143,23 +147,51 @@ class Watch:
         turn = (trainer._steps - 1) % self.interval == 0
         if events.recorder is None or not (turn or skipped):
             return
-        learning = [
-            (parameter, parameter.list_data()[0], parameter.list_grad()[0])
-            for _, parameter in trainer._learning()
-            if parameter._stype == parameter._grad_stype == "default"
-        ]
-        learning = [one for one in learning if _is_real(one[1])]
         scale = trainer._amp_original_scale / trainer._scale
         if turn:
-            subjects = [self._subject("weight", *one[:2]) for one in learning]
-            self._count(trainer._steps, 1.0, subjects, [one[1] for one in learning])
-        subjects = [self._subject("gradient", *one[::2]) for one in learning]
-        self._count(trainer._steps, scale, subjects, [one[2] for one in learning])
+            own = self._several and trainer._kvstore is None
+            self._count_parameters("weight", 1.0, own)
+        own = self._several and (trainer._kvstore is None or self._in_store)
+        self._count_parameters("gradient", scale, own)
 
-    def _subject(self, kind: str, parameter: Any, array: NDArray) -> Subject:
+    def _count_parameters(self, kind: str, scale: float, everywhere: bool) -> None:
+        """Weights or gradients: everywhere, or of the first of devices that agree."""
+        by_device: dict[Context, tuple[list[Subject], list[NDArray]]] = {}
+        for _, parameter in self._trainer._learning():
+            if not parameter._stype == parameter._grad_stype == "default":
+                continue
+            data = parameter.list_data()
+            if not _is_real(data[0]):
+                continue
+            arrays = data if kind == "weight" else parameter.list_grad()
+            for array in arrays if everywhere else arrays[:1]:
+                subjects, found = by_device.setdefault(array.context, ([], []))
+                subjects.append(self._subject(kind, parameter, array, everywhere))
+                found.append(array)
+        for subjects, found in by_device.values():
+            self._count(self._trainer._steps, scale, subjects, found)
+
+    def _subject(
+        self, kind: str, parameter: Any, array: NDArray, everywhere: bool
+    ) -> Subject:
         dtype = array.spec.dtype.name
         used = self._used.get(parameter.layer, dtype)
-        return kind, parameter.layer, parameter.name, dtype, used
+        name = self._named(parameter.name, array) if everywhere else parameter.name
+        return kind, parameter.layer, name, dtype, used
+
+    @property
+    def _several(self) -> bool:
+        """Whether the network is on several devices."""
+        return any(len(p._contexts()) > 1 for p in self._trainer._params)
+
+    @property
+    def _in_store(self) -> bool:
+        """Whether gradients are summed where they are not seen here."""
+        return bool(self._trainer._update_on_kvstore)
+
+    def _named(self, name: str, array: NDArray) -> str:
+        """With the device, where there are several."""
+        return f"{name} of {array.context}" if self._several else name
 
     # -- counting ---------------------------------------------------------------------
 
@@ -194,7 +226,12 @@ def watch(
     What is found goes to whoever records: the tables `tensors` and `exponents` of
     `mx.Record`. activations: also look at what comes out of the layers; a hybridized
     network then goes operator by operator in the steps that are looked at. End it with
-    `close()`, or use it in a `with`. Of several devices the first is looked at.
+    `close()`, or use it in a `with`.
+
+    Of a network on several devices, what they have in common is counted once: weights,
+    and gradients that were summed before. What differs is counted on each, under a name
+    that ends with the device (`output of gpu(1)`): activations, gradients that a store
+    sums while it updates, and everything where there is no store.
 
     Raises `ArgumentError` for anything but a gluon network and its Trainer.
 
@@ -218,6 +255,12 @@ def _walk(block: Block, outer: str) -> Iterator[tuple[Block, str, bool]]:
     yield block, path, is_layer
     for part in parts if not is_layer else []:
         yield from _walk(part, path)
+
+
+def _device(inputs: Any) -> Context:
+    """Where a network was called."""
+    arrays = (x for x in inputs if isinstance(x, NDArray))
+    return next((x.context for x in arrays), current_context())
 
 
 def _is_real(array: NDArray) -> bool:

@@ -165,6 +165,28 @@ def test_kinds_rows_and_steps_by_keys(page: Page) -> None:
     shoot(page, "numerics-pointed")
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_devices_that_differ_have_rows_of_their_own(page: Page, theme: str) -> None:
+    record = Record()
+    for layer in LAYERS:
+        for place in (0, 1):
+            about = (f"lenet/{layer}", f"output of gpu({place})", "float32", "float32")
+            record.tensor(1, "activation", *about, 1.0, numbers(-3 - place))
+    view = NumericsMonitor(record, kind="activation", unit="tensors")
+    stand(page, view, light=theme == "light")
+    agrees(page, view)
+    assert data(page, "rows") == "8"
+    page.locator(".mx-view").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert data(page, "pointed") == view.rows()[1].label == "conv0 gpu(1)"
+    shoot(page, f"numerics-devices-{theme}")
+    page.keyboard.press("l")
+    view.unit = "layers"
+    agrees(page, view)
+    assert data(page, "rows") == "4"
+
+
 def test_the_scrubber_goes_where_it_is_dragged(page: Page) -> None:
     view = NumericsMonitor(training())
     stand(page, view)

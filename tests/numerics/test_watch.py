@@ -190,3 +190,85 @@ def test_what_cannot_be_watched_is_refused() -> None:
     with pytest.raises(ArgumentError, match="interval=0"):
         watch(net, trainer, 0)
     assert not trainer._watchers
+
+
+def on_two_devices(kvstore: Any, in_store: bool | None = False) -> mx.Record:
+    """A record of one step on two simulated GPUs, each with half of the batch."""
+    devices = [mx.gpu(0), mx.gpu(1)]
+    net = gluon.nn.Dense(3, prefix="net_")
+    net.initialize(mx.init.One(), ctx=devices)
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore=kvstore,
+        update_on_kvstore=in_store,
+    )  # fmt: skip
+    x = nd.array([[1.0, 2.0], [4.0, 8.0], [16.0, 32.0]])
+    halves = x[:1].as_in_context(devices[0]), x[1:].as_in_context(devices[1])
+    with mx.Record() as record, watch(net, trainer):
+        with autograd.record():
+            losses = [net(half) for half in halves]
+        autograd.backward(losses)
+        trainer.step(1)
+    return record
+
+
+def counted(record: mx.Record, kind: str) -> dict[str, tuple[int, float]]:
+    """How many numbers each array had, and their norm."""
+    return {
+        one.name: (one.histogram.size, round(one.histogram.norm, 4))
+        for one in looks(record, kind)
+    }
+
+
+def test_on_two_devices_each_has_its_own_activations() -> None:
+    with mx.knobs(MINIMX_SIM_GPUS=2):
+        record = on_two_devices("device")
+    assert counted(record, "activation") == {
+        "output of gpu(0)": (3, round(3 * 3**0.5, 4)),
+        "output of gpu(1)": (6, round((3 * (12**2 + 48**2)) ** 0.5, 4)),
+    }
+    # Summed by the store before they are looked at, so that all devices have the same.
+    assert counted(record, "gradient")["net_weight"] == (
+        6,
+        round((3 * (21**2 + 42**2)) ** 0.5, 4),
+    )
+    assert list(counted(record, "weight")) == ["net_bias", "net_weight"]
+
+
+@pytest.mark.parametrize("kvstore", [None, "device"])
+def test_gradients_that_differ_between_devices_are_counted_on_each(
+    kvstore: str | None,
+) -> None:
+    """Without a store, or in one that sums while it updates."""
+    with mx.knobs(MINIMX_SIM_GPUS=2):
+        record = on_two_devices(kvstore, in_store=None)
+    gradients = counted(record, "gradient")
+    assert gradients["net_weight of gpu(0)"] == (6, round((3 * 5) ** 0.5, 4))
+    second = (3 * (20**2 + 40**2)) ** 0.5
+    assert gradients["net_weight of gpu(1)"] == (6, round(second, 4))
+    weights = list(counted(record, "weight"))
+    assert ("net_weight of gpu(1)" in weights) == (kvstore is None)
+    assert len(weights) == (4 if kvstore is None else 2)
+
+
+def called_twice_on_each_device(steps: int) -> mx.Record:
+    devices = [mx.gpu(0), mx.gpu(1)]
+    net = gluon.nn.HybridSequential(prefix="net_")
+    net.add(gluon.nn.Dense(3, in_units=2))
+    net.initialize(mx.init.One(), ctx=devices)
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    with mx.Record() as record, watch(net, trainer, interval=2):
+        for _ in range(steps):
+            with autograd.record():
+                for device in (*devices, *devices):
+                    net(nd.ones((4, 2), ctx=device)).backward()
+            trainer.step(1)
+    return record
+
+
+def test_a_graph_on_two_devices_is_looked_at_once_on_each() -> None:
+    with mx.knobs(MINIMX_SIM_GPUS=2):
+        record = called_twice_on_each_device(3)
+    found = [(one.step, one.name) for one in looks(record, "activation")]
+    rows = [f"output of gpu({i})" for i in range(2)]
+    assert found == [(step, row) for step in (1, 3) for row in rows]

@@ -190,3 +190,20 @@ def test_a_running_record_sends_what_is_new(record: Record) -> None:
     steps = np.frombuffer(header["buffers"][names.index("step")], "f8")
     assert steps.tolist() == record.tensors()["step"].tolist()
     assert view.rate <= 20
+
+
+def test_devices_that_differ_are_rows_of_tensors_and_together_in_layers() -> None:
+    made = Record()
+    for place, many in ((0, 3), (1, 5)):
+        about = ("net/conv", f"output of gpu({place})", "float32", "float32")
+        made.tensor(1, "activation", *about, 1.0, counted(m5=many))
+        about = ("net/conv", f"net_conv_weight of gpu({place})", "float32", "float32")
+        made.tensor(1, "gradient", *about, 1.0, counted(m7=many))
+    view = NumericsMonitor(made, kind="activation", unit="tensors")
+    rows = [(row.label, row.shown.size) for row in view.rows()]
+    assert rows == [("conv gpu(0)", 3), ("conv gpu(1)", 5)]
+    view.kind = "gradient"
+    rows = [(row.label, row.shown.size) for row in view.rows()]
+    assert rows == [("conv.weight of gpu(0)", 3), ("conv.weight of gpu(1)", 5)]
+    view.unit = "layers"
+    assert [(row.label, row.shown.size) for row in view.rows()] == [("conv", 8)]

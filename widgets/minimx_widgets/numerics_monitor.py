@@ -63,8 +63,8 @@ class NumericsMonitor(View):
 
     kind: "weight", "activation" or "gradient". dtype: whose zones are drawn: that in
     which each layer computes ("in use"), or a type to try. unit: "layers", or all their
-    "tensors". scale: the power of two of a loss scale to try, 99 for the recorded one.
-    at: the step, -1 for the newest.
+    "tensors", on each device where they differ. scale: the power of two of a loss scale
+    to try, 99 for the recorded one. at: the step, -1 for the newest.
     """
 
     _esm = esm.module("numerics_monitor")
@@ -140,16 +140,19 @@ class NumericsMonitor(View):
         """The lines of the picture."""
         found = looks(self.record, self.kind, self.step)
         whole = self.unit == "layers"
-        groups: dict[str, list[Look]] = {}
+        groups: dict[tuple[str, ...], list[Look]] = {}
         for one in found:
-            key = one.layer if whole or self.kind == "activation" else one.name
+            key = (one.layer,) if whole else (one.layer, one.name)
             groups.setdefault(key, []).append(one)
         return [self._row(group) for group in groups.values()]
 
     def _row(self, group: list[Look]) -> Row:
         first = group[0]
         label = first.layer.partition("/")[2] or first.layer
-        if self.unit == "tensors" and self.kind != "activation":
+        if self.unit == "tensors" and self.kind == "activation":
+            # Of which device, if there are several; the label has room for few letters.
+            label += first.name.removeprefix("output").removeprefix(" of")
+        elif self.unit == "tensors":
             label += "." + first.name.rpartition("_")[2]
         return Row(
             label=label,

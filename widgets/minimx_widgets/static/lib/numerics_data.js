@@ -111,16 +111,17 @@ export class NumericsData extends RunData {
     /** @type {Map<string, Look[]>} */
     const groups = new Map();
     for (const look of this.byStep.get(kind)?.get(step) ?? []) {
-      const key = unit === "layers" || kind === "activation" ? look.layer : look.name;
+      const key = unit === "layers" ? look.layer : `${look.layer} ${look.name}`;
       if (!groups.has(key)) groups.set(key, []);
       groups.get(key)?.push(look);
     }
     return [...groups.values()].map((group) => {
       const type = dtype === "in use" ? group[0].used : dtype;
       const short = group[0].layer.split("/").slice(1).join("/") || group[0].layer;
-      const part = unit === "tensors" && kind !== "activation";
+      const { name } = group[0];
+      const part = kind === "activation" ? name.replace(/^output( of)?/, "") : `.${name.split("_").at(-1)}`;
       const row = {
-        label: part ? `${short}.${group[0].name.split("_").at(-1)}` : short,
+        label: unit === "tensors" ? short + part : short,
         layer: group[0].layer,
         names: group.map((look) => look.name),
         dtype: type,
