@@ -23,13 +23,14 @@ COMPILED := $(wildcard minimx/kernels/*.py minimx/kernels/cpu/*.py minimx/ops/*.
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint unit cuda notebooks browser book bench bench-cuda \
+.PHONY: help lab test lint unit cuda onednn notebooks browser book bench bench-cuda \
   bench-peers compat same clean spotless
 
 help:
 	@echo "make lab      open the course in JupyterLab"
 	@echo "make test     lint, types, floors, unit tests, notebooks, browser tests"
 	@echo "make cuda     the part of it that runs CUDA kernels, in a simulator"
+	@echo "make onednn   the part of it that computes through oneDNN, which it fetches"
 	@echo "make book     write the book's generated pages"
 	@echo "make bench    time minimx against its peers (make bench-peers fetches them)"
 	@echo "make bench-cuda  time CUDA kernels, and compare training, on a real GPU"
@@ -42,7 +43,7 @@ help:
 lab: $(STAMPS)/lab $(STAMPS)/compiled
 	$(BIN)/minimx lab $(FLAGS)
 
-test: lint unit cuda notebooks browser
+test: lint unit cuda onednn notebooks browser
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
@@ -58,6 +59,11 @@ unit: $(STAMPS)/test $(STAMPS)/compiled
 # CUDA's kernels on any machine: numba's simulator, chosen when numba is imported.
 cuda: $(STAMPS)/test
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -q -m cuda tests/kernels/cuda
+
+# oneDNN lies in a folder of its own, so that all else is tested without it.
+onednn: $(STAMPS)/test $(STAMPS)/onednn
+	PYTHONPATH=$(VENV)/onednn $(PYTEST) -q tests/kernels/test_onednn.py \
+	  tests/kernels/test_onednn_bfloat16.py tests/knobs/test_onednn_liveness.py
 
 notebooks: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q --nbval --nbval-current-env --nbval-cell-timeout=240 \
@@ -147,16 +153,25 @@ $(STAMPS)/venv:
 ifneq ($(UV),)
 HOW := uv, some seconds
 INSTALL = uv pip install --quiet --python $(BIN)/python -e ".[$(1)]"
+TARGET = uv pip install --quiet --python $(BIN)/python --target $(VENV)/onednn
 else
 HOW := pip, a minute or two
 INSTALL = { $(BIN)/python -m pip --version >/dev/null 2>&1 \
     || $(BIN)/python -m ensurepip >/dev/null; } \
   && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(1)]"
+TARGET = $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+  --upgrade --target $(VENV)/onednn
 endif
 
 $(STAMPS)/lab $(STAMPS)/test: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml $(SHARED)
 	@echo "Installing minimx and its extra [$*] into $(VENV) with $(HOW)"
 	@$(call INSTALL,$*)
+	@touch $@
+
+ONEDNN := $(shell sed -n 's/^onednn = \["\(.*\)"\]$$/\1/p' pyproject.toml)
+$(STAMPS)/onednn: $(STAMPS)/venv pyproject.toml
+	@echo "Installing oneDNN into $(VENV)/onednn, for its tests"
+	@$(TARGET) "$(ONEDNN); sys_platform == 'linux' and platform_machine == 'x86_64'"
 	@touch $@
 
 # The first compilation shows its progress; numba keeps the result on disk.
