@@ -15,7 +15,8 @@ KERNELS = ROOT / "minimx" / "kernels"
 #: Files that the CPU has in another place, or does not need.
 OF_BOTH = {
     *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
-    *("pointwise", "scratch"),
+    *("distributions", "native", "peers", "pointwise", "recorded", "recording"),
+    "scratch",
 }
 #: What a file for CUDA has beside the names of the CPU's.
 OWN = {
@@ -27,7 +28,7 @@ OWN = {
     "norm": {"fold", "statistics"},
     "places": {"gathered", "indexed"},
     "pooling": {"counted", "span"},
-    "random": {"key_of", "philox"},
+    "random": {"key_of", "philox", "words"},
     "shape": {"copy", "strides", "view"},
     "reduce": {"close", "divided", "traced"},
     "updates": {"preloaded", "side"},

@@ -64,7 +64,7 @@ WRONG: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _check(word: str, name: str, value: Any) -> None:
+def check(word: str, name: str, value: Any) -> None:
     """Refuse parameters that the distribution does not have."""
     rule = RULES.get(f"{word}.{name}", RULES.get(name))
     if rule is not None and value.size and np.any(wrong := WRONG[rule](value)):
@@ -82,7 +82,7 @@ def draw(word: str, given: dict[str, Any]) -> Launch:
         out, *more = rest[len(missing) :]
         values = [np.asarray(value, np.float64) for value in parameters.values()]
         for name, value in zip(parameters, values, strict=True):
-            _check(word, name, value)
+            check(word, name, value)
         if not missing and word in ("normal", "uniform"):
             plain = getattr(random, word)(*given.values())
             plain(out, generator)  # in the type of out

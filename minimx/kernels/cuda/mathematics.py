@@ -1,7 +1,7 @@
 """The functions that a formula may call, for CUDA: the names of `kernels.mathematics`.
 
-On a device they are those of NVIDIA's library; the simulator calls NumPy's. What
-formulas rarely need (gamma and its relatives) is `MISSING`.
+On a device they are those of NVIDIA's library; the simulator calls NumPy's, for gamma
+and its relatives Python's.
 """
 
 from __future__ import annotations
@@ -121,6 +121,80 @@ def erf(x: Any) -> Any:
     return math.erf(x)
 
 
+def _of_c(on_device: Callable[[Any], Any], at_a_pole: float) -> Any:
+    """A function of C's library, whose poles and limits are errors in Python."""
+
+    def call(x):  # type: ignore[no-untyped-def]
+        return on_device(x)
+
+    def played(x: Any) -> float:
+        try:
+            return float(on_device(x))
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return math.copysign(math.inf, x) if x == 0 else at_a_pole
+
+    return played if PLAYING else inner(call)
+
+
+gamma, gammaln = _of_c(math.gamma, math.nan), _of_c(math.lgamma, math.inf)
+
+
+@inner
+def digamma(x: Any) -> Any:
+    """The derivative of gammaln: what `kernels.mathematics` says, in its words."""
+    mirrored, pole = 0.0, x <= 0 and x == floor(x)
+    big = float(x)
+    if x <= 0 and not pole:
+        mirrored = math.pi / math.tan(math.pi * big)
+        big = 1 - big
+    total = 0.0
+    while big < 16 and not pole:
+        total -= 1 / big
+        big += 1
+    z = 1 / (big * big) if big != 0 else 0.0
+    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
+    found = total + math.log(_size(big) + pole) - 0.5 * z * big - series - mirrored
+    return math.inf if pole else found
+
+
+@inner
+def trigamma(x: Any) -> Any:
+    """The derivative of digamma, found in the same way."""
+    mirrored, side, pole = 0.0, 1.0, x <= 0 and x == floor(x)
+    big = float(x)
+    if x <= 0 and not pole:
+        sine = math.sin(math.pi * big)
+        mirrored, side = (math.pi / sine) * (math.pi / sine), -1.0
+        big = 1 - big
+    total = 0.0
+    while big < 16 and not pole:
+        total += 1 / (big * big)
+        big += 1
+    z = 1 / (big * big) if big != 0 else 0.0
+    series = z * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z * (1 / 30 - z * 5 / 66))))
+    found = mirrored + side * (total + (1 + 0.5 * z * big + series) * z * big)
+    return math.inf if pole else found
+
+
+@inner
+def erfinv(x: Any) -> Any:
+    """The y with erf(y) = x: a guess, then three of Halley's steps."""
+    size = float(_size(x))
+    if not size < 1:
+        return x * math.inf if size == 1 else math.nan
+    rest = 1 - size
+    logarithm = math.log(rest * (1 + size))
+    half = 2 / (math.pi * 0.147) + logarithm / 2
+    y = math.sqrt(math.sqrt(half * half - logarithm / 0.147) - half)
+    for _ in range(3):
+        missed = math.erf(y) - size if size < 0.5 else rest - math.erfc(y)
+        error = missed / (2 / math.sqrt(math.pi) * math.exp(-y * y))
+        y -= error / (1 + y * error)
+    return -y if x < 0 else y
+
+
 @inner
 def abs(x: Any) -> Any:
     """The size of a number."""
@@ -198,7 +272,5 @@ def floor_div_whole(a: Any, b: Any) -> Any:
     return 0 if b == 0 else a // b
 
 
-#: What formulas may call, and is not here.
-MISSING = frozenset(("gamma", "gammaln", "digamma", "trigamma", "erfinv"))
 #: Functions that compute on integers in another way than on reals.
 WHOLE = frozenset(("div", "floor_div"))

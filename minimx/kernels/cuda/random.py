@@ -25,10 +25,10 @@ _TWO_PI, _UNIT = 6.283185307179586, 1 / 4294967296
 
 
 @launching.inner
-def philox(counter: Any, key: Any) -> Any:
-    """Four words of 32 bits, in 64, for a counter and a key of 64 bits each."""
+def words(counter: Any, attempt: Any, key: Any) -> Any:
+    """Four words of 32 bits, in 64, of a key and two counters of 64 bits each."""
     a, b = counter & _MASK, counter >> _SHIFT
-    c, d = _word(0), _word(0)
+    c, d = attempt & _MASK, attempt >> _SHIFT
     k, m = key & _MASK, key >> _SHIFT
     for _ in range(10):
         first, second = _FACTOR_A * a, _FACTOR_B * c
@@ -40,6 +40,12 @@ def philox(counter: Any, key: Any) -> Any:
         )
         k, m = (k + _STEP_A) & _MASK, (m + _STEP_B) & _MASK
     return a, b, c, d
+
+
+@launching.inner
+def philox(counter: Any, key: Any) -> Any:
+    """The same for who never needs more than the first four."""
+    return words(counter, _word(0), key)
 
 
 @launching.kernel

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.dtypes import NARROW
-from minimx.kernels.cuda import coordinates, indexing, launching, places, pointwise
+import numpy as np
+
+from minimx.dtypes import LAYOUTS, NARROW
+from minimx.kernels.cuda import (
+    coordinates,
+    exponents,
+    indexing,
+    launching,
+    places,
+    pointwise,
+)
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Spec
 from minimx.ops.twins import twin
@@ -43,6 +52,23 @@ def histogram(op: Any, *specs: Spec) -> Kernel | None:
         return places.histogram
     low, high = map(float, op.range)
     return places.even_histogram(op.bin_cnt, low, high, data.dtype)
+
+
+@twin("_exponents")
+def exponents_of(op: Any, *specs: Spec) -> Kernel | None:
+    """The bits of one array after the other."""
+    layouts = [LAYOUTS[spec.dtype.name] for spec in specs]
+    words = [np.dtype(f"u{spec.dtype.itemsize}") for spec in specs]
+    width = op.infer(*specs).shape[1]
+
+    def launch(*arrays: Any) -> None:
+        *xs, out = arrays
+        flat = out.reshape(-1)
+        for k, (x, layout, word) in enumerate(zip(xs, layouts, words, strict=True)):
+            bits, row = x.reshape(-1).view(word), flat[k * width : (k + 1) * width]
+            exponents.count(bits, layout.fraction, (1 << layout.exponent) - 1, row)
+
+    return launch
 
 
 # -- copies with a part replaced -------------------------------------------------------

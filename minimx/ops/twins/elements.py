@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import OperatorError
-from minimx.kernels.cuda import fused, pointwise, random, reduce, scratch
+from minimx.kernels.cuda import fused, pointwise, reduce, scratch
 from minimx.kernels.formula import Formula
 from minimx.ops.mixed import by_rows
 from minimx.ops.registry import Kernel, Op
@@ -160,17 +159,3 @@ def places(op: Any, *specs: Spec) -> Kernel | None:
         axis, shape = op.axis % data.ndim, data.shape
         split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
     return reduce.arg_extremum(split, data.dtype, op.sign)
-
-
-@twin("_random_uniform", "_random_normal")
-def drawn(op: Any, *specs: Spec) -> Kernel | None:
-    """Numbers of Philox; wrong parameters are refused as on the CPU, when drawn."""
-    if op.infer().dtype.itemsize < 4 or op.infer().dtype.kind != "f":
-        return None
-    try:
-        op.check()
-    except OperatorError:
-        return op.kernel()  # type: ignore[no-any-return]
-    if op.name == "_random_uniform":
-        return random.uniform(op.low, op.high)
-    return random.normal(op.loc, op.scale)
