@@ -1,4 +1,7 @@
-"""Twins that scale by numbers of the moment, or change what they were given."""
+"""Twins that draw slopes, or change what they were given.
+
+The gradient of a scaled loss has none: a recorded launch would keep its scale.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +10,18 @@ from typing import Any
 
 from minimx.kernels.cuda import pointwise, random, reduce, scratch
 from minimx.kernels.formula import Formula
-from minimx.ops.precision import loss_scale
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Spec
 from minimx.ops.twins import twin
 from minimx.ops.twins.elements import cast, chosen
 from minimx.ops.twins.layers import batch_norm, real
 
-_TIMES = Formula("x * scale", ("x", "scale"))
 _SLOPED = Formula("where(x > 0, x, x * slope)", ("x", "slope"))
 _POSITIVE = Formula("maximum(x, 0)", ("x",))
 _VARIANCE = Formula("1 / (x * x) - eps", ("x", "eps"))
 _AVERAGE = Formula("share * a + rest * b", ("a", "b", "share", "rest"))
 
 twin("_amp_scaled_loss")(cast)
-
-
-@twin("_backward_amp_scaled_loss")
-def scaled_loss(op: Any, *specs: Spec) -> Kernel | None:
-    """A product with a number that is looked up when it is launched."""
-    (data,) = specs
-    flat, dtype = (data.size,), data.dtype
-
-    def launch(scale: float) -> Kernel | None:
-        return pointwise.kernel(_TIMES, [flat], [dtype], flat, dtype, (scale,))
-
-    if launch(1.0) is None:
-        return None
-    return lambda x, out: launch(loss_scale.now)(x, out)  # type: ignore[misc]
 
 
 @twin("LeakyReLU")
