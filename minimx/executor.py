@@ -32,7 +32,7 @@ from minimx.graph.places import places
 from minimx.graph.run import decided
 from minimx.graph.settings import in_force
 from minimx.graph.specs import Specs, every_spec
-from minimx.graph.watching import input_name
+from minimx.graph.watching import as_shown, input_name
 from minimx.nd import launch
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
@@ -242,7 +242,9 @@ class Executor:
                 if node.op is None:
                     continue
                 inputs = [values[entry] for entry in node.inputs]
-                op = decided(node.op, training)
+                shown = node if self._monitor is None else as_shown(node)
+                assert shown.op is not None
+                op = decided(shown.op, training)
                 if self._monitor is not None and self._monitor_all:
                     self._report_inputs(node, inputs)
                 where = self._places.get(node, self._ctx)
@@ -251,9 +253,10 @@ class Executor:
                 outs = invoke(op, inputs, None, where, NDArray)
                 outs = outs if isinstance(outs, list) else [outs]
                 for index, out in enumerate(outs):
-                    values[Entry(node, index)] = out
+                    if index < node.visible:
+                        values[Entry(node, index)] = out
                     if self._monitor is not None:
-                        self._monitor(Entry(node, index).name, out._alias())
+                        self._monitor(Entry(shown, index).name, out._alias())
                 for entry in node.inputs:
                     uses[entry] -= 1
                     if not uses[entry]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minimx as mx
@@ -60,3 +61,27 @@ def test_a_statistic_of_ones_own(caplog: pytest.LogCaptureFixture) -> None:
 def test_an_interval_of_nothing() -> None:
     with pytest.raises(ValueError, match="1 or more"):
         mx.mon.Monitor(0)
+
+
+def test_a_watched_batch_norm_learns_the_same() -> None:
+    """Its mean and deviation are shown, and change neither gradients nor states."""
+    x = np.arange(8.0).reshape(4, 2)
+    found = []
+    for watched in (False, True):
+        net = mx.sym.BatchNorm(mx.sym.var("data"), fix_gamma=False, name="norm")
+        executor = (net * net).simple_bind(data=(4, 2))
+        executor.arg_dict["norm_gamma"][:] = 2
+        seen: dict[str, Any] = {}
+        if watched:
+            executor.set_monitor_callback(
+                lambda name, array, seen=seen: seen.update({name: array.asnumpy()})
+            )
+        executor.forward(is_train=True, data=mx.nd.array(x))
+        executor.backward()
+        arrays = {**executor.grad_dict, **executor.aux_dict}
+        found.append({name: array.asnumpy() for name, array in arrays.items()})
+    np.testing.assert_allclose(seen["norm_mean"], x.mean(axis=0))
+    np.testing.assert_allclose(seen["norm_var"], (x.var(axis=0) + 1e-3) ** -0.5, 1e-6)
+    assert any(array.any() for array in found[0].values())
+    for name, array in found[0].items():
+        np.testing.assert_allclose(found[1][name], array, rtol=1e-5, atol=1e-6)

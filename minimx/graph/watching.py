@@ -8,6 +8,9 @@ them. Declared here is a name for every input, so this file knows which do not c
 
 from __future__ import annotations
 
+from typing import Any
+
+from minimx.graph.ir import Node
 from minimx.ops.registry import Op
 
 # Operators with one input, and a name for it.
@@ -55,6 +58,15 @@ def input_name(op: Op, place: int) -> str:
         return f"input{place}"
     words = op.inputs if said is None else said
     return str(words[place])
+
+
+def as_shown(node: Node) -> Node:
+    """The node with the outputs that monitors see: of a BatchNorm all three."""
+    op: Any = node.op
+    if op.name != "BatchNorm" or op.output_mean_var:
+        return node
+    whole = type(op).of(**{**op.settings, "output_mean_var": True})
+    return node.with_op(whole, node.inputs)
 
 
 def _numbered(op: Op) -> bool:

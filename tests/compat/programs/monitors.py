@@ -134,7 +134,7 @@ monitor.install(ex)
 monitor.tic()
 ex.forward(is_train=False)
 told(monitor.toc())
-# %% differs: mean and variance inside a BatchNorm are no outputs here
+# %% mean and deviation inside a BatchNorm are shown
 ex, seen = normed(), []
 ex.set_monitor_callback(lambda name, array: seen.append(name if isinstance(name, str) else name.decode()))
 ex.forward(is_train=False)
