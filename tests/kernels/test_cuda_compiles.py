@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "minimx" / "kernels"
 #: Files that the CPU has in another place, or does not need.
 OF_BOTH = {
+    "cells",
     *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
     *("distributions", "native", "peers", "pointwise", "recorded", "recording"),
     "scratch",
@@ -26,7 +27,7 @@ OWN = {
     "indexing": {"earlier", "ordered", "place"},
     "matmul": {"in_tiles", "tiled"},
     "norm": {"fold", "statistics"},
-    "places": {"gathered", "indexed"},
+    "places": {"added", "gathered", "held", "indexed"},
     "pooling": {"counted", "span"},
     "random": {"key_of", "philox", "words"},
     "shape": {"copy", "strides", "view"},

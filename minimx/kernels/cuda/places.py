@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from minimx.drivers import copies
+from minimx.drivers.cuda import current_device
 from minimx.dtypes import DType
 from minimx.kernels.cuda import launching, pointwise, scratch
 from minimx.kernels.cuda.launching import cuda
@@ -103,15 +104,53 @@ def _gathered(x: Any, table: Any, out: Any, n: int, fill: Any) -> None:
 def gathered(table: Any, fill: float) -> Launch:
     """(x, out): the element at the place that a NumPy table names, `fill` at -1.
 
-    The table goes to the device with the first launch, and stays there.
+    The table goes to a device with the first launch there, and stays.
     """
-    there: list[Any] = []
+    there = held(table)
 
     def launch(x: Any, out: Any) -> None:
-        if not there:
-            there.append(cuda.to_device(table))
         n, number = out.size, np.array(fill).astype(out.dtype)[()]
-        launching.run(_gathered, n, x.reshape(-1), there[0], out.reshape(-1), n, number)
+        launching.run(_gathered, n, x.reshape(-1), there(), out.reshape(-1), n, number)
+
+    return launch
+
+
+def held(table: Any) -> Callable[[], Any]:
+    """What gives a NumPy array on the device of the moment, copied there once."""
+    there: dict[Any, Any] = {}
+
+    def here() -> Any:
+        device = current_device()
+        if device not in there:
+            there[device] = cuda.to_device(table)
+        return there[device]
+
+    return here
+
+
+@launching.kernel
+def _added(x: Any, starts: Any, sources: Any, out: Any, n: int, zero: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        total = zero
+        for k in range(starts[i], starts[i + 1]):
+            total += x[sources[k]]
+        out[i] = total
+
+
+def added(table: Any, size: int) -> Launch:
+    """(x, out): the transpose of `gathered`, out having `size` elements.
+
+    A thread adds up all that goes to its place, in their order.
+    """
+    places = np.flatnonzero(table >= 0)
+    order = places[np.argsort(table[places], kind="stable")]
+    counts = np.bincount(table[places], minlength=size)
+    starts, sources = held(np.append(0, np.cumsum(counts))), held(order)
+
+    def launch(x: Any, out: Any) -> None:
+        n, zero = out.size, out.dtype.type(0)
+        arrays = x.reshape(-1), starts(), sources(), out.reshape(-1)
+        launching.run(_added, n, *arrays, n, zero)
 
     return launch
 
@@ -208,13 +247,11 @@ def _count(x: Any, edges: Any, counts: Any) -> None:
 def even_histogram(count: int, low: float, high: float, dtype: DType) -> Launch:
     """(x, counts, edges): `count` bins of equal width, for x of this element type."""
     edges = np.histogram_bin_edges(np.empty(0, dtype), count, (low, high))
-    there: list[Any] = []
+    there = held(edges)
 
     def launch(x: Any, counts: Any, out: Any) -> None:
-        if not there:
-            there.append(cuda.to_device(edges))
-        copies.copyto(out, there[0])
-        _count(x, there[0], counts)
+        copies.copyto(out, there())
+        _count(x, there(), counts)
 
     return launch
 

@@ -34,8 +34,8 @@ _said: set[str] = set()
 #: The files beside this one; importing one of them imports numba's CUDA part.
 FILES = (
     *("elements", "moves", "layers", "learning", "norms", "orders", "parts"),
-    *("composed", "sequences", "chances"),
-    *("counts", "draws", "numpys"),
+    *("composed", "sequences", "chances", "windows", "images"),
+    *("counts", "draws", "numpys", "recurrent"),
 )
 
 

@@ -10,20 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from minimx.kernels import tuner
-from minimx.kernels.choosing import decided
-from minimx.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm
-from minimx.kernels.cuda import (
-    conv,
-    dropout,
-    matmul,
-    norm,
-    pointwise,
-    pooling,
-    softmax,
-)
+from minimx.kernels.cuda import dropout, matmul, norm, pointwise, softmax
 from minimx.kernels.formula import Formula
-from minimx.ops.conv import _filters, _images
 from minimx.ops.nn import decisions_of
 from minimx.ops.norm import grouped
 from minimx.ops.registry import Kernel
@@ -76,90 +64,6 @@ def dense(op: Any, *specs: Spec) -> Kernel | None:
             add(out, bias[0], out)
 
     return run
-
-
-# -- convolution and pooling -----------------------------------------------------------
-
-
-def algorithm(conv: Any, direction: str, data: Spec) -> Algorithm:
-    """The algorithm of CUDA devices that the knobs and the tuner choose."""
-    rules, at, dtype = conv.on("gpu").question(direction, data)
-    rules = tuner.as_on_cuda(rules)
-    return decided(tuner.choose(direction, at, dtype, rules)).algorithm
-
-
-@twin("Convolution")
-def convolution(op: Any, *specs: Spec) -> Kernel | None:
-    """Images and lines; volumes run on the host."""
-    data = specs[0]
-    if not real(*specs) or data.ndim == 5:
-        return None
-    at, biased = op.geometry(data), not op.no_bias
-    run = conv.forward(algorithm(op, FORWARD, data), at)
-
-    def launch(data: Any, weight: Any, *rest: Any) -> None:
-        bias = rest[0] if biased else None
-        images, filters = data.reshape(*_images(at)), weight.reshape(*_filters(at))
-        run(images, filters, bias, rest[1 if biased else 0])
-
-    return launch
-
-
-@twin("_backward_Convolution_data")
-def convolution_data(op: Any, *specs: Spec) -> Kernel | None:
-    """The gradient of the data."""
-    data = specs[0].with_shape(op.shape)
-    if not real(*specs) or data.ndim == 5:
-        return None
-    found = algorithm(op.conv, DATA, data)
-    return conv.data_gradient(found, op.conv.geometry(data))
-
-
-@twin("_backward_Convolution_weight")
-def convolution_weight(op: Any, *specs: Spec) -> Kernel | None:
-    """The gradients of weight and bias."""
-    data = specs[1]
-    if not real(*specs) or data.ndim == 5:
-        return None
-    found = algorithm(op.conv, WEIGHT, data)
-    run = conv.weight_gradient(found, op.conv.geometry(data))
-    biased = not op.conv.no_bias
-
-    def launch(dout: Any, data: Any, dweight: Any, *rest: Any) -> None:
-        run(dout, data, dweight, rest[0] if biased else None)
-
-    return launch
-
-
-@twin("Pooling")
-def pool(op: Any, *specs: Spec) -> Kernel | None:
-    """Largest, mean and sum, with channels second."""
-    (data,) = specs
-    if not real(data) or op.is_last or op.pool_type == "lp":
-        return None
-    at = op.windows(op.channels_second(data))
-    run: Any = pooling.max_pool if op.is_max else pooling.average_pool
-    return lambda *arrays: run(*arrays[: 3 if op.is_max else 2], at)
-
-
-@twin("_backward_Pooling", "_backward_Pooling_avg")
-def pool_gradient(op: Any, *specs: Spec) -> Kernel | None:
-    """To the pixel that won, or shared out."""
-    if not real(specs[0]):
-        return None
-    at = op.pool.windows(op.image(specs[0]))
-    run: Any = pooling.max_spread if len(specs) == 2 else pooling.average_spread
-    return lambda *arrays: run(*arrays, at)
-
-
-@twin("_pick_Pooling")
-def pool_pick(op: Any, *specs: Spec) -> Kernel | None:
-    """From the pixel that won."""
-    if not real(specs[0]):
-        return None
-    at = op.pool.windows(specs[0])
-    pick: Any = pooling.max_pick
-    return lambda *arrays: pick(*arrays, at)
 
 
 # -- normalization and dropout ---------------------------------------------------------

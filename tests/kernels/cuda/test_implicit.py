@@ -16,7 +16,7 @@ from minimx.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry, on_cuda
 from minimx.kernels.cuda import conv
 from minimx.ops.registry import lookup
 from minimx.ops.spec import Spec
-from minimx.ops.twins.layers import algorithm
+from minimx.ops.twins.windows import algorithm
 
 #: images, channels, height, width, filters, kernel, stride, dilate, pad, groups, out
 SHAPES = {
