@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import hypothesis
 import pytest
@@ -65,11 +65,24 @@ def pytest_collection_finish() -> None:
     forget_what_stands()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def what_a_file_left_stays() -> Iterator[None]:
-    """Modules, kernels and reports of one file are nothing to visit for the next."""
-    yield
-    forget_what_stands()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Modules, kernels and reports of one file are nothing to visit for the next.
+
+    At its very end, when what the last test used is dropped. Where arrays are left on
+    a GPU all is visited once more: they may hang in what stood before, and tests build
+    that device anew.
+    """
+    found = yield
+    if nextitem is not None and nextitem.path != item.path:
+        from minimx.storage import pools
+
+        if any(pool.name.startswith("gpu") and pool.lent() for pool in pools()):
+            gc.unfreeze()
+        forget_what_stands()
+    return found
 
 
 @pytest.fixture(autouse=True)
