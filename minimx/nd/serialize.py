@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx import flavour
+from minimx import engine, flavour
 from minimx.device import cpu
 from minimx.dtypes import DType, code_of, resolve
 from minimx.errors import ArgumentError, DataError, DTypeError
@@ -166,6 +166,8 @@ def restore(target: NDArray, state: Any) -> None:
     found = _read_array(reader)
     if reader.left:
         reader.fail(f"{reader.left} bytes follow its end")
+    if hasattr(target, "chunk"):  # operations under way know the array, not its memory
+        engine.wait_to_write(target.chunk)
     target.__init__(found.chunk, found.spec, found.offset)  # type: ignore[misc]
 
 

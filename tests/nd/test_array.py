@@ -1,5 +1,6 @@
 import pickle
 import struct
+import sys
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,19 @@ def test_the_state_that_mxnet_pickles() -> None:
                           ({"handle": handle + b"x"}, "follow its end")):  # fmt: skip
         with pytest.raises(DataError, match=lesson):
             x.__setstate__(state)
+
+
+def test_work_under_way_does_not_write_into_a_restored_state() -> None:
+    handle = struct.pack("<Iiiqiii2f", 0xF993FAC9, 0, 1, 2, 2, 0, 0, 3.0, 4.0)
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(3000):
+            x = nd.zeros(2)
+            x.__setstate__({"handle": handle})
+            assert x.asnumpy().tolist() == [3, 4]
+    finally:
+        sys.setswitchinterval(often)
 
 
 def test_arithmetic_agrees_with_numpy() -> None:

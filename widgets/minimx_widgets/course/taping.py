@@ -6,6 +6,7 @@ the real walk (`minimx.autograd.walk`). The checks are in `tape_checks.py`.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,6 +64,7 @@ HINTS = (
 def in_order() -> Iterator[None]:
     """Operations run one after the other: arrays live as long as their names."""
     with knobs(MXNET_ENGINE_TYPE="NaiveEngine"):
+        gc.collect()  # what earlier cells left in cycles is not to go while we count
         yield
 
 
