@@ -66,7 +66,8 @@ onednn: $(STAMPS)/test $(STAMPS)/onednn
 	  tests/kernels/test_onednn_bfloat16.py tests/knobs/test_onednn_liveness.py
 
 notebooks: $(STAMPS)/test $(STAMPS)/compiled
-	$(PYTEST) -q --nbval --nbval-current-env --nbval-cell-timeout=240 \
+	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env \
+	  --nbval-cell-timeout=240 \
 	  --nbval-sanitize-with notebooks/sanitize.cfg notebooks
 
 browser: $(STAMPS)/test $(STAMPS)/compiled
