@@ -12,11 +12,15 @@ Python's.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import cuda as numba_cuda
+from numba import types
+from numba.np.numpy_support import as_dtype
 
 from minimx.drivers import copies, toolkit
 from minimx.drivers.cuda import current_stream
@@ -28,14 +32,38 @@ THREADS, MOST_BLOCKS = 256, 4096
 PLAYED = [1, 2]
 
 PLAYING = toolkit.simulated()
+
+# numba does not say what this module has.
+cuda: Any = numba_cuda
+
+
+def _shared_once(array: Callable[..., Any]) -> Callable[..., Any]:
+    """The simulator's `shared.array`, with one memory for all threads of a block.
+
+    numba's own looks whether another thread has made it and then makes it: two that
+    look at once get memory of their own each, and never see the other's numbers.
+    """
+
+    def agreed(shared: Any, shape: Any, dtype: Any) -> Any:
+        caller = sys._getframe(1)
+        line = caller.f_code, caller.f_lineno
+        if shape == 0:  # as much as the launch brought with it
+            return array(shared, shape, dtype)
+        kind = as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
+        return shared._allocations.setdefault(line, np.empty(shape, kind))
+
+    return agreed
+
+
 if PLAYING:
     # Where a GPU divides by 0 in silence, NumPy, which plays it, would warn.
     warnings.filterwarnings(
         "ignore", category=RuntimeWarning, module=r"minimx[._](kernels\.cuda|pointwise)"
     )
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
 
-# numba does not say what this module has.
-cuda: Any = numba_cuda
+    played: Any = FakeCUDAShared
+    played.array = _shared_once(played.array)
 
 
 def kernel(function: Callable[..., None]) -> Any:
