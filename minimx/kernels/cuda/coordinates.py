@@ -22,6 +22,7 @@ from minimx.kernels.cuda import launching, scratch
 from minimx.kernels.cuda.indexing import ordered
 from minimx.kernels.cuda.launching import cuda
 from minimx.kernels.cuda.pointwise import filler
+from minimx.kernels.cuda.stretching import spots
 from minimx.shapes import Shape
 
 Pairs = list[tuple[int, int]]
@@ -52,22 +53,10 @@ def _located(
         places[i] = total
 
 
-@launching.inner
-def _spot(i: int, walk: Any) -> Any:
-    """Which of the places element i of a part is at, and how far from it it lies."""
-    which, away, rest = 0, 0, i
-    for k in range(0, len(walk), 3):
-        step = rest % walk[k]
-        rest //= walk[k]
-        away += step * walk[k + 1]
-        which += step * walk[k + 2]
-    return which, away
-
-
 @launching.kernel
 def _fetched(x: Any, places: Any, out: Any, n: int, walk: Any, zero: Any) -> None:
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        which, away = _spot(i, walk)
+        away, which = spots(i, walk)
         place = places[which]
         out[i] = x[place + away] if place >= 0 else zero
 
@@ -79,7 +68,7 @@ def _settled(
 ) -> None:  # fmt: skip
     """Data to its places. order: the places, sorted; a thread has an element of one."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        rank, away = _spot(i, walk)
+        away, rank = spots(i, walk)
         mine = i - rank * inner  # where the element lies in data, but for the place
         place = places[order[rank]]
         other = rank - 1 if add else rank + 1

@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from minimx.kernels import pointwise as common
 from minimx.kernels.cuda import indexing, launching, places, scratch
 from minimx.kernels.cuda.launching import cuda
 from minimx.kernels.cuda.mathematics import cos, exp, expm1, floor, gammaln, log, sqrt
 from minimx.kernels.cuda.random import key_of, words
+from minimx.kernels.cuda.stretching import pair, spots
 from minimx.shapes import Shape
 
 Launch = Callable[..., None]
@@ -295,12 +295,7 @@ def _compiled(word: str) -> Any:
         a: Any, b: Any, out: Any, standard: Any, n: int, key: Any, walk: Any, kept: bool
     ) -> None:
         for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            rest, left, right = i, 0, 0
-            for k in range(0, len(walk), 3):
-                step = rest % walk[k]
-                rest //= walk[k]
-                left += step * walk[k + 1]
-                right += step * walk[k + 2]
+            left, right = spots(i, walk)
             x, number = function(i, key, float(a[left]), float(b[right]))
             out[i] = number
             if kept:
@@ -322,10 +317,8 @@ def draw(
     """
     given, wide = list(numbers), iter(shapes)
     given += [0.0] * (2 - len(given))
-    pair = [next(wide) if number is None else () for number in given]
-    lengths, steps = common.collapse(out_shape, pair)
-    rows = zip(lengths, steps, strict=True)
-    walk = tuple(x for n, line in rows for x in (n, line[0], line[1])) or (1, 0, 0)
+    first, second = (next(wide) if number is None else () for number in given)
+    walk = pair((first, second), out_shape)
     there: list[Any] = []
 
     def launch(*arrays: Any) -> None:

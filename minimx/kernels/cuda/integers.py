@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from minimx.kernels import pointwise as common
 from minimx.kernels.cuda import launching
 from minimx.kernels.cuda.launching import cuda
+from minimx.kernels.cuda.stretching import pair, spots
 from minimx.shapes import Shape
 
 Launch = Callable[..., None]
@@ -95,12 +95,7 @@ def _compiled(name: str) -> Any:
     @launching.kernel
     def kernel(a: Any, b: Any, out: Any, n: int, walk: Any, bits: int) -> None:
         for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            rest, left, right = i, 0, 0
-            for k in range(0, len(walk), 3):
-                step = rest % walk[k]
-                rest //= walk[k]
-                left += step * walk[k + 1]
-                right += step * walk[k + 2]
+            left, right = spots(i, walk)
             out[i] = function(_whole(a[left]), _whole(b[right]), bits)
 
     return kernel
@@ -108,13 +103,7 @@ def _compiled(name: str) -> Any:
 
 def looped(name: str, shapes: Sequence[Shape], out_shape: Shape, bits: int) -> Launch:
     """A callable (*ins, out), one input or two that stretch to the output's shape."""
-    pair = (shapes[0], shapes[-1])
-    lengths, steps = common.collapse(out_shape, pair)
-    walk = tuple(
-        number
-        for length, line in zip(lengths, steps, strict=True)
-        for number in (length, line[0], line[1])
-    ) or (1, 0, 0)
+    walk = pair((shapes[0], shapes[-1]), out_shape)
 
     def launch(*arrays: Any) -> None:
         flat = [array.reshape(-1) for array in (arrays[0], *arrays[-2:])]
