@@ -70,6 +70,10 @@ def _sizes() -> list[Sample]:
             "_image_resize", (BATCH[0],), {"size": (3, 2), "interp": 3}, halved,
             tolerance=32,
         ),
+        Sample(
+            "_image_resize", (BYTES[:4],), {"size": 2, "interp": 3},
+            lambda x: np.floor(halved(x) + 0.5), dtypes=("float32",), note="bytes",
+        ),
         Sample("_image_resize", (ONE,), {"size": 5, "interp": 2}, lambda x: flat(7)),
         Sample("_image_resize", (ONE,), {"size": 5, "interp": 4}, lambda x: flat(7)),
     ]  # fmt: skip
