@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from minimx.kernels.cuda import sequence
+from minimx.kernels.cuda import ctc, sequence
 from minimx.ops.registry import Kernel
 from minimx.ops.softmax import _grouped
 from minimx.ops.spec import Spec
@@ -40,3 +41,33 @@ def of_sequences(op: Any, *specs: Spec) -> Kernel | None:
     if op.name == "SequenceReverse":
         return sequence.reverse(data.shape)
     return sequence.unlast(op.axis, op.shape)
+
+
+@twin("CTCLoss")
+def read_out(op: Any, *specs: Spec) -> Kernel | None:
+    """A block of threads for each sample."""
+    if not real(specs[0]) or not known(*specs):
+        return None
+    return lambda *arrays: ctc.losses(*_read(op, arrays[:-1]), out=arrays[-1])
+
+
+@twin("_backward_ctc_loss")
+def read_out_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """The same, there and back."""
+    if not real(specs[0]) or not known(*specs):
+        return None
+    forward = op.forward
+
+    def run(*arrays: Any) -> None:
+        *given, dout, out = arrays
+        ctc.gradient(*_read(forward, given), dout=dout, out=out)
+
+    return run
+
+
+def _read(op: Any, arrays: Sequence[Any]) -> tuple[Any, Any, Any, Any, bool]:
+    """Data and label, the lengths that there are, and where the blank stands."""
+    data, label, *lengths = arrays
+    letters = lengths[-1] if op.use_label_lengths else None
+    times = lengths[0] if op.use_data_lengths else None
+    return data, label, letters, times, op.blank_label == "first"
