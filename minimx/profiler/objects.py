@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from numbers import Number
 from types import TracebackType
 from typing import Self
 
@@ -160,7 +161,11 @@ class Counter:
             self.set_value(value)
 
     def set_value(self, value: float) -> None:
-        """It is so much now."""
+        """It is so much now. Raises `ProfilerError` for what is no number."""
+        if not isinstance(value, Number):
+            raise ProfilerError(
+                f"Counter({self.name!r}).set_value({value!r}): give a number."
+            )
         self.value = value
         mark("value", "counter", self._domain, self.name, value=value)
 

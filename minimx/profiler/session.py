@@ -13,6 +13,7 @@ import os
 import threading
 import time
 import warnings
+from pathlib import Path
 from typing import Any, Final
 
 from minimx import engine
@@ -97,9 +98,28 @@ class Profile:
             self.absorb()
             moved = settings.path != self.settings.path
             if moved and (self._unwritten or self._writer):
-                self.write()
-                self._writer = None
+                self._leave(settings.path)
             self.settings = self.trace.settings = self.sums.settings = settings
+
+    def _leave(self, path: Path) -> None:
+        """Finish the file; what it does not take goes to the next one, `path`."""
+        begun = self._writer is not None
+        try:
+            self.write()
+        except ProfilerError as trouble:
+            if begun:  # the names of rows stand in the file that is left
+                self._unwritten[:0] = self.trace.names()
+            self._writer = None
+            reason = getattr(trouble.__cause__, "strerror", None) or trouble
+            warnings.warn(
+                f"profiler: {self.settings.path} cannot be written ({reason}): "
+                f"{len(self._unwritten):,} events go to {path} instead.",
+                ProfilerWarning,
+                stacklevel=5,
+            )
+        else:
+            self._writer = None
+            self.trace = self.trace.continued()
 
     def _tell_of_losses(self, rows: int) -> None:
         self.lost += rows

@@ -75,23 +75,36 @@ class Trace:
                 self._named.clear()
                 yield text
 
+    def continued(self) -> Trace:
+        """The rest of this profile, for a file of its own.
+
+        Arrows and stretches of time that began in the file before are not drawn in it.
+        """
+        rest = Trace(self.settings, self.begun)
+        rest.texts, rest.levels = self.texts, self.levels
+        rest._next_id = self._next_id
+        return rest
+
     # Rows of the picture
+
+    def names(self) -> Iterator[str]:
+        """What announces the rows that there are so far."""
+        for process, pid in self._pids.items():
+            yield _named("process_name", pid, 0, process)
+        for (pid, lane), tid in self._tids.items():
+            yield _named("thread_name", pid, tid, lane)
 
     def _row(self, process: str, lane: str) -> tuple[int, int]:
         """The numbers of a row; a new one is announced by its name."""
         pid = self._pids.get(process)
         if pid is None:
             pid = self._pids[process] = len(self._pids)
-            self._name("process_name", pid, 0, process)
+            self._named.append(_named("process_name", pid, 0, process))
         tid = self._tids.get((pid, lane))
         if tid is None:
             tid = self._tids[pid, lane] = len(self._tids) + 1
-            self._name("thread_name", pid, tid, lane)
+            self._named.append(_named("thread_name", pid, tid, lane))
         return pid, tid
-
-    def _name(self, what: str, pid: int, tid: int, name: str) -> None:
-        row = {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
-        self._named.append(json.dumps(row))
 
     def _us(self, ns: int) -> str:
         return f"{(ns - self.begun) / 1000:.3f}"
@@ -237,6 +250,11 @@ class Trace:
                 f'{{"ph":"{phase}",{head},"tid":{tid},"id":{number},'
                 f'"ts":{self._us(t)}}}'
             )
+
+
+def _named(what: str, pid: int, tid: int, name: str) -> str:
+    row = {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
+    return json.dumps(row)
 
 
 def place_of(process: str) -> str:

@@ -257,6 +257,8 @@ def test_unknown_words_are_refused(tmp_path: Path) -> None:
         profiler.dumps(sort_by="name")
     with pytest.raises(ProfilerError, match="global, process and thread"):
         profiler.Domain("d").new_marker("m").mark("planet")
+    with pytest.raises(ProfilerError, match="give a number"):
+        profiler.Domain("d").new_counter("c").set_value("many")  # type: ignore[arg-type]
 
 
 def test_a_file_that_cannot_be_made_loses_nothing(tmp_path: Path) -> None:
