@@ -35,6 +35,7 @@ _said: set[str] = set()
 FILES = (
     *("elements", "moves", "layers", "learning", "norms", "orders", "parts"),
     *("composed", "sequences", "chances", "windows", "images"),
+    "products",
     *("counts", "draws", "numpys", "recurrent", "pictures"),
 )
 
