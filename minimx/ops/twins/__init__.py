@@ -35,7 +35,7 @@ _said: set[str] = set()
 FILES = (
     *("elements", "moves", "layers", "learning", "norms", "orders", "parts"),
     *("composed", "sequences", "chances", "windows", "images"),
-    "products",
+    *("products", "algebra"),
     *("counts", "draws", "numpys", "recurrent", "pictures"),
 )
 

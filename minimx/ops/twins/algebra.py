@@ -1,0 +1,58 @@
+"""Twins of linear algebra: factorisations and systems of equations.
+
+Eigenvalues of nonsymmetric matrices stay on the host, as MXNet's do on GPUs.
+"""
+
+from __future__ import annotations
+
+from math import nan
+from typing import Any
+
+from minimx.dtypes import FLOAT32, FLOAT64
+from minimx.kernels.cuda import linalg
+from minimx.ops.registry import Kernel
+from minimx.ops.spec import Spec
+from minimx.ops.twins import twin
+
+
+def real(*specs: Spec) -> bool:
+    """Whether there are kernels for these types."""
+    return all(spec.dtype in (FLOAT32, FLOAT64) for spec in specs)
+
+
+@twin("_linalg_trsm", "_linalg_trmm")
+def triangular(op: Any, *specs: Spec) -> Kernel | None:
+    """Systems of equations by substitution, and products."""
+    if not real(*specs):
+        return None
+    make = linalg.trsm if op.name == "_linalg_trsm" else linalg.trmm
+    return make(op.transpose, op.rightside, op.lower, op.alpha)
+
+
+@twin("_linalg_potrf", "_linalg_potri")
+def cholesky(op: Any, *specs: Spec) -> Kernel | None:
+    """Cholesky's factor, and the inverse of what it is the factor of."""
+    if not real(*specs):
+        return None
+    make = linalg.potrf if op.name == "_linalg_potrf" else linalg.potri
+    return make(op.lower)
+
+
+@twin("_linalg_inverse", "_inverse_or_zeros")
+def inverse(op: Any, *specs: Spec) -> Kernel | None:
+    """By LU; where there is no inverse NaN, or zeros."""
+    if not real(*specs):
+        return None
+    return linalg.inverse(nan if op.name == "_linalg_inverse" else 0.0)
+
+
+@twin("_linalg_det", "_linalg_slogdet", "_npi_det", "_npi_slogdet")
+def determinant(op: Any, *specs: Spec) -> Kernel | None:
+    """From the diagonal of U."""
+    return linalg.determinants if real(*specs) else None
+
+
+@twin("_npi_solve")
+def solve(op: Any, *specs: Spec) -> Kernel | None:
+    """By LU, all columns side by side."""
+    return linalg.solve(op.columns(*specs)[-1]) if real(*specs) else None
