@@ -85,7 +85,8 @@ class Svd(_Numpy):
 class Solve(_Numpy):
     """The x with A · x = B. A (..., n, n), B (..., n, k) or (..., n); out like B.
 
-    A singular A gives an error where somebody waits for the numbers.
+    A singular A gives an error where somebody waits for the numbers, on CUDA devices
+    NaN.
     """
 
     casting = SINGLE

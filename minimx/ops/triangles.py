@@ -67,7 +67,8 @@ def _turned(value: Value) -> Value:
 class Inverse(Solved):
     """The inverse of every matrix. A, out (..., n, n).
 
-    A singular matrix has none: an error, raised where somebody waits for the numbers.
+    A singular matrix has none: an error, raised where somebody waits for the numbers;
+    on CUDA devices NaN.
     """
 
     casting = SINGLE

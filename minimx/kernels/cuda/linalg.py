@@ -80,8 +80,8 @@ def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
 
     def launch(a: Any, b: Any, out: Any) -> None:
         side, per = sides(a)[0], sides(b)[not rightside]
-        steps = (1, side) if turn else (side, 1)
-        steps += (side, 1) if rightside else (1, per)
+        triangle = (1, side) if turn else (side, 1)
+        steps = (*triangle, *((side, 1) if rightside else (1, per)))
         lines, flat = out.size // side, [x.reshape(-1) for x in (a, b, out)]
         sizes = lines, per, side, steps, lower != turn, out.dtype.type(alpha)
         launching.run(_substituted, lines, *flat, *sizes)
