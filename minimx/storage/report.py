@@ -69,6 +69,8 @@ def out_of_memory(
     ]
     if driver.largest_free < size <= driver.free_bytes:
         piece = human(driver.largest_free)
+        if piece == human(size):
+            piece += f" less {human(size - driver.largest_free)}"
         lines.append(f"The free memory lies in pieces; the largest has {piece}.")
     held = by_category(blocks)
     if held:

@@ -104,5 +104,14 @@ def test_when_the_free_memory_lies_in_pieces() -> None:
     for block in blocks[::2]:
         block.free()
     message = refusal(torn, 2 * MIB)
-    assert "pieces; the largest has 1 MiB" in message
+    assert "pieces; the largest has 1 MiB." in message
     assert "MXNET_GPU_MEM_POOL_TYPE=Round" in message
+
+
+def test_a_piece_that_is_hardly_too_small_tells_by_how_much() -> None:
+    torn = pool(unpooled(), 8)
+    small = torn.alloc(4096, CONV)
+    torn.alloc(4 * MIB, CONV)
+    small.free()
+    message = refusal(torn, 4 * MIB)
+    assert "pieces; the largest has 4 MiB less 4 KiB." in message
