@@ -131,7 +131,7 @@ def init_trainer(
         return
     if not isinstance(trainer, Trainer):
         raise ArgumentError(
-            f"amp.init_trainer: a {type(trainer).__name__} is no gluon.Trainer and no "
+            f"amp.init_trainer: {trainer!r} is no gluon.Trainer and no "
             "Module; only these can skip a step."
         )
     if trainer._amp_loss_scaler is not None:
