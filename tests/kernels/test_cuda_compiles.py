@@ -22,6 +22,7 @@ OF_BOTH = {
 #: What a file for CUDA has beside the names of the CPU's.
 OWN = {
     "blas": {"library", "product"},
+    "boxes": {"corners", "grids", "inside", "product", "rounded", "walk"},
     "conv": set(),
     "dropout": {"apply_shared"},
     "indexing": {"earlier", "ordered", "place"},

@@ -37,6 +37,7 @@ FILES = (
     *("composed", "sequences", "chances", "windows", "images"),
     *("products", "algebra"),
     *("counts", "draws", "numpys", "recurrent", "pictures"),
+    *("regions",),
 )
 
 
