@@ -17,10 +17,11 @@ OF_BOTH = {
     "cells",
     *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
     *("distributions", "native", "peers", "pointwise", "recorded", "recording"),
-    "scratch",
+    *("quantize", "scratch"),
 }
 #: What a file for CUDA has beside the names of the CPU's.
 OWN = {
+    "adaptive": {"adagrad"},
     "blas": {"library", "product"},
     "boxes": {"corners", "grids", "inside", "product", "rounded", "walk"},
     "conv": set(),

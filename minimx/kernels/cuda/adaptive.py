@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.kernels.cuda import launching
+import numpy as np
+
+from minimx.kernels.cuda import launching, scratch
 from minimx.kernels.cuda.launching import cuda
 from minimx.kernels.cuda.mathematics import isfinite, sqrt
+from minimx.kernels.cuda.reduce import reduction
 from minimx.kernels.cuda.updates import scaled
 
 
@@ -109,3 +112,57 @@ def trust(
     real, n = out.dtype.type, out.size
     flat = [a.reshape(-1) for a in (out, weight, direction, r1, r2)]
     launching.run(_trusted, n, *flat, n, real(lr), real(low), real(high))
+
+
+@launching.kernel
+def adagrad(
+    out: Any, weight: Any, gradient: Any, history: Any, n: int,
+    lr: Any, epsilon: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """H += g * g; w -= lr * g / sqrt(h + epsilon)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        h = history[i] + g * g
+        history[i] = h
+        out[i] = weight[i] - lr * g / sqrt(h + epsilon)
+
+
+@launching.kernel
+def _squared(gradient: Any, out: Any, n: int, rescale: Any, clip: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        out[i] = g * g
+
+
+@launching.kernel
+def _grown(history: Any, means: Any, n: int) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        history[i] += means[i]
+
+
+@launching.kernel
+def _grouped(
+    out: Any, weight: Any, gradient: Any, history: Any, n: int, width: int,
+    lr: Any, epsilon: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        out[i] = weight[i] - g * (lr / sqrt(history[i // width] + epsilon))
+
+
+def group_adagrad(lr: float, epsilon: float, rescale: float, clip: float) -> Any:
+    """(weight, gradient, history, out): AdaGrad with one step length for each row."""
+
+    def launch(weight: Any, gradient: Any, history: Any, out: Any) -> None:
+        real, n, rows = out.dtype.type, out.size, history.size
+        flat = [array.reshape(-1) for array in (out, weight, gradient, history)]
+        numbers = [real(number) for number in (lr, epsilon, rescale, clip)]
+        dtype = np.dtype(out.dtype)
+        total: Any = reduction("mean", (rows, n // rows), (1,), dtype)
+        with scratch.lent((n, dtype), (rows, dtype)) as (squares, means):
+            launching.run(_squared, n, flat[2], squares, n, *numbers[2:])
+            total(squares, means)
+            launching.run(_grown, rows, flat[3], means, rows)
+        launching.run(_grouped, n, *flat, n, n // rows, *numbers)
+
+    return launch

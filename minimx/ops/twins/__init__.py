@@ -36,8 +36,9 @@ FILES = (
     *("elements", "moves", "layers", "learning", "norms", "orders", "parts"),
     *("composed", "sequences", "chances", "windows", "images"),
     *("products", "algebra"),
-    *("counts", "draws", "numpys", "recurrent", "pictures"),
+    *("counts", "draws", "numpys", "recurrent"),
     *("regions",),
+    *("pictures", "quantized", "stored"),
 )
 
 

@@ -132,3 +132,28 @@ def spread(op: Any, data: Any, weight: Any, *bias: Any) -> Any:
         return found
     aligned = (1, op.num_filter, *(1,) * (data.spec.ndim - 2))
     return found + shaped(bias[0], aligned)
+
+
+@composed("_sg_minimx_conv")
+def folded(op: Any, data: Any, weight: Any, *rest: Any) -> Any:
+    """The convolution of the smaller of weight and image with the normalization."""
+    *bias, gamma, beta, mean, variance = (
+        x if x.spec.dtype == data.spec.dtype
+        else call("cast", x, dtype=data.spec.dtype.name)
+        for x in rest
+    )  # fmt: skip
+    scale = call("rsqrt", variance + op.eps)
+    scale = scale if op.fix_gamma else scale * gamma
+    shift = beta - mean * scale
+    if bias:
+        shift = shift + bias[0] * scale
+    axes = (1,) * (data.spec.ndim - 2)
+    if weight.spec.size <= op.infer(*[x.spec for x in (data, weight, *rest)]).size:
+        whole = weight * shaped(scale, (op.num_filter, 1, *axes))
+        found = bind(op.plain, data, whole, shift)
+    else:
+        words = {**op.plain.settings, "no_bias": True}
+        plain = bind(lookup("Convolution").of(**words), data, weight)
+        scale, shift = (shaped(x, (1, op.num_filter, *axes)) for x in (scale, shift))
+        found = plain * scale + shift
+    return found if op.act_type is None else call(op.act_type, found)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from minimx.kernels.cuda import ctc, sequence
+from minimx.kernels.cuda import ctc, hawkes, sequence
 from minimx.ops.registry import Kernel
 from minimx.ops.softmax import _grouped
 from minimx.ops.spec import Spec
@@ -71,3 +71,13 @@ def _read(op: Any, arrays: Sequence[Any]) -> tuple[Any, Any, Any, Any, bool]:
     letters = lengths[-1] if op.use_label_lengths else None
     times = lengths[0] if op.use_data_lengths else None
     return data, label, letters, times, op.blank_label == "first"
+
+
+@twin("_contrib_hawkesll", "_contrib_backward_hawkesll")
+def excited(op: Any, *specs: Spec) -> Kernel | None:
+    """A thread follows the events of a sample."""
+    if not known(*specs) or not real(specs[0]):
+        return None
+    backward = op.name == "_contrib_backward_hawkesll"
+    launch: Kernel = hawkes.gradient if backward else hawkes.likelihood
+    return launch
