@@ -49,7 +49,7 @@ def _open(word: Any) -> Any:
 
 
 @launching.inner
-def _fine(i: int, attempt: int, key: Any) -> float:
+def fine(i: int, attempt: int, key: Any) -> float:
     """From 0 up to 1, without: 53 bits."""
     found = words(_word(i), _word(attempt), key)
     high, low = float(found[0] >> _LOW), float(found[1] >> _HIGH)
@@ -99,7 +99,7 @@ def _few(u: float, mean: float) -> float:
 def _poisson(i: int, key: Any, mean: float, first: int) -> float:
     found = math.nan
     if mean >= 0 and mean < 10:
-        found = _few(_fine(i, first, key), mean)
+        found = _few(fine(i, first, key), mean)
     elif mean >= 10:
         logarithm = log(mean)
         b = 0.931 + 2.53 * sqrt(mean)
@@ -361,7 +361,7 @@ def randint(low: int, high: int) -> Launch:
 
 
 @launching.inner
-def _class(u: float, ends: Any, start: int, k: int) -> int:
+def class_of(u: float, ends: Any, start: int, k: int) -> int:
     """Where the running sum of k probabilities passes u, the last if none does."""
     low, high = 0, k - 1
     while low < high:
@@ -380,8 +380,8 @@ def _classes(
 ) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         start = i // per * k
-        u = _fine(i, 0, key) * ends[start + k - 1]
-        found = _class(u, ends, start, k)
+        u = fine(i, 0, key) * ends[start + k - 1]
+        found = class_of(u, ends, start, k)
         out[i] = found
         if asked:
             likely[i] = log(float(data[start + found]))
@@ -406,7 +406,7 @@ def multinomial(rows: int, k: int) -> Launch:
 def _keys(weights: Any, keys: Any, n: int, key: Any, weighted: bool) -> None:
     """Waiting times: who is likelier is earlier."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        time = -log(_fine(i, 0, key) + 2.0**-54)
+        time = -log(fine(i, 0, key) + 2.0**-54)
         keys[i] = time / float(weights[i]) if weighted else time
 
 

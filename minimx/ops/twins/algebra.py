@@ -1,4 +1,4 @@
-"""Twins of linear algebra: factorisations and systems of equations.
+"""Twins of linear algebra: factorisations, systems of equations, and transforms.
 
 Eigenvalues of nonsymmetric matrices stay on the host, as MXNet's do on GPUs.
 """
@@ -9,7 +9,7 @@ from math import nan
 from typing import Any
 
 from minimx.dtypes import FLOAT32, FLOAT64
-from minimx.kernels.cuda import linalg
+from minimx.kernels.cuda import fourier, linalg
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Spec
 from minimx.ops.twins import twin
@@ -56,3 +56,14 @@ def determinant(op: Any, *specs: Spec) -> Kernel | None:
 def solve(op: Any, *specs: Spec) -> Kernel | None:
     """By LU, all columns side by side."""
     return linalg.solve(op.columns(*specs)[-1]) if real(*specs) else None
+
+
+@twin("_contrib_fft", "_contrib_ifft")
+def transformed(op: Any, *specs: Spec) -> Kernel | None:
+    """A transform along the last axis."""
+    (data,) = specs
+    if not real(data):
+        return None
+    if op.name == "_contrib_fft":
+        return fourier.fft(data.shape[-1])
+    return fourier.ifft(data.shape[-1] // 2)

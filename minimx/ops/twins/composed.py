@@ -157,3 +157,15 @@ def folded(op: Any, data: Any, weight: Any, *rest: Any) -> Any:
         scale, shift = (shaped(x, (1, op.num_filter, *axes)) for x in (scale, shift))
         found = plain * scale + shift
     return found if op.act_type is None else call(op.act_type, found)
+
+
+@composed("_random_pdf_dirichlet")
+def dirichlet(op: Any, sample: Any, alpha: Any) -> Any:
+    """Logarithms of the gamma function, and sums over the shares."""
+    wide = op.wide((sample.spec, alpha.spec))
+    out, ones = op.infer(sample.spec, alpha.spec).shape, wide[:-1] or (1,)
+    whole = call("gammaln", call("sum", alpha, axis=-1))
+    constant = whole - call("sum", call("gammaln", alpha), axis=-1)
+    powers = (shaped(alpha, wide) - 1) * call("log", sample)
+    found = shaped(call("sum", powers, axis=-1), out) + shaped(constant, ones)
+    return found if op.is_log else call("exp", found)

@@ -16,6 +16,7 @@ from minimx.dtypes import FLOAT32, NARROW
 from minimx.errors import OperatorError
 from minimx.kernels.cpu import np_random
 from minimx.kernels.cuda import distributions, pointwise, random, scratch
+from minimx.kernels.cuda import np_random as np_draws
 from minimx.kernels.formula import Formula
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Spec
@@ -128,6 +129,25 @@ def choice(op: Any, *specs: Spec) -> Kernel | None:
     if any(spec.dtype in NARROW for spec in specs):
         return None
     return distributions.choice(op.a, op.replace, bool(specs))
+
+
+@twin("_npi_multinomial")
+def counts(op: Any, *specs: Spec) -> Kernel | None:
+    """Trials one by one, counted where they fall; probabilities are an array or not."""
+    if op.pvals is not None:
+        p = np.asarray(op.pvals, np.float64)
+        if np.any(p < 0) or p.sum() > 1 + 1e-6:
+            return None  # the CPU's kernel says it
+    if any(spec.dtype in NARROW for spec in specs):
+        return None
+    k = op.infer(*specs).shape[-1]
+    return np_draws.multinomial(op.n, k, op.pvals) if op.n > 0 else None
+
+
+@twin("_sample_unique_zipfian")
+def different(op: Any, *specs: Spec) -> Kernel | None:
+    """Numbers are drawn until there are enough different ones."""
+    return np_draws.unique_zipfian(op.range_max)
 
 
 @twin("shuffle")

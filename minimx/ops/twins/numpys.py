@@ -10,12 +10,13 @@ import numpy as np
 
 from minimx.dtypes import FLOAT64, NARROW
 from minimx.kernels.cpu.reduce import Reduction
-from minimx.kernels.cuda import integers, pointwise, reduce, scratch
+from minimx.kernels.cuda import integers, np_statistics, pointwise, reduce, scratch
 from minimx.kernels.cuda.shape import strides
 from minimx.kernels.formula import Formula
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Spec
 from minimx.ops.twins import twin
+from minimx.shapes import normalize_axes
 
 _SAME = Formula("x", ("x",))
 
@@ -154,6 +155,18 @@ def close(op: Any, *specs: Spec) -> Kernel | None:
     if any(s.dtype.isbuiltin != 1 or s.dtype in NARROW for s in specs):
         return None
     return reduce.close(float(op.rtol), float(op.atol), bool(op.equal_nan))
+
+
+@twin("_npi_percentile")
+def percentile(op: Any, *specs: Spec) -> Kernel | None:
+    """The axes that are ranked go last; then a sort."""
+    data, out = specs[0], op.infer(*specs)
+    kinds = {spec.dtype for spec in (*specs, out)}
+    if NARROW & kinds or data.dtype.kind == "b":
+        return None
+    axes = normalize_axes("percentile", op.axis, data.ndim)
+    settings = op.interpolation, data.dtype, op.q_scalar
+    return np_statistics.percentile(data.shape, axes, *settings)
 
 
 @twin("khatri_rao")
