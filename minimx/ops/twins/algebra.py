@@ -9,7 +9,7 @@ from math import nan
 from typing import Any
 
 from minimx.dtypes import FLOAT32, FLOAT64
-from minimx.kernels.cuda import fourier, linalg
+from minimx.kernels.cuda import fourier, linalg, orthogonal
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Spec
 from minimx.ops.twins import twin
@@ -56,6 +56,24 @@ def determinant(op: Any, *specs: Spec) -> Kernel | None:
 def solve(op: Any, *specs: Spec) -> Kernel | None:
     """By LU, all columns side by side."""
     return linalg.solve(op.columns(*specs)[-1]) if real(*specs) else None
+
+
+@twin("_linalg_gelqf")
+def rows(op: Any, *specs: Spec) -> Kernel | None:
+    """Householder's reflections."""
+    return orthogonal.gelqf if real(*specs) else None
+
+
+@twin("_linalg_syevd")
+def symmetric(op: Any, *specs: Spec) -> Kernel | None:
+    """Jacobi's rotations, of rows and of columns."""
+    return orthogonal.syevd if real(*specs) else None
+
+
+@twin("_npi_svd")
+def singular(op: Any, *specs: Spec) -> Kernel | None:
+    """Jacobi's rotations, of columns only."""
+    return orthogonal.svd if real(*specs) else None
 
 
 @twin("_contrib_fft", "_contrib_ifft")

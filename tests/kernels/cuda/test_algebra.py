@@ -61,6 +61,53 @@ def test_matrices_that_the_cpu_refuses_give_nan_beside_good_ones() -> None:
     assert halves.asnumpy().tolist() == [[1], [np.inf]]
 
 
+def test_eigenvectors_of_any_symmetric_matrix_are_orthonormal() -> None:
+    plain = matrices(2, 5, 5)
+    plain[1] = np.diag([2.0, -1, 2, 0, -1]) + np.eye(5)[::-1]  # values come twice
+    a = np.tril(plain) + np.tril(plain, -1).swapaxes(1, 2)
+    u, values = (x.asnumpy() for x in mx.nd.linalg.syevd(*there(plain)))
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(a), atol=1e-12)
+    np.testing.assert_allclose(u @ u.swapaxes(1, 2), [np.eye(5)] * 2, atol=1e-12)
+    found = u.swapaxes(1, 2) @ (values[..., None] * u)
+    np.testing.assert_allclose(found, a, atol=1e-12)
+    assert (np.take_along_axis(u, np.abs(u).argmax(-1)[..., None], -1) > 0).all()
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (5, 4), (1, 3), (3, 1)])
+def test_singular_vectors_are_orthonormal_where_rows_are_missing(
+    shape: tuple[int, ...],
+) -> None:
+    a = matrices(3, *shape)
+    a[1, :, -1] = a[1, :, 0] + a[1, 0, 0]  # of a lower rank
+    a[1, -1] = 2 * a[1, 0]
+    a[2] = 0
+    u, values, v = (
+        x.asnumpy() for x in mx.np.linalg.svd(mx.np.array(a, ctx=GPU, dtype="float64"))
+    )
+    k = min(shape)
+    np.testing.assert_allclose(values, np.linalg.svd(a)[1], atol=1e-12)
+    np.testing.assert_allclose(u * values[:, None] @ v, a, atol=1e-12)
+    np.testing.assert_allclose(u.swapaxes(1, 2) @ u, [np.eye(k)] * 3, atol=1e-12)
+    np.testing.assert_allclose(v @ v.swapaxes(1, 2), [np.eye(k)] * 3, atol=1e-12)
+
+
+def test_rows_are_made_orthonormal_as_lapack_does() -> None:
+    a = matrices(2, 3, 5)
+    a[1, 0] = [-2, 0, 0, 0, 0]  # a row that needs no mirror keeps its sign
+    q, low = (x.asnumpy() for x in mx.nd.linalg.gelqf(*there(a)))
+    columns, upper = np.linalg.qr(a.swapaxes(1, 2))
+    np.testing.assert_allclose(q, columns.swapaxes(1, 2), atol=1e-12)
+    np.testing.assert_allclose(low, upper.swapaxes(1, 2), atol=1e-12)
+
+
+def test_matrices_with_nan_have_no_factors() -> None:
+    a = np.eye(3)
+    a[1, 0] = np.nan
+    (x,) = there(a)
+    for out in (*mx.nd.linalg.syevd(x), *mx.np.linalg.svd(x.as_np_ndarray())):
+        assert np.isnan(out.asnumpy()).all()
+
+
 def test_percentiles_are_those_of_numpy() -> None:
     x, q = matrices(3, 4, 2), np.array([0, 12.5, 50, 66, 100])
     x[0, 1, 0] = np.nan
