@@ -15,6 +15,7 @@ KERNELS = ROOT / "minimx" / "kernels"
 #: Files that the CPU has in another place, or does not need.
 OF_BOTH = {
     "cells",
+    "detection",
     *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
     *("distributions", "native", "peers", "pointwise", "recorded", "recording"),
     *("quantize", "scratch"),
@@ -23,7 +24,17 @@ OF_BOTH = {
 OWN = {
     "adaptive": {"adagrad"},
     "blas": {"library", "product"},
-    "boxes": {"corners", "grids", "inside", "product", "rounded", "walk"},
+    "boxes": {
+        "by_teams",
+        "corners",
+        "grids",
+        "inside",
+        "overlap",
+        "pack",
+        "product",
+        "rounded",
+        "walk",
+    },
     "conv": set(),
     "dropout": {"apply_shared"},
     "indexing": {"earlier", "ordered", "place"},

@@ -1,4 +1,7 @@
-"""Boxes in images on CUDA: what the CPU's file of this name promises.
+"""Boxes in images on CUDA: what the CPU's file of this name promises, for many images.
+
+Where one box after the other has to be looked at, a block of threads has an image, and
+its threads have the other boxes. Nothing is chosen by which thread was first.
 
 In pooling over boxes a thread owns a cell of a grid. What goes back to the images meets
 there, and is added by atomic additions; with MXNET_ENFORCE_DETERMINISM one thread walks
@@ -12,7 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minimx.kernels.cuda import launching
+from minimx.drivers.cuda import current_stream
+from minimx.kernels.cuda import launching, scratch
+from minimx.kernels.cuda.indexing import ordered
 from minimx.kernels.cuda.launching import cuda
 from minimx.kernels.cuda.mathematics import (
     ceil,
@@ -22,6 +27,215 @@ from minimx.kernels.cuda.mathematics import (
 )
 from minimx.kernels.cuda.pointwise import filler
 from minimx.knobs import knobs
+
+#: The threads of an image; a power of 2.
+TEAM = 2 if launching.PLAYING else 256
+
+
+def by_teams(kernel: Any, images: int, *args: Any) -> None:
+    """Launch a kernel in which a block of threads has an image."""
+    kernel[min(images, launching.MOST_BLOCKS), TEAM, current_stream()](*args)
+
+
+@launching.inner
+def overlap(a: Any, i: int, b: Any, j: int) -> Any:
+    """The area that two boxes, at i and at j, share, by that of both together."""
+    width = min(a[i + 2], b[j + 2]) - max(a[i], b[j])
+    height = min(a[i + 3], b[j + 3]) - max(a[i + 1], b[j + 1])
+    if width <= 0 or height <= 0:
+        return width * 0
+    shared, zero = width * height, width * 0
+    first = max(a[i + 2] - a[i], zero) * max(a[i + 3] - a[i + 1], zero)
+    second = max(b[j + 2] - b[j], zero) * max(b[j + 3] - b[j + 1], zero)
+    return shared / (first + second - shared)
+
+
+@launching.kernel
+def _overlaps(left: Any, right: Any, out: Any, many: int) -> None:
+    for k in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[k] = overlap(left, k // many * 4, right, k % many * 4)
+
+
+def overlaps(left: Any, right: Any, out: Any) -> None:
+    """Fill out (m, n) from left (m, 4) and right (n, 4)."""
+    arrays = left.reshape(-1), right.reshape(-1), out.reshape(-1)
+    launching.run(_overlaps, out.size, *arrays, right.shape[0])
+
+
+@launching.kernel
+def _suppress(
+    boxes: Any, classes: Any, threshold: float, including: bool, keep: Any, images: int,
+    n: int,
+) -> None:  # fmt: skip
+    for image in range(cuda.blockIdx.x, images, cuda.gridDim.x):
+        base = image * n
+        for i in range(base, base + n):
+            if keep[i] < 0:
+                break
+            if keep[i] == 0:
+                continue
+            for j in range(i + 1 + cuda.threadIdx.x, base + n, TEAM):
+                if keep[j] > 0 and classes[i] == classes[j]:
+                    shared = float(overlap(boxes, 4 * i, boxes, 4 * j))
+                    if shared > threshold or (including and shared == threshold):
+                        keep[j] = 0
+            cuda.syncthreads()
+
+
+def suppress(
+    boxes: Any, classes: Any, threshold: float, including: bool, keep: Any
+) -> None:
+    """In keep (images, n) put 0 for boxes that overlap an earlier one of their class.
+
+    keep: 1 for those that take part, which come first, -1 for the others. boxes
+    (images, n, 4); including: whether an overlap of exactly `threshold` counts.
+    """
+    images, n = keep.shape
+    flat = boxes.reshape(-1), classes.reshape(-1), threshold, including
+    by_teams(_suppress, images, *flat, keep.reshape(-1), images, n)
+
+
+@launching.kernel
+def _pack(keep: Any, order: Any, record: Any, images: int, n: int, size: int) -> None:
+    part = cuda.shared.array(TEAM, np.int64)
+    t, chunk = cuda.threadIdx.x, (n + TEAM - 1) // TEAM
+    for image in range(cuda.blockIdx.x, images, cuda.gridDim.x):
+        base, mine = image * n, 0
+        begin, end = base + t * chunk, base + min(t * chunk + chunk, n)
+        for i in range(begin, end):
+            mine += 1 if keep[i] > 0 else 0
+        part[t] = mine
+        cuda.syncthreads()
+        rank, total = 0, 0
+        for other in range(TEAM):
+            rank += part[other] if other < t else 0
+            total += part[other]
+        for i in range(begin, end):
+            if keep[i] > 0:
+                if rank < size:
+                    record[image * size + rank] = order[i]
+                rank += 1
+        for i in range(total + t, size, TEAM):
+            record[image * size + i] = -1
+        cuda.syncthreads()
+
+
+def pack(keep: Any, order: Any, record: Any) -> None:
+    """The places (images, n) of order that are kept, then -1; record (images, size)."""
+    (images, n), size = keep.shape, int(record.shape[1])
+    arrays = [x.reshape(-1) for x in (keep, order, record)]
+    by_teams(_pack, images, *arrays, images, n, size)
+
+
+@launching.kernel
+def _pair(
+    scores: Any, order: Any, limit: Any, ascending: bool, top: int, rows_to: Any,
+    columns_to: Any, n: int, rows: int, columns: int,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        for k in range(i * rows, i * rows + rows):
+            rows_to[k] = -1
+        for k in range(i * columns, i * columns + columns):
+            columns_to[k] = -1
+        found = 0
+        for k in range(i * rows * columns, (i + 1) * rows * columns):
+            place = order[k]
+            score = scores[i * rows * columns + place]
+            row, column = i * rows + place // columns, i * columns + place % columns
+            counts = score < limit if ascending else score > limit
+            if counts and rows_to[row] == -1 and columns_to[column] == -1:
+                rows_to[row], columns_to[column] = place % columns, place // columns
+                found += 1
+                if found == top:
+                    break
+
+
+def bipartite(
+    scores: Any, limit: Any, ascending: bool, top: int, rows_to: Any, columns_to: Any
+) -> None:
+    """Pair rows with columns, each once, in the order of their scores (n, r, c).
+
+    Only scores above `limit` count, if ascending only those below; top: so many pairs.
+    """
+    n, rows, columns = scores.shape
+    with scratch.lent((scores.size, np.int64)) as (order,):
+        ordered(scores, (n, rows * columns), 1, ascending, order)
+        flat = scores.reshape(-1), order, limit, ascending, top
+        outs = rows_to.reshape(-1), columns_to.reshape(-1)
+        launching.run(_pair, n, *flat, *outs, n, rows, columns)
+
+
+@launching.kernel
+def _match(
+    shared: Any, counts: Any, threshold: float, owner: Any, best: Any, taken: Any,
+    owned: Any, images: int, anchors: int, boxes: int,
+) -> None:  # fmt: skip
+    part = cuda.shared.array(TEAM, np.float64)
+    where = cuda.shared.array(TEAM, np.int64)
+    t = cuda.threadIdx.x
+    for n in range(cuda.blockIdx.x, images, cuda.gridDim.x):
+        base = n * anchors
+        for j in range(t, anchors, TEAM):
+            owner[base + j] = -1
+        for k in range(t, boxes, TEAM):
+            taken[n * boxes + k] = 0
+        owned[n] = 0
+        cuda.syncthreads()
+        for _ in range(counts[n]):
+            largest, place = 1e-6, -1
+            for j in range(t, anchors, TEAM):
+                for k in range(counts[n] if owner[base + j] < 0 else 0):
+                    value = float(shared[(base + j) * boxes + k])
+                    if value > largest and taken[n * boxes + k] == 0:
+                        largest, place = value, j * boxes + k
+            part[t], where[t] = largest, place
+            cuda.syncthreads()
+            half = TEAM // 2
+            while half > 0:
+                if t < half and where[t + half] >= 0:
+                    ahead = part[t + half] > part[t] or where[t] < 0
+                    tie = part[t + half] == part[t] and where[t + half] < where[t]
+                    if ahead or tie:
+                        part[t], where[t] = part[t + half], where[t + half]
+                cuda.syncthreads()
+                half //= 2
+            place = where[0]
+            cuda.syncthreads()
+            if place < 0:
+                break
+            if t == 0:
+                owner[base + place // boxes] = place % boxes
+                taken[n * boxes + place % boxes] = 1
+            cuda.syncthreads()
+        for j in range(t, anchors, TEAM):
+            row, k = (base + j) * boxes, 0
+            for other in range(1, counts[n]):
+                k = other if shared[row + other] > shared[row + k] else k
+            best[base + j] = shared[row + k]
+            if owner[base + j] < 0 and threshold > 0 and best[base + j] > threshold:
+                owner[base + j] = k
+            if owner[base + j] >= 0:
+                cuda.atomic.add(owned, n, 1)  # whole numbers: in any order the same
+        cuda.syncthreads()
+
+
+def match(
+    shared: Any, counts: Any, threshold: float, owner: Any, best: Any, owned: Any
+) -> None:
+    """Give anchors to labelled boxes: owner (images, anchors) is a box, or -1.
+
+    shared (images, anchors, boxes): overlaps, of which those of the first counts
+    (images,) boxes count. First every box takes the anchor it overlaps most, the
+    largest overlaps first; then anchors that overlap some box by more than `threshold`
+    go to the one they overlap most. best (images, anchors), float64: that overlap;
+    owned (images,): how many anchors have a box.
+    """
+    images, anchors, boxes = shared.shape
+    arrays = [x.reshape(-1) for x in (owner, best)]
+    with scratch.lent((images * boxes, np.int32)) as (taken,):
+        given = shared.reshape(-1), counts, threshold, *arrays, taken, owned
+        by_teams(_match, images, *given, images, anchors, boxes)
+
 
 # -- pooling over boxes ----------------------------------------------------------------
 

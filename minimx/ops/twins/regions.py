@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.kernels.cuda import boxes, regions
+from minimx.kernels.cuda import boxes, detection, launching, places, regions
+from minimx.ops.multibox import floats
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Spec
 from minimx.ops.twins import twin
-from minimx.ops.twins.layers import real
+from minimx.ops.twins.layers import known, real
 
 # -- grids over regions ----------------------------------------------------------------
 
@@ -72,3 +73,120 @@ def turned(op: Any, *specs: Spec) -> Kernel | None:
         return None
     scale, ratio = float(op.spatial_scale), op.sampling_ratio
     return lambda data, rois, out: regions.turned(data, rois, scale, ratio, out)
+
+
+# -- boxes -----------------------------------------------------------------------------
+
+
+@twin("_contrib_box_iou")
+def overlaps(op: Any, *specs: Spec) -> Kernel | None:
+    """A thread for each pair."""
+    center = op.format == "center"
+    if not real(*specs):
+        return None
+    return lambda lhs, rhs, out: detection.overlaps(lhs, rhs, out, center)
+
+
+@twin("_contrib_box_nms")
+def kept(op: Any, *specs: Spec) -> Kernel | None:
+    """Sorted by the scores, then one after the other; a block of threads has a set."""
+    (data,) = specs
+    if not real(data):
+        return None
+    kind, width = data.dtype.type, data.shape[-1]
+    if op.topk == 0:
+        number = places.indexed(data.shape[:-1], (data.ndim - 2,))
+
+        def same(rows: Any, out: Any, record: Any) -> None:
+            launching.duplicate(rows, out)
+            number(rows, record)
+
+        return same
+    apart, center = op.id_index >= 0 and not op.force_suppress, op.in_format == "center"
+    at = detection.Columns(
+        width, op.coord_start, op.score_index, op.id_index, apart, center
+    )
+    limits = kind(op.valid_thresh), kind(op.background_id), float(op.overlap_thresh)
+    most = op.topk if op.topk > 0 else data.shape[-2]
+    other = op.in_format != op.out_format
+    turn = other and not center, other and center
+    settings: Any = at, limits, most, turn
+    return lambda *arrays: detection.keep_best(*arrays, *settings)
+
+
+@twin("_backward_contrib_box_nms")
+def kept_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """A copy for each row."""
+    return detection.back if real(specs[0]) else None
+
+
+@twin("_contrib_bipartite_matching")
+def paired(op: Any, *specs: Spec) -> Kernel | None:
+    """Sorted, then a thread for each matrix."""
+    (data,) = specs
+    if not real(data):
+        return None
+    limit, shape = data.dtype.type(op.threshold), (-1, *data.shape[-2:])
+    settings = limit, op.is_ascend, op.topk
+    return lambda x, *outs: boxes.bipartite(x.reshape(*shape), *settings, *outs)
+
+
+@twin("_contrib_box_encode")
+def encoded(op: Any, *specs: Spec) -> Kernel | None:
+    """A thread for each number."""
+    return detection.encode if known(*specs) and real(specs[2]) else None
+
+
+@twin("_contrib_box_decode")
+def decoded(op: Any, *specs: Spec) -> Kernel | None:
+    """A thread for each number."""
+    if not real(*specs):
+        return None
+    kind = specs[0].dtype.type
+    scales = tuple(map(kind, (op.std0, op.std1, op.std2, op.std3)))
+    settings: Any = scales, kind(op.clip), op.format == "corner"
+    return lambda *arrays: detection.decode(*arrays, *settings)
+
+
+# -- single-shot detection -------------------------------------------------------------
+
+
+@twin("_contrib_MultiBoxPrior")
+def priors(op: Any, *specs: Spec) -> Kernel | None:
+    """A thread for each edge."""
+    if not real(specs[0]):
+        return None
+    height, width = specs[0].shape[2:4]
+    sizes, centres = op.halves(height, width), op.centres(height, width)
+    clip = bool(op.clip)
+    return lambda data, out: detection.prior(out, width, sizes, centres, clip)
+
+
+@twin("_contrib_MultiBoxTarget")
+def targets(op: Any, *specs: Spec) -> Kernel | None:
+    """Overlaps, who has which box, which background counts, and the offsets."""
+    if not real(*specs):
+        return None
+    settings = float(op.overlap_threshold), float(op.ignore_label)
+    mining = float(op.negative_mining_ratio), float(op.negative_mining_thresh)
+    variances = floats("MultiBoxTarget", "variances", op.variances, 4)
+    return lambda anchor, label, pred, *outs: detection.targets(
+        anchor, label, pred, outs, settings, mining, variances
+    )
+
+
+@twin("_contrib_MultiBoxDetection")
+def detected(op: Any, *specs: Spec) -> Kernel | None:
+    """Sorted by probability, then one after the other, as in box_nms."""
+    prob = specs[0]
+    if not real(*specs) or prob.shape[1] < 2:
+        return None
+    kind, (_, classes, each) = prob.dtype.type, prob.shape
+    sorting = 0 < op.nms_threshold <= 1
+    most = op.nms_topk if sorting and op.nms_topk > 0 else each
+    ways = bool(op.force_suppress), sorting, bool(op.clip)
+    at = detection.Choice(each, classes, most, *ways)
+    variances = floats("MultiBoxDetection", "variances", op.variances, 4)
+    scales = tuple(map(kind, variances))
+    settings: Any = at, kind(op.threshold), float(op.nms_threshold), scales
+    return lambda *arrays: detection.detect(*arrays, *settings)
