@@ -28,11 +28,15 @@ from minimx.kernels.convolution import (
 )
 from minimx.kernels.convolution import on_cuda as known_on_cuda
 from minimx.kernels.estimate import on_cuda, seconds
+from minimx.kernels.transforms import TILES
 
 #: The guess takes no algorithm whose bound of errors is so many times the plain one's.
 EXACT = 100.0
 #: The model departs from the rule to save this share of the time, and these seconds.
 GAIN, SAVING = 0.9, 50e-6
+
+#: Fewer stops are few: as many tiles of 2×2 make slow matrix products.
+STOPS = 4 * TILES
 
 OFF, LIMITED, FASTEST = "off", "limited_workspace", "fastest"
 #: `cudnn_tune` by the number that MXNET_CUDNN_AUTOTUNE_DEFAULT has.
@@ -187,7 +191,8 @@ def _place(algorithm: Algorithm, at: Geometry) -> float:
 
     The fewer bytes are copied the better, which makes it mec, except where the gradient
     of a few channels (of an image, say) is taken through a strided window: there its
-    many small products cost more than the copies.
+    many small products cost more than the copies. So they do where there are few stops
+    and many channels: each product fetches the weight; Winograd's is larger still.
     """
     channels = at.channels // at.groups
     few = (
@@ -195,8 +200,10 @@ def _place(algorithm: Algorithm, at: Geometry) -> float:
         and at.stride_h > 1
         and channels * at.kernel_w < 64
     )
+    small = at.images * at.out_h * at.out_w < STOPS
     many = min(channels, at.filters // at.groups) >= 32
-    order = ["onednn"] * algorithm.deterministic + ["winograd2"] * many
+    few = few or (many and small)
+    order = ["onednn"] * algorithm.deterministic + ["winograd2"] * (many and not small)
     order += ["im2col" if few else "mec", "mec" if few else "im2col", "lean"]
     order += ["onednn", "winograd2", "sliced", "fft"]
     if min(channels, at.filters // at.groups) >= 8:

@@ -5,7 +5,8 @@ by several algorithms, numbered as the tuner and its knobs name them:
 
     0  direct   nested loops over windows; no workspace; the one to read first
     1  im2col   copy every window of a piece of the image into a column of a matrix,
-                then multiply by the weight: most workspace, one large product
+                then multiply by the weight: most workspace, one large product; of
+                small images it takes all and cuts the weight instead
     2  mec      copy only the horizontal taps; the vertical ones are the same rows,
                 started lower: kernel_h times less workspace, kernel_h products
                 (Cho and Brand, "MEC: memory-efficient convolution", 2017)
@@ -43,6 +44,8 @@ PIECES = 16
 #: A piece of a weight gradient has a sum of its own, as large as the weight: it should
 #: add up at least so many stops, or moving the sum takes longer than the products.
 STOPS = 64
+#: The least rows and columns of a matrix that are worth a piece of their own.
+ROWS, COLUMNS = 64, 256
 #: The bytes that one piece should work on at a time: half of a common L2 cache.
 CACHE = 512 << 10
 #: The bytes that the running sums of a weight gradient may take together.
@@ -134,6 +137,8 @@ class Lowering(NamedTuple):
     turn: how many of them hold a transposed band of dout (weight); 0 where the copy
         would cost more than the faster product saves.
     packed: elements of the rearranged weight, or of one running sum of its gradient.
+    cut: 0 where bands are dealt to the pieces. Small images have too few: there it is
+        how many filters (forward) or channels (weight) a piece takes of every band.
     """
 
     taps: int
@@ -145,6 +150,7 @@ class Lowering(NamedTuple):
     buffer: int
     turn: int
     packed: int
+    cut: int = 0
 
 
 class Slices(NamedTuple):
@@ -347,13 +353,47 @@ def _transformed(direction: str, at: Geometry, itemsize: int) -> Iterator[Algori
 def _workspace(direction: str, at: Geometry, lowering: Lowering) -> int:
     """The elements of scratch memory that a lowering asks for."""
     elements = lowering.pieces * lowering.buffer
+    if lowering.cut:
+        return lowering.buffer if direction == FORWARD else elements
     if direction == WEIGHT:
         return elements + lowering.pieces * (lowering.packed + at.filters)
     return elements + lowering.packed * (lowering.products > 1)
 
 
+def _across(direction: str, at: Geometry, itemsize: int) -> Lowering | None:
+    """Im2col that cuts filters or channels, where that makes more pieces than bands do.
+
+    A few stops are a slow product with a large weight, and a sum for each piece is as
+    large as the weight. Here all filters share one band of columns; and a piece of the
+    weight's gradient belongs to one piece alone, which adds up every band's part of it.
+    """
+    window, row = at.kernel_h * at.kernel_w, at.kernel_h * at.kernel_w * at.out_w
+    channels, filters = at.channels // at.groups, at.filters // at.groups
+    bands = at.images * at.groups * max(1, at.out_h * at.out_w // STOPS)
+    parts = filters // ROWS if direction == FORWARD else channels * window // COLUMNS
+    parts = min(parts, PIECES)
+    # As many as there may be are best for a gradient, however many bands there are.
+    most = direction == WEIGHT and parts == PIECES
+    if not bands or (bands >= parts and not most):
+        return None
+    if direction == FORWARD:
+        cut, copied, room = -(-filters // parts), channels, transforms.SHARED_CACHE
+        pieces = -(-filters // cut)
+    else:
+        cut = copied = -(-channels // parts)
+        pieces, room = min(PIECES, at.groups * -(-channels // cut)), CACHE
+    fitting = max(room // (copied * row * itemsize), -(-STOPS // at.out_w))
+    band = _band(fitting, at.out_h, 1, 1)
+    buffer = 0 if at.is_pointwise else copied * row * band
+    sizes = at.kernel_h, 1, 1, band, band, pieces, buffer, 0, at.weights
+    return Lowering(*sizes, cut)
+
+
 def _lowering(direction: str, at: Geometry, taps: int, itemsize: int) -> Lowering:
     products = at.kernel_h // taps
+    across = direction != DATA and products == 1
+    if across and (found := _across(direction, at, itemsize)):
+        return found
     phases = at.stride_h if products > 1 else 1
     # Rows below a band that its last vertical taps reach, counted within a phase.
     reach = at.dilate_h * (products - 1) // at.stride_h

@@ -89,6 +89,9 @@ def features(algorithm: Algorithm, at: Geometry) -> tuple[float, ...]:
     band = at.channels // at.groups if algorithm.direction == DATA else at.out_h
     calls = at.images * at.groups * low.products * -(-band // low.band)
     moved = copied + arrays
-    if algorithm.direction == WEIGHT:
+    if low.cut:
+        calls *= low.pieces
+        moved += 2 * low.packed if algorithm.direction == WEIGHT else 0
+    elif algorithm.direction == WEIGHT:
         moved += 2 * low.pieces * low.packed + at.images * low.turn
     return float(at.products), float(moved), float(calls), 1.0

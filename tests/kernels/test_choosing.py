@@ -95,6 +95,20 @@ def test_the_guess_rounds_well_and_does_not_count_threads(
     assert one.algorithm.name == alone.algorithm.name
 
 
+@pytest.mark.parametrize("model", (False, True))
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_few_stops_with_a_large_weight_are_for_im2col(
+    direction: str, model: bool
+) -> None:
+    """Of 512 channels, on images of 7×7: one of them, and a batch."""
+    last = Geometry(1, 512, 7, 7, 512, 3, 3, 1, 1, 1, 1, 1, 1, 1, 7, 7)
+    rules = Rules(model=model, onednn=False)
+    for images, name in ((1, "im2col"), (16, "winograd2")):
+        at = last._replace(images=images)
+        guess = decided(candidates(direction, at, 4, rules)).algorithm.name
+        assert guess == name
+
+
 def test_who_measured_takes_the_fastest_that_is_left() -> None:
     rules = Rules(disabled=(5,))
     found = timed(candidates(FORWARD, DEEP, 4, rules), {0: 3.0, 5: 0.1, 6: 0.5, 1: 1.0})

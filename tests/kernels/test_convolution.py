@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minimx.kernels import find
+from minimx.kernels import convolution, find, transforms
 from minimx.kernels.convolution import (
+    CACHE,
     DATA,
     FORWARD,
     NAMES,
@@ -198,9 +199,13 @@ LENET = Geometry(24, 4, 12, 12, 6, 5, 5, 1, 1, 1, 1, 0, 0, 1, 8, 8)
 STRIDED = Geometry(3, 6, 30, 30, 8, 3, 3, 2, 2, 1, 1, 1, 1, 2, 15, 15)
 WIDE = Geometry(2, 64, 64, 64, 32, 3, 3, 1, 1, 1, 1, 1, 1, 1, 64, 64)  # several bands
 POINTWISE = Geometry(4, 16, 14, 14, 8, 1, 1, 1, 1, 1, 1, 0, 0, 1, 14, 14)
+# Fewer stops than filters and channels: these are cut, and the last piece is shorter.
+SMALL = Geometry(1, 90, 7, 7, 150, 3, 3, 1, 1, 1, 1, 1, 1, 1, 7, 7)
+GROUPED = Geometry(1, 120, 9, 8, 140, 3, 3, 2, 1, 1, 1, 1, 1, 2, 5, 8)
+FLAT = Geometry(1, 130, 5, 6, 50, 1, 1, 1, 1, 1, 1, 0, 0, 1, 5, 6)
 
 
-@pytest.mark.parametrize("at", [LENET, STRIDED, WIDE, POINTWISE])
+@pytest.mark.parametrize("at", [LENET, STRIDED, WIDE, POINTWISE, SMALL])
 @pytest.mark.parametrize("number", (0, 1, 2, 4, 5, 6))
 def test_bits_do_not_depend_on_the_number_of_threads(at: Geometry, number: int) -> None:
     arrays = Arrays(at, "float32")
@@ -214,6 +219,37 @@ def test_bits_do_not_depend_on_the_number_of_threads(at: Geometry, number: int) 
         for other in results[1:]:
             for a, b in zip(results[0], other, strict=True):
                 assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize("at", [SMALL, GROUPED, FLAT])
+@pytest.mark.parametrize("room", (CACHE, 1))
+def test_small_images_are_cut_by_filters_and_channels(
+    at: Geometry, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With little room, too: in bands, whose parts of the gradient are added up."""
+    for name, value in (("CACHE", room), ("STOPS", 20), ("ROWS", 8), ("COLUMNS", 32)):
+        monkeypatch.setattr(convolution, name, value)
+    monkeypatch.setattr(transforms, "SHARED_CACHE", room)
+    arrays = Arrays(at)
+    for direction in (FORWARD, WEIGHT):
+        low = numbered(direction, at, 8)[1].lowering
+        assert low is not None
+        assert low.cut > 0
+        assert low.pieces > 1
+        assert (low.band < at.out_h) == (room == 1)
+        pairs = zip(arrays.run(direction, 1), arrays.run(direction, 0), strict=True)
+        for got, wanted in pairs:
+            np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_the_last_stage_of_resnet_copies_each_window_once() -> None:
+    """And no sum is kept beside the gradient of its nine megabytes."""
+    last = Geometry(1, 512, 7, 7, 512, 3, 3, 1, 1, 1, 1, 1, 1, 1, 7, 7)
+    for direction in (FORWARD, WEIGHT):
+        im2col = algorithms(direction, last, 4)[1]
+        assert im2col.lowering is not None
+        assert im2col.lowering.pieces > 1
+        assert im2col.workspace == 4 * 512 * 9 * 49
 
 
 @pytest.mark.parametrize("at", [WIDE, STRIDED])
@@ -268,7 +304,11 @@ def test_mec_takes_less_memory_than_im2col() -> None:
 
 def test_running_sums_of_a_large_weight_stay_within_their_share() -> None:
     large = Geometry(64, 512, 7, 7, 512, 3, 3, 1, 1, 1, 1, 1, 1, 1, 7, 7)
-    for algorithm in algorithms(WEIGHT, large, 4)[1:3]:
-        assert algorithm.lowering is not None
-        assert 2 <= algorithm.lowering.pieces < PIECES
-        assert algorithm.lowering.pieces * large.weights * 4 <= SUMS
+    im2col, mec = algorithms(WEIGHT, large, 4)[1:3]
+    assert mec.lowering is not None
+    assert 2 <= mec.lowering.pieces < PIECES
+    assert mec.lowering.pieces * large.weights * 4 <= SUMS
+    # where there are channels for all, im2col has no sums beside the gradient
+    assert im2col.lowering is not None
+    assert im2col.lowering.pieces == PIECES
+    assert im2col.workspace < large.weights * 4

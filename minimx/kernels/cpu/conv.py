@@ -23,115 +23,15 @@ from minimx.kernels import onednn, threads
 from minimx.kernels.convolution import Algorithm, Geometry
 from minimx.kernels.cpu import conv_sliced, conv_transforms
 from minimx.kernels.cpu.blas import gemm, one_thread
-from minimx.kernels.cpu.conv_direct import (
-    data_direct,
-    forward_direct,
-    stops,
-    weight_direct,
-)
-from minimx.kernels.native import load, pointer, store
+from minimx.kernels.cpu.conv_cut import forward_cut, weight_cut
+from minimx.kernels.cpu.conv_direct import data_direct, forward_direct, weight_direct
+from minimx.kernels.cpu.conv_lowering import fold, lower, pack, start
 
 threads.pin()
 
 # numba lets a negative index count from the end, and asks at every access whether one
 # does; of an unsigned number it need not ask.
 _unsigned = np.uintp
-
-# -- lowering: rows copied so that a matrix product can do the rest --------------------
-
-
-@threads.jit()
-def lower(data: Any, n: int, c0: int, first: int, rows: Any, at: Any) -> None:
-    """Copy the taps of a band of output rows that starts at row `first`.
-
-    data (N, C, H, W), from channel `c0` of image `n`
-    rows (channels, taps, KW, phases, rows, OW): row `r` of phase `p` under vertical tap
-    `t` is the padded image's row (first + r) * stride + p + t * dilate, moved left by
-    the horizontal tap, every `stride`-th pixel.
-    """
-    channels, taps, kernel_w, phases, height, out_w = rows.shape
-    for c in range(channels):
-        image = data[n, c0 + c]
-        for tap in range(taps):
-            for phase in range(phases):
-                down = first * at.stride_h + phase + tap * at.dilate_h - at.pad_h
-                top, bottom = stops(at.height, height, down, at.stride_h)
-                for kw in range(kernel_w):
-                    right = kw * at.dilate_w - at.pad_w
-                    lo, hi = stops(at.width, out_w, right, at.stride_w)
-                    target = rows[c, tap, kw, phase]
-                    if lo > 0 or hi < out_w or top > 0 or bottom < height:
-                        target[:] = 0
-                    inside = target[top:bottom, lo:hi]
-                    _copy(image, down + top * at.stride_h, right, lo, inside, at)
-
-
-@threads.jit()
-def _copy(image: Any, y: int, right: int, lo: int, rows: Any, at: Any) -> None:
-    """rows[r, o] = image[y + r * stride_h, right + (lo + o) * stride_w]."""
-    x, step = right + lo * at.stride_w, at.stride_w
-    for r in range(rows.shape[0]):
-        source, target = pointer(image[y + r * at.stride_h, x:]), pointer(rows[r])
-        if step == 1:  # said apart, so that the compiler copies many at once
-            for o in range(rows.shape[1]):
-                store(target, o, load(source, o))
-        else:
-            for o in range(rows.shape[1]):
-                store(target, o, load(source, o * step))
-
-
-@threads.jit()
-def fold(rows: Any, ddata: Any, n: int, c0: int, at: Any) -> None:
-    """The transpose of `lower`: add every copied row back to where it came from."""
-    channels, taps, kernel_w, phases, height, out_w = rows.shape
-    for c in range(channels):
-        image = ddata[n, c0 + c]
-        image[:] = 0
-        for tap in range(taps):
-            for phase in range(phases):
-                down = phase + tap * at.dilate_h - at.pad_h
-                top, bottom = stops(at.height, height, down, at.stride_h)
-                for kw in range(kernel_w):
-                    right = kw * at.dilate_w - at.pad_w
-                    lo, hi = stops(at.width, out_w, right, at.stride_w)
-                    inside = rows[c, tap, kw, phase, top:bottom, lo:hi]
-                    _add(inside, image, down + top * at.stride_h, right, lo, at)
-
-
-@threads.jit()
-def _add(rows: Any, image: Any, y: int, right: int, lo: int, at: Any) -> None:
-    """image[y + r * stride_h, right + (lo + o) * stride_w] += rows[r, o]."""
-    x, step = right + lo * at.stride_w, at.stride_w
-    for r in range(rows.shape[0]):
-        target, source = pointer(image[y + r * at.stride_h, x:]), pointer(rows[r])
-        if step == 1:
-            for o in range(rows.shape[1]):
-                store(target, o, load(target, o) + load(source, o))
-        else:
-            for o in range(rows.shape[1]):
-                store(target, o * step, load(target, o * step) + load(source, o))
-
-
-@threads.jit()
-def start(product: int, at: Any, low: Any) -> Any:
-    """Where, in a channel's rows, those of the `product`-th vertical tap begin."""
-    down = product * at.dilate_h if low.products > 1 else 0
-    phase, row = down % at.stride_h, down // at.stride_h
-    return (phase * low.rows + row) * at.out_w
-
-
-@threads.jit(parallel=True)
-def pack(weight: Any, matrices: Any, at: Any, low: Any) -> None:
-    """Turn weight (F, C, KH, KW) into one matrix (F, C * KW) for each vertical tap."""
-    channels = at.channels // at.groups
-    shape = (low.products, at.filters, channels, at.kernel_w)
-    packed = matrices.reshape(shape)
-    for f in prange(at.filters):
-        for product in range(low.products):
-            for c in range(channels):
-                for kw in range(at.kernel_w):
-                    packed[product, f, c, kw] = weight[f, c, product, kw]
-
 
 # -- forward: weight matrix times lowered rows -----------------------------------------
 
@@ -363,7 +263,8 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         scratch = _scratch(workspace, data.dtype)
         with one_thread:
             matrix, buffers = _packed(weight, scratch, at, low)
-            _on(forward_lowered, at)(data, matrix, bias, out, buffers, at, low)
+            run = forward_cut if low and low.cut else forward_lowered
+            _on(run, at)(data, matrix, bias, out, buffers, at, low)
 
     if algorithm.name == "onednn":
         return onednn.kernel(algorithm.way)
@@ -405,6 +306,13 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         if dbias is not None:
             np.sum(dout, axis=(0, 2, 3), out=dbias)
 
+    def cut(dout: Any, data: Any, dweight: Any, dbias: Any, *workspace: Any) -> None:
+        scratch = _scratch(workspace, dout.dtype)
+        with one_thread:
+            _on(weight_cut, at)(dout, data, dweight, scratch, at, low)
+        if dbias is not None:
+            np.sum(dout, axis=(0, 2, 3), out=dbias)
+
     def lowered(dout: Any, data: Any, dweight: Any, dbias: Any, workspace: Any) -> None:
         assert low is not None
         scratch = _scratch((workspace,), dout.dtype)
@@ -421,7 +329,9 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         return conv_sliced.weight_gradient(algorithm, weight_gradient)
     if algorithm.way is not None:
         return conv_transforms.weight_gradient(algorithm, at)
-    return direct if low is None else lowered
+    if low is None:
+        return direct
+    return cut if low.cut else lowered
 
 
 def _on(kernel: Any, at: Geometry) -> Any:
