@@ -224,11 +224,11 @@ class Executor:
         if [type(x) for x in heads] != [type(x) for x in self._outputs]:
             self._outputs = [head._alias() for head in heads]
             return
-        for shown, head in zip(self._outputs, heads, strict=True):
+        for k, (shown, head) in enumerate(zip(self._outputs, heads, strict=True)):
             if shown.spec is head.spec:  # in its turn: earlier readers may still wait
                 copy(head, shown)
             else:
-                shown._become(head)
+                self._outputs[k] = head._alias()
 
     def _run(self, training: bool) -> list[NDArray]:
         """Call the operators in order, on the tape; returns the outputs."""

@@ -28,7 +28,7 @@ MOST_LINES_OF_A_FUNCTION = 60
 MOST_CODE = {
     "the runtime": 11_650,
     "the graphs": 9_000,
-    "the vocabulary": 34_500,
+    "the vocabulary": 36_000,
     "the library": 25_000,
 }
 ROOMS_OF = {

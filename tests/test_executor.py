@@ -377,3 +377,16 @@ def test_executors_that_share_use_one_piece_of_memory() -> None:
         del second
     assert results[0] == results[1]
     assert used[0] + 100_000 < used[1]
+
+
+def test_an_output_that_changes_its_size_leaves_the_one_before_to_its_reader() -> None:
+    chosen = mx.nd.array([1, 0, 1, 1])
+    symbol = mx.sym.contrib.boolean_mask(mx.sym.var("data"), mx.sym.var("index"))
+    bound = symbol.bind(mx.cpu(), {"data": mx.nd.arange(4), "index": chosen})
+    (before,) = bound.forward()
+    doubled = before * 2  # under way while the next one is computed
+    chosen[:] = mx.nd.array([0, 1, 0, 0])
+    (after,) = bound.forward()
+    assert doubled.asnumpy().tolist() == [0, 4, 6]
+    assert before.asnumpy().tolist() == [0, 2, 3]
+    assert after.asnumpy().tolist() == [1] == bound.outputs[0].asnumpy().tolist()

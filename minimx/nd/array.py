@@ -384,11 +384,6 @@ class NDArray(Arithmetic, Methods):
         """An array of a gradient in the flavour of this one."""
         return value
 
-    def _become(self, other: NDArray) -> None:
-        """Be another array from now on: its memory, and no history."""
-        self.chunk, self.spec, self.offset = other.chunk, other.spec, other.offset
-        self._view = other._view
-
     def _assign(self, value: NDArray) -> None:
         """Overwrite the numbers, unseen by the tape."""
         with autograd.pause(train_mode=autograd.state.training):

@@ -137,9 +137,6 @@ class Traced(NDArray):
     def _bind(self, op: Op, values: Any) -> Any:
         return invoke(op, values)
 
-    def _become(self, other: NDArray) -> None:
-        raise _in_place("x[:] = …")
-
     def _assign(self, value: NDArray) -> None:
         raise _in_place("x[:] = …")
 
