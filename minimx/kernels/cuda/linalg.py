@@ -1,8 +1,9 @@
 """Linear algebra on stacks of small matrices on CUDA: a block of threads for a matrix.
 
-Triangular systems: a thread owns a column of the answer (from the right: a row) and
-goes down it by substitution. Factorisations are in place and right-looking: when a
-column is done, all threads of the block take its share from what lies right and below.
+Everything is in place and right-looking: when a column of a factor is done, all threads
+of the block take its share from what lies right and below; when a row of the answer to
+a system is, they take it from the rows below. Many columns of an answer are cut into
+strips, with a block for each.
 
 A kernel cannot raise errors. Where the CPU says that a matrix is not positive definite,
 or singular, numbers here are NaN or infinite: each function says where.
@@ -26,6 +27,8 @@ Launch = Callable[..., None]
 
 #: The threads of a matrix whose side is at most SMALL, and of larger ones.
 TEAMS, SMALL = ([1, 1] if launching.PLAYING else [32, 256]), 32
+#: So many columns of an answer are a block's.
+STRIP = 2 if launching.PLAYING else 32
 
 
 def together(make: Callable[[int], Any], count: int, side: int, *args: Any) -> None:
@@ -51,23 +54,54 @@ def meet(team: int) -> None:
 # -- triangles -------------------------------------------------------------------------
 
 
-@launching.kernel
-def _substituted(
-    a: Any, b: Any, out: Any, lines: int, per: int, side: int, steps: Any, lower: bool,
-    alpha: Any,
+@launching.inner
+def _eliminate(
+    a: Any, corner: int, down: int, across: int, x: Any, at: int, along: int,
+    next_: int, width: int, n: int, lower: bool, unit: bool, team: int,
 ) -> None:  # fmt: skip
-    """steps: of a down and across; of b from line to line, and along one."""
-    down, across, next_, along = steps
-    for w in range(cuda.grid(1), lines, cuda.gridsize(1)):
-        corner = w // per * side * side
-        at = w // per * per * side + w % per * next_
-        for p in range(side):
-            i = p if lower else side - 1 - p
-            row, total = corner + i * down, alpha * b[at + i * along]
-            for q in range(p):
-                j = q if lower else side - 1 - q
-                total -= a[row + j * across] * out[at + j * along]
-            out[at + i * along] = total / a[row + i * across]
+    """In place of the right sides of a triangular system its answers.
+
+    a: the triangle, from `corner` on with these steps; unit: its diagonal is 1. x: n
+    rows of `width` numbers, from `at` on, `along` apart, the numbers `next_` apart.
+    """
+    t = cuda.threadIdx.x
+    for p in range(n):
+        i = p if lower else n - 1 - p
+        row = at + i * along
+        if not unit:
+            for c in range(t, width, team):
+                x[row + c * next_] /= a[corner + i * (down + across)]
+            meet(team)
+        for e in range(t, (n - 1 - p) * width, team):
+            k, c = e // width, e % width * next_
+            j = p + 1 + k if lower else k
+            x[at + j * along + c] -= a[corner + j * down + i * across] * x[row + c]
+        meet(team)
+
+
+@cache
+def _triangular(team: int) -> Any:
+    """The kernel in which `team` threads solve for a strip of columns."""
+
+    @launching.kernel
+    def kernel(
+        a: Any, b: Any, out: Any, count: int, strips: int, per: int, n: int,
+        steps: Any, lower: bool, alpha: Any,
+    ) -> None:  # fmt: skip
+        down, across, next_, along = steps
+        for w in range(cuda.blockIdx.x, count, cuda.gridDim.x):
+            s, first = w // strips, w % strips * STRIP
+            width, at = min(STRIP, per - first), s * n * per + first * next_
+            for e in range(cuda.threadIdx.x, n * width, team):
+                place = at + e // width * along + e % width * next_
+                out[place] = alpha * b[place]
+            meet(team)
+            _eliminate(
+                a, s * n * n, down, across, out, at, along, next_, width, n, lower,
+                False, team,
+            )  # fmt: skip
+
+    return kernel
 
 
 def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
@@ -82,69 +116,11 @@ def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
         side, per = sides(a)[0], sides(b)[not rightside]
         triangle = (1, side) if turn else (side, 1)
         steps = (*triangle, *((side, 1) if rightside else (1, per)))
-        lines, flat = out.size // side, [x.reshape(-1) for x in (a, b, out)]
-        sizes = lines, per, side, steps, lower != turn, out.dtype.type(alpha)
-        launching.run(_substituted, lines, *flat, *sizes)
-
-    return launch
-
-
-@launching.kernel
-def _times(
-    a: Any, b: Any, out: Any, n: int, sizes: Any, down: int, across: int, right: bool,
-    lower: bool, alpha: Any, zero: Any,
-) -> None:  # fmt: skip
-    """One thread for each element; down, across: the steps in a."""
-    rows, columns = sizes
-    side = columns if right else rows
-    for w in range(cuda.grid(1), n, cuda.gridsize(1)):
-        s, i, j = w // (rows * columns), w // columns % rows, w % columns
-        corner, here, own = s * side * side, s * rows * columns, j if right else i
-        # Row `own` of the triangle, or from the right column `own`: one end of it.
-        first, last = 0, own + 1
-        if lower == right:
-            first, last = own, side
-        total = zero
-        for p in range(first, last):
-            if right:
-                total += b[here + i * columns + p] * a[corner + p * down + j * across]
-            else:
-                total += a[corner + i * down + p * across] * b[here + p * columns + j]
-        out[w] = alpha * total
-
-
-def trmm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
-    """(a, b, out): alpha op(a) b, or alpha b op(a), for a triangle a."""
-
-    def launch(a: Any, b: Any, out: Any) -> None:
-        side, n, real, sizes = sides(a)[0], out.size, out.dtype.type, sides(out)
-        down, across = (1, side) if transpose else (side, 1)
-        settings = down, across, rightside, lower != transpose, real(alpha), real(0)
         flat = [x.reshape(-1) for x in (a, b, out)]
-        launching.run(_times, n, *flat, n, sizes, *settings)
-
-    return launch
-
-
-@launching.kernel
-def _unit(out: Any, n: int, side: int) -> None:
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        out[i] = 1 if i // side % side == i % side else 0
-
-
-def potri(lower: bool) -> Launch:
-    """(a, out): (a aᵀ)⁻¹ of lower triangles, (aᵀ a)⁻¹ of upper ones, by two systems.
-
-    A 0 on the diagonal gives infinities and NaN.
-    """
-    there = trsm(not lower, False, lower, 1.0)
-    back = trsm(lower, False, lower, 1.0)
-
-    def launch(a: Any, out: Any) -> None:
-        with scratch.lent((tuple(out.shape), out.dtype)) as (room,):
-            launching.run(_unit, out.size, room.reshape(-1), out.size, sides(a)[0])
-            there(a, room, room)
-            back(a, room, out)
+        strips = -(-per // STRIP)
+        count = out.size // (side * per) * strips
+        sizes = count, strips, per, side, steps, lower != turn, out.dtype.type(alpha)
+        together(_triangular, count, side, *flat, *sizes)
 
     return launch
 
@@ -272,37 +248,57 @@ def _rooms(a: Any) -> Any:
     return scratch.lent((tuple(a.shape), a.dtype), (a.size // sides(a)[0], np.int64))
 
 
-@launching.kernel
-def _solved(
-    factors: Any, swaps: Any, b: Any, out: Any, lines: int, per: int, n: int,
-    unit: bool, otherwise: Any,
-) -> None:  # fmt: skip
-    """unit: b is the identity; otherwise: what stands for those that do not exist."""
-    for w in range(cuda.grid(1), lines, cuda.gridsize(1)):
-        s, c = w // per, w % per
-        corner, at, singular = s * n * n, s * n * per + c, False
-        for i in range(n):
-            if factors[corner + i * n + i] == 0:
-                singular = True
-        for i in range(n):
-            if unit:
-                out[at + i * per] = 1 if i == c else 0
-            else:
-                out[at + i * per] = b[at + i * per]
-        for i in range(n):
-            k = at + swaps[s * n + i] * per
-            out[at + i * per], out[k] = out[k], out[at + i * per]
-        for i in range(n):
-            total = out[at + i * per]
-            for j in range(i):
-                total -= factors[corner + i * n + j] * out[at + j * per]
-            out[at + i * per] = total
-        for i in range(n - 1, -1, -1):
-            total = out[at + i * per]
-            for j in range(i + 1, n):
-                total -= factors[corner + i * n + j] * out[at + j * per]
-            found = total / factors[corner + i * n + i]
-            out[at + i * per] = otherwise if singular else found
+@cache
+def _solving(team: int) -> Any:
+    """The kernel in which `team` threads solve for a strip of columns, by LU."""
+
+    @launching.kernel
+    def kernel(
+        factors: Any, swaps: Any, b: Any, out: Any, count: int, strips: int, per: int,
+        n: int, unit: bool, otherwise: Any,
+    ) -> None:  # fmt: skip
+        """unit: b is the identity; otherwise: in place of what does not exist."""
+        t = cuda.threadIdx.x
+        for w in range(cuda.blockIdx.x, count, cuda.gridDim.x):
+            s, first = w // strips, w % strips * STRIP
+            width, at, singular = min(STRIP, per - first), s * n * per + first, False
+            for e in range(t, n * width, team):
+                i, place = e // width, at + e // width * per + e % width
+                if unit:
+                    out[place] = 1 if i == first + e % width else 0
+                else:
+                    out[place] = b[place]
+            meet(team)
+            for c in range(at + t, at + width, team):
+                for i in range(n):
+                    one, two = c + i * per, c + swaps[s * n + i] * per
+                    out[one], out[two] = out[two], out[one]
+            meet(team)
+            for lower in (True, False):
+                _eliminate(
+                    factors, s * n * n, n, 1, out, at, per, 1, width, n, lower, lower,
+                    team,
+                )  # fmt: skip
+            for i in range(n):
+                if factors[(s * n + i) * n + i] == 0:
+                    singular = True
+            if singular:
+                for e in range(t, n * width, team):
+                    out[at + e // width * per + e % width] = otherwise
+            meet(team)
+
+    return kernel
+
+
+def _solved(a: Any, b: Any, out: Any, per: int, unit: bool, otherwise: float) -> None:
+    """Fill out, with `per` columns each; unit: b is not read."""
+    n, strips = sides(a)[0], -(-per // STRIP)
+    count = a.size // (n * n) * strips
+    flat, number = (b.reshape(-1), out.reshape(-1)), out.dtype.type(otherwise)
+    with _rooms(a) as (factors, swaps):
+        _factorised(a, factors, swaps)
+        places, sizes = (factors.reshape(-1), swaps), (count, strips, per, n)
+        together(_solving, count, n, *places, *flat, *sizes, unit, number)
 
 
 def solve(columns: int) -> Launch:
@@ -310,32 +306,12 @@ def solve(columns: int) -> Launch:
 
     NaN where a matrix is singular.
     """
-
-    def launch(a: Any, b: Any, out: Any) -> None:
-        n, lines = sides(a)[0], out.size // sides(a)[0]
-        nan, flat = out.dtype.type(np.nan), (b.reshape(-1), out.reshape(-1))
-        with _rooms(a) as (factors, swaps):
-            _factorised(a, factors, swaps)
-            place = factors.reshape(-1)
-            sizes = lines, columns, n, False, nan
-            launching.run(_solved, lines, place, swaps, *flat, *sizes)
-
-    return launch
+    return lambda a, b, out: _solved(a, b, out, columns, False, np.nan)
 
 
 def inverse(otherwise: float) -> Launch:
     """(a, out): the inverse of every matrix; singular ones give one number only."""
-
-    def launch(a: Any, out: Any) -> None:
-        n, number = sides(a)[0], out.dtype.type(otherwise)
-        lines, flat = out.size // n, out.reshape(-1)
-        with _rooms(a) as (factors, swaps):
-            _factorised(a, factors, swaps)
-            place = factors.reshape(-1)
-            sizes = lines, n, n, True, number
-            launching.run(_solved, lines, place, swaps, place, flat, *sizes)
-
-    return launch
+    return lambda a, out: _solved(a, a, out, sides(a)[0], True, otherwise)
 
 
 @launching.kernel

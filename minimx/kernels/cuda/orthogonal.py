@@ -3,13 +3,14 @@
 Householder's reflections make a triangle: each is a mirror that throws a row onto its
 first element; all rows below are reflected in it, a thread for each.
 
-Jacobi's rotations find eigenvalues and singular values. A rotation turns two vectors
-within their plane: so that an element beside the diagonal of a symmetric matrix becomes
-0, or (one-sided) so that two columns of any matrix become orthogonal. Pairs that share
-nothing turn at once: a sweep is a tournament in which everybody meets everybody in
-n - 1 rounds. What is left shrinks from sweep to sweep, at last quadratically; where
-nothing had to turn, it is done. All of that is in float64. A matrix that holds NaN or
-infinity gives NaN: a kernel cannot raise errors.
+Jacobi's rotations find singular values: each turns two columns within their plane, so
+that they become orthogonal. Pairs that share nothing turn at once, a thread for each: a
+sweep is a tournament in which everybody meets everybody in n - 1 rounds. What is left
+shrinks from sweep to sweep, at last quadratically; where nothing had to turn, it is
+done: the lengths of the columns are the singular values, and all rotations together
+their right vectors. A symmetric matrix, with so much on its diagonal that no eigenvalue
+is negative, has eigenvalues for singular values. All of that is in float64. A matrix
+that holds NaN or infinity gives NaN: a kernel cannot raise errors.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from minimx.kernels.cuda.mathematics import sqrt
 
 #: A dozen are enough for every matrix; the rounding of float64.
 SWEEPS, ROUNDING = 40, 2.0**-52
+#: How columns are taken from a matrix; of a symmetric one the lower triangle is read.
+AS_IT_IS, TURNED, SYMMETRIC = 0, 1, 2
 
 
 @launching.inner
@@ -166,130 +169,8 @@ def _turned(x: Any, one: int, two: int, cosine: float, sine: float) -> None:
     x[one], x[two] = cosine * a - sine * b, sine * a + cosine * b
 
 
-# -- symmetric matrices ----------------------------------------------------------------
-
-
 @launching.inner
-def _choose(
-    w: Any, angles: Any, moved: Any, n: int, turn: int, limit: float, team: int
-) -> None:
-    """The angle of every pair of a round; 0 where there is nothing to turn."""
-    players = n + n % 2
-    for i in range(cuda.threadIdx.x, players // 2, team):
-        p, q = _pair(turn, i, players)
-        cosine, sine = 1.0, 0.0
-        if q < n and size_of(w[p * n + q]) > limit:
-            cosine, sine = _angle(w[p * n + p], w[p * n + q], w[q * n + q])
-            moved[0] = 1
-        angles[2 * i], angles[2 * i + 1] = cosine, sine
-
-
-@launching.inner
-def _rows(w: Any, u: Any, angles: Any, n: int, turn: int, team: int) -> None:
-    """Turn the rows of every pair, of the matrix and of the vectors."""
-    players = n + n % 2
-    for e in range(cuda.threadIdx.x, players // 2 * n, team):
-        i, k = e // n, e % n
-        p, q = _pair(turn, i, players)
-        if q < n:
-            cosine, sine = angles[2 * i], angles[2 * i + 1]
-            _turned(w, p * n + k, q * n + k, cosine, sine)
-            _turned(u, p * n + k, q * n + k, cosine, sine)
-
-
-@launching.inner
-def _columns(w: Any, angles: Any, n: int, turn: int, team: int) -> None:
-    """Turn the columns of every pair; what was to become 0 is 0."""
-    players = n + n % 2
-    for e in range(cuda.threadIdx.x, players // 2 * n, team):
-        i, k = e % (players // 2), e // (players // 2)
-        p, q = _pair(turn, i, players)
-        if q < n:
-            cosine, sine = angles[2 * i], angles[2 * i + 1]
-            _turned(w, k * n + p, k * n + q, cosine, sine)
-            if sine != 0 and k == p:
-                w[k * n + q] = 0
-            if sine != 0 and k == q:
-                w[k * n + p] = 0
-
-
-@cache
-def _diagonalised(team: int) -> Any:
-    """The kernel in which `team` threads find the eigenvalues of a matrix."""
-
-    @launching.kernel
-    def kernel(a: Any, w: Any, u: Any, angles: Any, count: int, n: int) -> None:
-        part = cuda.shared.array(team, np.float64)
-        moved = cuda.shared.array(1, np.int32)
-        t, size = cuda.threadIdx.x, n * n
-        for s in range(cuda.blockIdx.x, count, cuda.gridDim.x):
-            mine, vectors = w[s * size : s * size + size], u[s * size : s * size + size]
-            turns, total = angles[s * (n + 1) : s * (n + 1) + n + 1], 0.0
-            for e in range(t, size, team):
-                i, j = e // n, e % n
-                value = np.float64(a[s * size + max(i, j) * n + min(i, j)])
-                mine[e], vectors[e] = value, 1.0 if i == j else 0.0
-                total += value * value
-            part[t] = total
-            _summed(part, team)
-            total = part[0]
-            if total - total != 0:  # not finite
-                for e in range(t, size, team):
-                    mine[e] = vectors[e] = math.nan
-                total = math.inf
-            limit, again, sweep = ROUNDING * sqrt(total), True, 0
-            while again and sweep < SWEEPS:
-                _meet(team)
-                if t == 0:
-                    moved[0] = 0
-                _meet(team)
-                for turn in range(n + n % 2 - 1):
-                    _choose(mine, turns, moved, n, turn, limit, team)
-                    _meet(team)
-                    _rows(mine, vectors, turns, n, turn, team)
-                    _meet(team)
-                    _columns(mine, turns, n, turn, team)
-                    _meet(team)
-                again = moved[0] == 1
-                sweep += 1
-            _meet(team)
-
-    return kernel
-
-
-@launching.kernel
-def _ascending(w: Any, u: Any, out: Any, values: Any, lines: int, n: int) -> None:
-    """A thread for each vector: to its place, its largest element positive."""
-    for i in range(cuda.grid(1), lines, cuda.gridsize(1)):
-        s, r = i // n * n, i % n
-        value, rank, best = w[(s + r) * n + r], 0, 0
-        for j in range(n):
-            other = w[(s + j) * n + j]
-            if other < value or (not value < other and j < r):
-                rank += 1
-            if size_of(u[i * n + j]) > size_of(u[i * n + best]):
-                best = j
-        flip = u[i * n + best] < 0
-        for j in range(n):
-            out[(s + rank) * n + j] = -u[i * n + j] if flip else u[i * n + j]
-        values[s + rank] = value
-
-
-def syevd(a: Any, u: Any, values: Any) -> None:
-    """A = uᵀ diag(values) u; the largest element of each row of u is positive."""
-    n, size = sides(a)[0], a.size
-    count, real = size // (n * n), np.float64
-    with scratch.lent((size, real), (size, real), (count * (n + 1), real)) as rooms:
-        together(_diagonalised, count, n, a.reshape(-1), *rooms, count, n)
-        flat = *rooms[:2], u.reshape(-1), values.reshape(-1)
-        launching.run(_ascending, count * n, *flat, count * n, n)
-
-
-# -- any matrices ----------------------------------------------------------------------
-
-
-@launching.inner
-def _meeting(
+def _orthogonal(
     g: Any, r: Any, moved: Any, p: int, q: int, long: int, k: int, floor: float
 ) -> None:
     """Make columns p and q of g orthogonal, and turn those of r alike."""
@@ -309,47 +190,62 @@ def _meeting(
         moved[0] = 1
 
 
+@launching.inner
+def _taken(a: Any, g: Any, r: Any, part: Any, sizes: Any, how: int, team: int) -> float:
+    """Columns g of a matrix, and r the identity; what was added to g's diagonal."""
+    long, k = sizes
+    t, total = cuda.threadIdx.x, 0.0
+    for e in range(t, long * k, team):
+        d, c = e // k, e % k
+        at = c * long + d if how == TURNED else e
+        if how == SYMMETRIC:
+            at = max(d, c) * k + min(d, c)
+        g[e] = np.float64(a[at])
+        total += g[e] * g[e]
+    for e in range(t, k * k, team):
+        r[e] = 1.0 if e // k == e % k else 0.0
+    part[t] = total
+    _summed(part, team)
+    shift = sqrt(part[0]) if how == SYMMETRIC else 0.0
+    if part[0] - part[0] != 0:  # not finite
+        for e in range(t, long * k, team):
+            g[e] = math.nan
+        for e in range(t, k * k, team):
+            r[e] = math.nan
+    else:
+        for c in range(t, k, team):
+            g[c * k + c] += shift
+    return shift
+
+
 @cache
-def _orthogonal(team: int) -> Any:
-    """The kernel in which `team` threads, a pair each, make columns orthogonal."""
+def _rotating(team: int) -> Any:
+    """The kernel in which `team` threads make the columns of a matrix orthogonal."""
 
     @launching.kernel
     def kernel(
-        a: Any, g: Any, r: Any, squares: Any, count: int, long: int, k: int, tall: bool
-    ) -> None:
+        a: Any, g: Any, r: Any, squares: Any, shifts: Any, count: int, long: int,
+        k: int, how: int,
+    ) -> None:  # fmt: skip
         part = cuda.shared.array(team, np.float64)
         moved = cuda.shared.array(1, np.int32)
         t, size, players = cuda.threadIdx.x, long * k, k + k % 2
         for s in range(cuda.blockIdx.x, count, cuda.gridDim.x):
-            mine, turned, total = g[s * size :], r[s * k * k :], 0.0
-            for e in range(t, size, team):
-                d, c = e // k, e % k
-                value = np.float64(a[s * size + (e if tall else c * long + d)])
-                mine[e] = value
-                total += value * value
-            for e in range(t, k * k, team):
-                turned[e] = 1.0 if e // k == e % k else 0.0
-            part[t] = total
-            _summed(part, team)
-            total = part[0]
-            if total - total != 0:  # not finite
-                for e in range(t, size, team):
-                    mine[e] = math.nan
-                for e in range(t, k * k, team):
-                    turned[e] = math.nan
+            mine, turned = g[s * size :], r[s * k * k :]
+            shift = _taken(a[s * size :], mine, turned, part, (long, k), how, team)
             # Columns as small as this are nothing but rounding.
-            floor = (ROUNDING * long) * (ROUNDING * long) * total
+            floor = (ROUNDING * long) * (ROUNDING * long) * part[0]
             again, sweep = True, 0
             while again and sweep < SWEEPS:
                 _meet(team)
                 if t == 0:
-                    moved[0] = 0
+                    moved[0], shifts[s] = 0, shift
                 _meet(team)
                 for turn in range(players - 1):
                     for i in range(t, players // 2, team):
                         p, q = _pair(turn, i, players)
                         if q < k:
-                            _meeting(mine, turned, moved, p, q, long, k, floor)
+                            _orthogonal(mine, turned, moved, p, q, long, k, floor)
                     _meet(team)
                 again = moved[0] == 1
                 sweep += 1
@@ -364,60 +260,85 @@ def _orthogonal(team: int) -> Any:
 
 
 @launching.kernel
-def _descending(
-    g: Any, squares: Any, order: Any, rows: Any, lines: int, long: int, k: int
-) -> None:
-    """Columns as rows of length 1 in order; zeros for those that are only rounding."""
+def _ranked(squares: Any, order: Any, lines: int, k: int, ascending: bool) -> None:
+    """Which column comes at which place; NaN anywhere means NaN everywhere."""
     for i in range(cuda.grid(1), lines, cuda.gridsize(1)):
-        s, c, rank, total = i // k, i % k, 0, 0.0
-        value = squares[i]
+        s, c, rank, value = i // k, i % k, 0, squares[i]
         for j in range(k):
             other = squares[s * k + j]
-            total += other
-            if other > value or (not value > other and j < c):
+            less, more = other < value, other > value
+            if (less if ascending else more) or (not (less or more) and j < c):
                 rank += 1
+        order[s * k + rank] = c
+
+
+@launching.kernel
+def _upright(
+    g: Any, squares: Any, order: Any, rows: Any, lines: int, long: int, k: int
+) -> None:
+    """Columns as rows of length 1, in order; zeros for those that are only rounding."""
+    for i in range(cuda.grid(1), lines, cuda.gridsize(1)):
+        s, c, total = i // k, order[i], 0.0
+        for j in range(k):
+            total += squares[s * k + j]
+        value = squares[s * k + c]
         floor = 4 * (ROUNDING * long) * (ROUNDING * long) * total
-        order[s * k + rank] = c if not value <= floor else -1 - c
+        scale = 0.0 if value <= floor else 1 / sqrt(value)
         for d in range(long):
-            number = g[(s * long + d) * k + c] / sqrt(value) if value > floor else 0.0
-            rows[(s * k + rank) * long + d] = number if value == value else value
+            rows[i * long + d] = g[(s * long + d) * k + c] * scale
 
 
 @launching.kernel
 def _assembled(
-    rows: Any, more: Any, r: Any, squares: Any, order: Any, u: Any, values: Any, v: Any,
-    lines: int, long: int, k: int, tall: bool,
+    q: Any, w: Any, r: Any, squares: Any, shifts: Any, order: Any, left: Any,
+    right: Any, values: Any, lines: int, long: int, k: int, steps: Any, tall: bool,
 ) -> None:  # fmt: skip
-    """A thread for each singular value; more: rows that are orthogonal to the others.
+    """A thread for each value: its row of q to `left`, its column of r to `right`.
 
-    The largest element of a column of u is positive.
+    w: the triangle for which q was made; it says whether a row of q has changed sides.
+    steps: from vector to vector and along them, in left and in right. tall: of the
+    vectors in left the largest elements become positive, else of those in right.
     """
     for i in range(cuda.grid(1), lines, cuda.gridsize(1)):
-        s, rank, c = i // k, i % k, order[i]
-        own = c >= 0
-        c = c if own else -1 - c
-        best, flip = 0.0, False
+        s, rank, c, best, sign = i // k, i % k, order[i], 0.0, 1.0
+        side = -1.0 if w[i * long + rank] < 0 else 1.0
         for d in range(long if tall else k):
-            if tall:
-                x = rows[i * long + d] if own else more[i * long + d]
-            else:
-                x = r[(s * k + d) * k + c]
+            x = side * q[i * long + d] if tall else r[(s * k + d) * k + c]
             if size_of(x) > best:
-                best, flip = size_of(x), x < 0
-        sense = -1.0 if flip else 1.0
+                best, sign = size_of(x), -1.0 if x < 0 else 1.0
+        at = s * long * k + rank * steps[0]
         for d in range(long):
-            x = sense * (rows[i * long + d] if own else more[i * long + d])
-            if tall:
-                u[(s * long + d) * k + rank] = x
-            else:
-                v[i * long + d] = x
+            left[at + d * steps[1]] = sign * side * q[i * long + d]
+        at = s * k * k + rank * steps[2]
         for d in range(k):
-            x = sense * r[(s * k + d) * k + c]
-            if tall:
-                v[i * k + d] = x
-            else:
-                u[(s * k + d) * k + rank] = x
-        values[i] = sqrt(squares[s * k + c])
+            right[at + d * steps[3]] = sign * r[(s * k + d) * k + c]
+        values[i] = sqrt(squares[s * k + c]) - shifts[s]
+
+
+def _rotated(a: Any, rooms: Any, count: int, long: int, k: int, how: int) -> None:
+    """Fill g, r, squares, shifts and order, the memory in `rooms`."""
+    *found, order = rooms
+    together(_rotating, count, k, a.reshape(-1), *found, count, long, k, how)
+    launching.run(_ranked, order.size, found[2], order, order.size, k, how == SYMMETRIC)
+
+
+def _wanted(count: int, long: int, k: int) -> list[tuple[int, Any]]:
+    """What `_rotated` fills."""
+    sizes = count * long * k, count * k * k, count * k, count
+    return [*((size, np.float64) for size in sizes), (count * k, np.int64)]
+
+
+def syevd(a: Any, u: Any, values: Any) -> None:
+    """A = uᵀ diag(values) u; the largest element of each row of u is positive."""
+    n = sides(a)[0]
+    count = a.size // (n * n)
+    with scratch.lent(*_wanted(count, n, n)) as rooms:
+        _rotated(a, rooms, count, n, n, SYMMETRIC)
+        g, r, squares, shifts, order = rooms
+        outs = g, u.reshape(-1), values.reshape(-1)
+        places, sizes = (g, g, r, squares, shifts, order), (count * n, 0, n)
+        steps = 0, 0, n, 1
+        launching.run(_assembled, count * n, *places, *outs, *sizes, steps, False)
 
 
 def svd(a: Any, u: Any, values: Any, v: Any) -> None:
@@ -427,16 +348,16 @@ def svd(a: Any, u: Any, values: Any, v: Any) -> None:
     the others: they are orthogonal to those, and to each other.
     """
     m, n = sides(a)
-    long, k, tall, real = max(m, n), min(m, n), m >= n, np.float64
-    count = a.size // (m * n)
-    lines, sizes = count * k, (count, long, k)
-    shape = count, k, long
-    wanted = [(size, real) for size in (a.size, lines * k, lines, a.size, a.size)]
-    with scratch.lent((lines, np.int64), *wanted) as (order, g, r, squares, rows, q):
-        together(_orthogonal, count, k, a.reshape(-1), g, r, squares, *sizes, tall)
-        launching.run(_descending, lines, g, squares, order, rows, lines, long, k)
-        launching.duplicate(rows, g)  # which is not needed any more
-        _factored(g.reshape(*shape), q)
-        outs = u.reshape(-1), values.reshape(-1), v.reshape(-1)
-        places = rows, q, r, squares, order
-        launching.run(_assembled, lines, *places, *outs, lines, long, k, tall)
+    long, k, tall = max(m, n), min(m, n), m >= n
+    count, more = a.size // (m * n), [(a.size, np.float64)] * 2
+    with scratch.lent(*_wanted(count, long, k), *more) as (*rooms, rows, q):
+        _rotated(a, rooms, count, long, k, AS_IT_IS if tall else TURNED)
+        g, r, squares, shifts, order = rooms
+        lines, shape = count * k, (count, k, long)
+        launching.run(_upright, lines, g, squares, order, rows, lines, long, k)
+        _factored(rows.reshape(*shape), q)
+        outs = (u, v, values) if tall else (v, u, values)
+        flat = [x.reshape(-1) for x in outs]
+        steps = (1, k, k, 1) if tall else (long, 1, 1, k)
+        places, sizes = (q, rows, r, squares, shifts, order), (lines, long, k)
+        launching.run(_assembled, lines, *places, *flat, *sizes, steps, tall)

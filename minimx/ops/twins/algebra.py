@@ -20,22 +20,18 @@ def real(*specs: Spec) -> bool:
     return all(spec.dtype in (FLOAT32, FLOAT64) for spec in specs)
 
 
-@twin("_linalg_trsm", "_linalg_trmm")
+@twin("_linalg_trsm")
 def triangular(op: Any, *specs: Spec) -> Kernel | None:
-    """Systems of equations by substitution, and products."""
+    """Systems of equations by substitution."""
     if not real(*specs):
         return None
-    make = linalg.trsm if op.name == "_linalg_trsm" else linalg.trmm
-    return make(op.transpose, op.rightside, op.lower, op.alpha)
+    return linalg.trsm(op.transpose, op.rightside, op.lower, op.alpha)
 
 
-@twin("_linalg_potrf", "_linalg_potri")
+@twin("_linalg_potrf")
 def cholesky(op: Any, *specs: Spec) -> Kernel | None:
-    """Cholesky's factor, and the inverse of what it is the factor of."""
-    if not real(*specs):
-        return None
-    make = linalg.potrf if op.name == "_linalg_potrf" else linalg.potri
-    return make(op.lower)
+    """Cholesky's factor."""
+    return linalg.potrf(op.lower) if real(*specs) else None
 
 
 @twin("_linalg_inverse", "_inverse_or_zeros")

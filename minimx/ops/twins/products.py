@@ -60,6 +60,30 @@ def _product(op: Any, a: Any, b: Any) -> Any:
     return call("transpose", found, axes=back)
 
 
+def _triangle(op: Any, a: Any) -> Any:
+    """Zeros on the other side of the diagonal."""
+    return _stack(call("_npi_tril" if op.lower else "_npi_triu", a))
+
+
+@composed("_linalg_trmm")
+def trmm(op: Any, a: Any, b: Any) -> Any:
+    """A product with a triangle, from either side."""
+    one, two = _triangle(op, a), _stack(b)
+    if op.rightside:
+        found = call("batch_dot", two, one, transpose_b=op.transpose)
+    else:
+        found = call("batch_dot", one, two, transpose_a=op.transpose)
+    return scaled(shaped(found, b.spec.shape), op.alpha)
+
+
+@composed("_linalg_potri")
+def potri(op: Any, a: Any) -> Any:
+    """The inverse of a triangle, and its product with itself."""
+    inverse = call("_linalg_inverse", _triangle(op, a))
+    ways = {"transpose_a": op.lower, "transpose_b": not op.lower}
+    return shaped(call("batch_dot", inverse, inverse, **ways), a.spec.shape)
+
+
 @composed("_linalg_sumlogdiag")
 def sumlogdiag(op: Any, a: Any) -> Any:
     """The diagonals, their logarithms, and a sum."""
