@@ -44,6 +44,7 @@ OWN = {
     "pooling": {"counted", "span"},
     "random": {"key_of", "philox", "words"},
     "shape": {"copy", "strides", "view"},
+    "sparse": {"collect_rows", "spread_rows"},
     "reduce": {"close", "divided", "traced"},
     "updates": {"preloaded", "side"},
 }

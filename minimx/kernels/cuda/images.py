@@ -14,14 +14,7 @@ from typing import Any
 import numpy as np
 
 from minimx.dtypes import FLOAT32, FLOAT64, DType
-from minimx.kernels.cpu.images import (
-    AREA,
-    CUBIC,
-    GROWN,
-    LANCZOS,
-    LINEAR,
-    taps,
-)
+from minimx.kernels.cpu.images import AREA, CUBIC, GROWN, LANCZOS, LINEAR, taps
 from minimx.kernels.cuda import launching, mathematics, scratch
 from minimx.kernels.cuda.launching import cuda
 from minimx.kernels.cuda.mathematics import floor, maximum, minimum, rint

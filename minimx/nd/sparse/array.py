@@ -12,6 +12,7 @@ import numpy as np
 
 from minimx import autograd, engine
 from minimx.device import Device
+from minimx.drivers import copies, during, working
 from minimx.dtypes import resolve
 from minimx.errors import ArgumentError, DataError, GradientError, OperatorError
 from minimx.kernels import find
@@ -30,6 +31,7 @@ from minimx.ops.stypes import (
     SparseSpec,
     spec_of,
 )
+from minimx.ops.twins.storing import fetched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +100,15 @@ class BaseSparseNDArray(NDArray):
     def _stored(self) -> Any:
         """What is stored, as NumPy arrays that must not be changed; waits."""
         self.wait_to_read()
-        return self.chunk.parts
+        return self._fetched()
+
+    def _host_view(self) -> Any:
+        self.view()
+        return self._fetched()
+
+    def _fetched(self) -> Any:
+        with working(self.context):
+            return fetched(self.chunk.parts, self.spec)
 
     def _part(self, numbers: Any) -> NDArray:
         return transfer.from_numpy_copy(numbers, self.context, NDArray)
@@ -356,13 +366,15 @@ def from_parts(spec: SparseSpec, parts: Any, device: Device) -> Any:
         count = len(private[1])
         places = room.entries(count) if spec.stype == CSR else room.rows(count)
         for place, part in zip(places, private, strict=True):
-            np.copyto(place, part, casting="unsafe")
+            copies.copyto(place, part)
         room.keep()
         made.chunk.problem = problem
 
     if device.device_type == "gpu":
         name, prop = "CopyCPU2GPU", engine.COPY_TO_GPU
-        engine.current.push(fill, device, (), [made.chunk], name, prop=prop)
+        engine.current.push(
+            during(device, fill), device, (), [made.chunk], name, prop=prop
+        )
     else:
         fill()  # nobody else can know the new array yet
     return made

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minimx.drivers.base import shaped
 from minimx.dtypes import INT64, DType
 from minimx.events import Owner
 from minimx.nd.chunk import Chunk
@@ -41,7 +42,10 @@ class SparseChunk(Chunk):
 
     @property
     def parts(self) -> Rows | Entries:
-        """What is stored, as NumPy arrays; for code that runs inside the engine."""
+        """What is stored; for code that runs inside the engine.
+
+        NumPy arrays, or on a CUDA device numba's, where there is anything.
+        """
         found = self._parts
         if found is None:
             found = self._parts = _nothing(self.spec)
@@ -107,8 +111,10 @@ class Room:
         chunk = self.chunk
         self._block = pool_for(chunk.device).alloc(starts[-1], chunk.owner)
         memory = self._block.data
-        return [
-            np.ndarray(shape, dtype, memory, start)
+        return [  # of nothing, CUDA has no arrays
+            shaped(memory, shape, dtype, start)
+            if prod(shape)
+            else np.empty(shape, dtype)
             for (shape, dtype), start in zip(wanted, starts[:-1], strict=True)
         ]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from minimx import autograd, engine
 from minimx.device import Device
-from minimx.drivers import backend_of
-from minimx.errors import DeviceError, OperatorError, ShapeError
+from minimx.drivers import backend_of, during, working
+from minimx.errors import OperatorError, ShapeError
 from minimx.events import attribution, owner
 from minimx.knobs import knobs
 from minimx.nd import launch, transfer
@@ -29,7 +29,8 @@ from minimx.ops.registry import Op, lookup
 from minimx.ops.sparse import Answer, answer
 from minimx.ops.sparse.storage import conversion
 from minimx.ops.spec import Cost, Spec
-from minimx.ops.stypes import DEFAULT, SparseSpec, stype_of, stypes_of
+from minimx.ops.stypes import DEFAULT, SparseSpec, spec_of, stype_of, stypes_of
+from minimx.ops.twins.storing import on_host, placed
 
 #: The class of the arrays of a storage type; filled by `minimx.nd.sparse.array`.
 CLASSES: dict[str, type[NDArray]] = {}
@@ -52,22 +53,12 @@ def _one_device(op: Op, inputs: Sequence[NDArray]) -> Device:
     return device
 
 
-def _refuse_cuda(device: Device) -> None:
-    """Sparse arrays live where the CPU's kernels run."""
-    if backend_of(device) == "cuda":
-        raise DeviceError(
-            f"{device} is a CUDA device, and sparse arrays have no kernels there. Keep "
-            "them on mx.cpu(), or set MINIMX_CUDA=off to simulate GPUs."
-        )
-
-
 # -- by a rule -------------------------------------------------------------------------
 
 
 def empty(spec: Spec, device: Device, who: str) -> Any:
     """An array of a spec that stores nothing yet, of the class that fits."""
     if isinstance(spec, SparseSpec):
-        _refuse_cuda(device)
         return CLASSES[spec.stype](SparseChunk(device, spec, owner(who)), spec)
     return NDArray(Chunk(device, spec.nbytes, owner(who)), spec)
 
@@ -112,6 +103,10 @@ def _push(
     reads = [x.chunk for x in inputs]
     writes = [array.chunk for array in (*outs, *mutated)]
     kernel = found.kernel
+    if backend_of(device) == "cuda":
+        every = [*inputs, *outs]
+        changed = [*map(op.inputs.index, op.mutates), *range(len(inputs), len(every))]
+        kernel = placed(op, kernel, [x.spec for x in every], changed)
 
     def work() -> None:
         rooms: list[Room] = []
@@ -128,7 +123,13 @@ def _push(
 
     cost = _cost([*inputs, *outs])
     return engine.current.push(
-        work, device, reads, writes, op.name, cost=cost, origin=attribution.origin
+        during(device, work),
+        device,
+        reads,
+        writes,
+        op.name,
+        cost=cost,
+        origin=attribution.origin,
     )
 
 
@@ -250,8 +251,6 @@ def copy(source: NDArray, target: NDArray) -> None:
             f"copyto: the source has shape {source.shape}, the target {target.shape}. "
             "Reshape one of them."
         )
-    for array in (source, target):
-        _refuse_cuda(array.context)
     kernel = conversion(source.stype, target.stype)
     if kernel is None:
         raise OperatorError(
@@ -260,15 +259,20 @@ def copy(source: NDArray, target: NDArray) -> None:
         )
     at, prop, name = transfer._route(source.context, target.context)
     dtype, convert = target.spec.dtype, kernel
+    if backend_of(target.context) == "cuda":
+        specs = [spec_of(source.shape, dtype, source.stype), target.spec]
+        convert = on_host("copyto", kernel, specs, [1])
 
     def work() -> None:
-        stored = source.view()
+        with working(source.context):
+            stored = source._host_view()
         if source.spec.dtype != dtype:
             stored = _converted(stored, dtype)
         chunk = target.chunk
         rooms = [Room(chunk)] if isinstance(chunk, SparseChunk) else []
-        place: Any = rooms[0] if rooms else target.view()
-        _through(rooms, convert, (stored, place))
+        with working(target.context):
+            place: Any = rooms[0] if rooms else target.view()
+            _through(rooms, convert, (stored, place))
 
     cost = _cost([source, target])
     reads, writes = [source.chunk], [target.chunk]

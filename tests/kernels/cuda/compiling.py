@@ -135,6 +135,40 @@ def compile_samples() -> None:
             launch(op, tuple(Spec.of(shape, resolve("bfloat16")) for shape in shapes))
 
 
+class Room:
+    """In place of that of a sparse array: room for one row, or one element in each."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+
+    def rows(self, count: int) -> Any:
+        """As `minimx.ops.sparse.Target` has it."""
+        from minimx.ops.stypes import Rows
+
+        return Rows(np.ones((1, 3), self.dtype), np.zeros(1, np.int64))
+
+    def entries(self, count: int) -> Any:
+        """The same."""
+        from minimx.ops.stypes import Entries
+
+        places = np.zeros(1, np.int64)
+        return Entries(np.ones(1, self.dtype), places, np.zeros(2, np.int64))
+
+
+def compile_sparse() -> None:
+    """What exchanges storage types, and multiplies csr with dense."""
+    from minimx.kernels.cuda import sparse
+
+    for word in ("float32", "float16", "int8"):
+        room, dense = Room(np.dtype(word)), np.ones((1, 3), word)
+        sparse.collect_entries(dense, room)
+        sparse.collect_rows(dense, room)
+        sparse.spread_entries(room.entries(1), dense)
+        sparse.spread_rows(room.rows(1), dense)
+    parts = Room(np.dtype("float64")).entries(1)
+    sparse.entries_dense(parts, np.ones((3, 2)), np.ones((1, 2)))
+
+
 @contextmanager
 def lent(*wanted: tuple[Any, Any]) -> Iterator[list[Any]]:
     """In place of scratch memory of a device."""
@@ -173,6 +207,7 @@ def main() -> int:
     room.current_device = lambda: None  # no thread works for a device
     compile_all()
     compile_samples()
+    compile_sparse()
     round_twice()
     print(*FAILED.values(), sep="\n")
     print(f"{len(COMPILED)} compiled, {len(FAILED)} failed")
