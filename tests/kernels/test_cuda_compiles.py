@@ -18,7 +18,7 @@ OF_BOTH = {
     "detection",
     *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
     *("distributions", "native", "peers", "pointwise", "recorded", "recording"),
-    *("quantize", "scratch"),
+    *("fourier", "orthogonal", "quantize", "scratch", "stretching"),
 }
 #: What a file for CUDA has beside the names of the CPU's.
 OWN = {
@@ -38,8 +38,10 @@ OWN = {
     "conv": set(),
     "dropout": {"apply_shared"},
     "indexing": {"earlier", "ordered", "place"},
+    "linalg": {"determinants", "meet", "sides", "solve", "together"},
     "matmul": {"in_tiles", "tiled"},
     "norm": {"fold", "statistics"},
+    "np_random": {"unique_zipfian"},
     "places": {"added", "gathered", "held", "indexed"},
     "pooling": {"counted", "span"},
     "random": {"key_of", "philox", "words"},
