@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.kernels.cuda import boxes, detection, launching, places, regions
+from minimx.kernels.cuda import (
+    boxes,
+    correlation,
+    detection,
+    launching,
+    places,
+    regions,
+)
 from minimx.ops.multibox import floats
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Spec
@@ -190,3 +197,37 @@ def detected(op: Any, *specs: Spec) -> Kernel | None:
     scales = tuple(map(kind, variances))
     settings: Any = at, kind(op.threshold), float(op.nms_threshold), scales
     return lambda *arrays: detection.detect(*arrays, *settings)
+
+
+# -- windows that are displaced --------------------------------------------------------
+
+
+@twin("Correlation")
+def correlated(op: Any, *specs: Spec) -> Kernel | None:
+    """A thread for each displacement at each stop."""
+    at, multiply = op.comparison(), bool(op.is_multiply)
+    if not real(*specs):
+        return None
+    return lambda one, two, out: correlation.correlate(one, two, multiply, at, out)
+
+
+@twin("_backward_Correlation")
+def correlated_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """A thread for each pixel."""
+    at, first = op.forward.comparison(), bool(op.first)
+    if not real(*specs):
+        return None
+    return lambda dout, other, out: correlation.spread(dout, other, first, at, out)
+
+
+@twin("_backward_Correlation_difference")
+def correlated_signs(op: Any, *specs: Spec) -> Kernel | None:
+    """A thread for each pixel, twice."""
+    at = op.forward.comparison()
+    if not real(*specs):
+        return None
+
+    def run(dout: Any, one: Any, two: Any, *outs: Any) -> None:
+        correlation.spread_signs(dout, one, two, at, *outs)
+
+    return run
