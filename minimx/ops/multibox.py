@@ -61,32 +61,23 @@ class MultiBoxPrior(Op):
         each = len(sizes) + len(ratios) - 1
         return data.with_shape((1, data.shape[2] * data.shape[3] * each, 4))
 
-    def halves(self, height: int, width: int) -> tuple[Any, Any]:
-        """Half the widths and half the heights of the boxes of a pixel."""
-        sizes = np.array(floats("MultiBoxPrior", "sizes", self.sizes))
-        roots = np.sqrt(floats("MultiBoxPrior", "ratios", self.ratios))
-        lengths = np.concatenate([sizes, np.full(len(roots) - 1, sizes[0])])
-        curves = np.concatenate([np.full(len(sizes), roots[0]), roots[1:]])
-        return lengths * curves * height / width / 2, lengths / curves / 2
-
-    def centres(self, height: int, width: int) -> Floats:
-        """Where the first centre is in pixels, (y, x), and the steps to the next."""
-        steps = floats("MultiBoxPrior", "steps", self.steps, 2)
-        offsets = floats("MultiBoxPrior", "offsets", self.offsets, 2)
-        step_y = steps[0] if steps[0] > 0 else 1 / height
-        step_x = steps[1] if steps[1] > 0 else 1 / width
-        return (*offsets, step_y, step_x)
-
     def kernel(self, *specs: Spec) -> Kernel:
         """Whole arrays at a time."""
         height, width = specs[0].shape[2:4]
-        wide, tall = self.halves(height, width)
-        start_y, start_x, step_y, step_x = self.centres(height, width)
+        sizes = np.array(floats("MultiBoxPrior", "sizes", self.sizes))
+        roots = np.sqrt(floats("MultiBoxPrior", "ratios", self.ratios))
+        steps = floats("MultiBoxPrior", "steps", self.steps, 2)
+        offsets = floats("MultiBoxPrior", "offsets", self.offsets, 2)
+        lengths = np.concatenate([sizes, np.full(len(roots) - 1, sizes[0])])
+        curves = np.concatenate([np.full(len(sizes), roots[0]), roots[1:]])
+        wide, tall = lengths * curves * height / width / 2, lengths / curves / 2
+        step_y = steps[0] if steps[0] > 0 else 1 / height
+        step_x = steps[1] if steps[1] > 0 else 1 / width
         clip = self.clip
 
         def run(data: Any, out: Any) -> None:
-            y = ((np.arange(height) + start_y) * step_y)[:, None, None]
-            x = ((np.arange(width) + start_x) * step_x)[:, None]
+            y = ((np.arange(height) + offsets[0]) * step_y)[:, None, None]
+            x = ((np.arange(width) + offsets[1]) * step_x)[:, None]
             edges = np.broadcast_arrays(x - wide, y - tall, x + wide, y + tall)
             boxes = np.stack(edges, -1).reshape(out.shape)
             out[...] = np.clip(boxes, 0, 1) if clip else boxes

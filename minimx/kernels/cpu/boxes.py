@@ -204,11 +204,12 @@ def _align_one(
     """The mean of the samples of a bin; or their share of dout, added to the plane."""
     top, left, tall, wide, down, across = grid
     height, width = plane.shape
-    total, share = dout * 0, dout / max(down * across, 1)
+    real = type(dout)  # which is no number yet when forward
+    total, share = real(0), dout / max(down * across, 1)
     for a in range(down):
-        y = top + i * tall + (a + dout * 0 + 0.5) * tall / down
+        y = top + i * tall + (a + real(0.5)) * tall / down
         for b in range(across):
-            x = left + j * wide + (b + dout * 0 + 0.5) * wide / across
+            x = left + j * wide + (b + real(0.5)) * wide / across
             if not (-1 <= y <= height and -1 <= x <= width):
                 continue
             t, n, u, r, v, h = _corners(y, x, height, width)

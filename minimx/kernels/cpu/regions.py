@@ -73,7 +73,7 @@ def _mean_at(
     """The mean over down · across points of a cell, turned around `middle` (y, x)."""
     height, width = plane.shape
     cosine, sine = math.cos(angle), math.sin(angle)
-    total = plane[0, 0] * 0
+    total = plane.dtype.type(0)
     for a in range(down):
         v = top + (a + 0.5) * tall / down
         for b in range(across):
