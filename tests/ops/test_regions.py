@@ -1,4 +1,4 @@
-"""Means over regions of images are those of the pixels they look at, and of no others."""
+"""Means over regions of images are of the pixels they look at, and of no others."""
 
 from __future__ import annotations
 

@@ -96,35 +96,20 @@ def suppress(
 
 
 @launching.kernel
-def _pack(keep: Any, order: Any, record: Any, images: int, n: int, size: int) -> None:
-    part = cuda.shared.array(TEAM, np.int64)
-    t, chunk = cuda.threadIdx.x, (n + TEAM - 1) // TEAM
-    for image in range(cuda.blockIdx.x, images, cuda.gridDim.x):
-        base, mine = image * n, 0
-        begin, end = base + t * chunk, base + min(t * chunk + chunk, n)
-        for i in range(begin, end):
-            mine += 1 if keep[i] > 0 else 0
-        part[t] = mine
-        cuda.syncthreads()
-        rank, total = 0, 0
-        for other in range(TEAM):
-            rank += part[other] if other < t else 0
-            total += part[other]
-        for i in range(begin, end):
+def _pack(keep: Any, order: Any, record: Any, images: int, n: int) -> None:
+    for image in range(cuda.grid(1), images, cuda.gridsize(1)):
+        rank = image * n
+        for i in range(image * n, image * n + n):
+            record[i] = -1
             if keep[i] > 0:
-                if rank < size:
-                    record[image * size + rank] = order[i]
+                record[rank] = order[i]
                 rank += 1
-        for i in range(total + t, size, TEAM):
-            record[image * size + i] = -1
-        cuda.syncthreads()
 
 
 def pack(keep: Any, order: Any, record: Any) -> None:
-    """The places (images, n) of order that are kept, then -1; record (images, size)."""
-    (images, n), size = keep.shape, int(record.shape[1])
+    """The places of order that are kept, then -1; all (images, n)."""
     arrays = [x.reshape(-1) for x in (keep, order, record)]
-    by_teams(_pack, images, *arrays, images, n, size)
+    launching.run(_pack, keep.shape[0], *arrays, *keep.shape)
 
 
 @launching.kernel
@@ -142,8 +127,9 @@ def _pair(
             place = order[k]
             score = scores[i * rows * columns + place]
             row, column = i * rows + place // columns, i * columns + place % columns
-            counts = score < limit if ascending else score > limit
-            if counts and rows_to[row] == -1 and columns_to[column] == -1:
+            if score <= limit and not ascending or score >= limit and ascending:
+                break
+            if score == score and rows_to[row] == -1 and columns_to[column] == -1:
                 rows_to[row], columns_to[column] = place % columns, place // columns
                 found += 1
                 if found == top:
@@ -163,78 +149,6 @@ def bipartite(
         flat = scores.reshape(-1), order, limit, ascending, top
         outs = rows_to.reshape(-1), columns_to.reshape(-1)
         launching.run(_pair, n, *flat, *outs, n, rows, columns)
-
-
-@launching.kernel
-def _match(
-    shared: Any, counts: Any, threshold: float, owner: Any, best: Any, taken: Any,
-    owned: Any, images: int, anchors: int, boxes: int,
-) -> None:  # fmt: skip
-    part = cuda.shared.array(TEAM, np.float64)
-    where = cuda.shared.array(TEAM, np.int64)
-    t = cuda.threadIdx.x
-    for n in range(cuda.blockIdx.x, images, cuda.gridDim.x):
-        base = n * anchors
-        for j in range(t, anchors, TEAM):
-            owner[base + j] = -1
-        for k in range(t, boxes, TEAM):
-            taken[n * boxes + k] = 0
-        owned[n] = 0
-        cuda.syncthreads()
-        for _ in range(counts[n]):
-            largest, place = 1e-6, -1
-            for j in range(t, anchors, TEAM):
-                for k in range(counts[n] if owner[base + j] < 0 else 0):
-                    value = float(shared[(base + j) * boxes + k])
-                    if value > largest and taken[n * boxes + k] == 0:
-                        largest, place = value, j * boxes + k
-            part[t], where[t] = largest, place
-            cuda.syncthreads()
-            half = TEAM // 2
-            while half > 0:
-                if t < half and where[t + half] >= 0:
-                    ahead = part[t + half] > part[t] or where[t] < 0
-                    tie = part[t + half] == part[t] and where[t + half] < where[t]
-                    if ahead or tie:
-                        part[t], where[t] = part[t + half], where[t + half]
-                cuda.syncthreads()
-                half //= 2
-            place = where[0]
-            cuda.syncthreads()
-            if place < 0:
-                break
-            if t == 0:
-                owner[base + place // boxes] = place % boxes
-                taken[n * boxes + place % boxes] = 1
-            cuda.syncthreads()
-        for j in range(t, anchors, TEAM):
-            row, k = (base + j) * boxes, 0
-            for other in range(1, counts[n]):
-                k = other if shared[row + other] > shared[row + k] else k
-            best[base + j] = shared[row + k]
-            if owner[base + j] < 0 and threshold > 0 and best[base + j] > threshold:
-                owner[base + j] = k
-            if owner[base + j] >= 0:
-                cuda.atomic.add(owned, n, 1)  # whole numbers: in any order the same
-        cuda.syncthreads()
-
-
-def match(
-    shared: Any, counts: Any, threshold: float, owner: Any, best: Any, owned: Any
-) -> None:
-    """Give anchors to labelled boxes: owner (images, anchors) is a box, or -1.
-
-    shared (images, anchors, boxes): overlaps, of which those of the first counts
-    (images,) boxes count. First every box takes the anchor it overlaps most, the
-    largest overlaps first; then anchors that overlap some box by more than `threshold`
-    go to the one they overlap most. best (images, anchors), float64: that overlap;
-    owned (images,): how many anchors have a box.
-    """
-    images, anchors, boxes = shared.shape
-    arrays = [x.reshape(-1) for x in (owner, best)]
-    with scratch.lent((images * boxes, np.int32)) as (taken,):
-        given = shared.reshape(-1), counts, threshold, *arrays, taken, owned
-        by_teams(_match, images, *given, images, anchors, boxes)
 
 
 # -- pooling over boxes ----------------------------------------------------------------
@@ -261,8 +175,9 @@ def grids(images: Any, rois: Any, cells: Any) -> Grids:
     return Grids._make((*images.shape, *cells.shape, rois.shape[1], each))
 
 
-def walk(at: Grids) -> int:
-    """The cells that one thread has to walk through, one after the other."""
+def walk(at: Grids, images: Any) -> int:
+    """Zeros in the images; the cells that one thread then walks through in order."""
+    filler(images.dtype.type(0))(images)
     whole = at.regions * at.rows * at.columns
     return whole if knobs.get("MXNET_ENFORCE_DETERMINISM") else 1
 
@@ -335,45 +250,39 @@ def roi_pool(data: Any, rois: Any, scale: Any, out: Any, places: Any) -> None:
 
 
 @launching.kernel
-def _unpool(
-    dout: Any, rois: Any, places: Any, ddata: Any, n: int, each: int, at: Any
-) -> None:
+def _picked(
+    images: Any, rois: Any, places: Any, out: Any, backward: bool, n: int, each: int,
+    at: Any,
+) -> None:  # fmt: skip
     cells = at.rows * at.columns
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         for k in range(i * each, i * each + each):
             r, c = k // cells % at.regions, k // (cells * at.regions)
             image = inside(rois[r * at.numbers], at.batch)
             cell = (r * at.channels + c) * cells + k % cells
-            if image >= 0 and places[cell] >= 0:
-                start = (image * at.planes + c) * at.height * at.width
-                cuda.atomic.add(ddata, start + places[cell], dout[cell])
+            start = (image * at.planes + c) * at.height * at.width
+            known = image >= 0 and places[cell] >= 0
+            if not backward:
+                out[cell] = images[start + places[cell]] if known else 0
+            elif known:
+                cuda.atomic.add(images, start + places[cell], out[cell])
+
+
+def _pick(images: Any, rois: Any, places: Any, out: Any, backward: bool) -> None:
+    at, arrays = grids(images, rois, out), (images, rois, places, out)
+    each = walk(at, images) if backward else 1
+    n, flat = out.size // each, [x.reshape(-1) for x in arrays]
+    launching.run(_picked, n, *flat, backward, n, each, at)
 
 
 def roi_pool_gradient(dout: Any, rois: Any, places: Any, ddata: Any) -> None:
     """Add each gradient where its maximum stands; ddata (N, C, H, W)."""
-    at = grids(ddata, rois, dout)
-    filler(ddata.dtype.type(0))(ddata)
-    each = walk(at)
-    n, arrays = dout.size // each, [x.reshape(-1) for x in (dout, rois, places, ddata)]
-    launching.run(_unpool, n, *arrays, n, each, at)
-
-
-@launching.kernel
-def _gather(ddata: Any, rois: Any, places: Any, out: Any, zero: Any, at: Any) -> None:
-    cells = at.rows * at.columns
-    for k in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        r, c = k // (cells * at.channels), k // cells % at.channels
-        image = inside(rois[r * at.numbers], at.batch)
-        start = (image * at.planes + c) * at.height * at.width
-        known = image >= 0 and places[k] >= 0
-        out[k] = ddata[start + places[k]] if known else zero
+    _pick(ddata, rois, places, dout, backward=True)
 
 
 def roi_gather(ddata: Any, rois: Any, places: Any, out: Any) -> None:
     """The values that stand at the places; ddata (N, C, H, W)."""
-    arrays = [x.reshape(-1) for x in (ddata, rois, places, out)]
-    zero, at = out.dtype.type(0), grids(ddata, rois, out)
-    launching.run(_gather, out.size, *arrays, zero, at)
+    _pick(ddata, rois, places, out, backward=False)
 
 
 @launching.inner
@@ -405,66 +314,41 @@ def _bin(
     return y, x, tall, wide, down, across
 
 
-@launching.inner
-def _image(rois: Any, r: int, at: Any) -> int:
-    """The image of a box; a box of four numbers belongs to the first."""
-    return inside(rois[r * at.numbers], at.batch) if at.numbers > 4 else 0
-
-
 @launching.kernel
 def _align(
     data: Any, rois: Any, out: Any, scale: Any, shift: Any, ratio: int,
-    sensitive: bool, at: Any,
-) -> None:  # fmt: skip
-    cells = at.rows * at.columns
-    for k in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        cell, c, r = k % cells, k // cells % at.channels, k // (cells * at.channels)
-        image, total = _image(rois, r, at), 0.0
-        plane = c * at.each + (cell if sensitive else 0)
-        start = (image * at.planes + plane) * at.height * at.width
-        top, left, tall, wide, down, across = _bin(
-            rois, r, cell, scale, shift, ratio, at
-        )
-        for a in range(down if image >= 0 else 0):
-            y = top + (a + 0.5) * tall / down
-            for b in range(across if y >= -1 and y <= at.height else 0):
-                x = left + (b + 0.5) * wide / across
-                if x >= -1 and x <= at.width:
-                    t, n, u, r_, v, h = corners(y, x, at.height, at.width)
-                    total += (1 - v) * (1 - h) * data[start + t + n]
-                    total += (1 - v) * h * data[start + t + r_]
-                    total += v * (1 - h) * data[start + u + n]
-                    total += v * h * data[start + u + r_]
-        out[k] = total / max(down * across, 1)
-
-
-@launching.kernel
-def _unalign(
-    ddata: Any, rois: Any, dout: Any, scale: Any, shift: Any, ratio: int,
-    sensitive: bool, n: int, each: int, at: Any,
+    sensitive: bool, backward: bool, n: int, each: int, at: Any,
 ) -> None:  # fmt: skip
     cells = at.rows * at.columns
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         for k in range(i * each, i * each + each):
             cell, r, c = k % cells, k // cells % at.regions, k // (cells * at.regions)
-            image = _image(rois, r, at)
-            plane = c * at.each + (cell if sensitive else 0)
-            start = (image * at.planes + plane) * at.height * at.width
+            image = inside(rois[r * at.numbers], at.batch) if at.numbers > 4 else 0
+            plane = image * at.planes + c * at.each + (cell if sensitive else 0)
+            start, mine = plane * at.height * at.width, (r * at.channels + c) * cells
             top, left, tall, wide, down, across = _bin(
                 rois, r, cell, scale, shift, ratio, at
             )
-            head = dout[(r * at.channels + c) * cells + cell] / max(down * across, 1)
+            total, points = 0.0, max(down * across, 1)
+            head = out[mine + cell] / points if backward else 0.0
             for a in range(down if image >= 0 else 0):
                 y = top + (a + 0.5) * tall / down
                 for b in range(across if y >= -1 and y <= at.height else 0):
                     x = left + (b + 0.5) * wide / across
                     if x >= -1 and x <= at.width:
                         t, m, u, q, v, h = corners(y, x, at.height, at.width)
-                        one, two = head * (1 - v), head * v
-                        cuda.atomic.add(ddata, start + t + m, one * (1 - h))
-                        cuda.atomic.add(ddata, start + t + q, one * h)
-                        cuda.atomic.add(ddata, start + u + m, two * (1 - h))
-                        cuda.atomic.add(ddata, start + u + q, two * h)
+                        for corner in range(4):
+                            share = (h if corner % 2 else 1 - h) * (
+                                v if corner > 1 else 1 - v
+                            )
+                            place = start + (u if corner > 1 else t)
+                            place += q if corner % 2 else m
+                            if backward:
+                                cuda.atomic.add(data, place, head * share)
+                            else:
+                                total += share * data[place]
+            if not backward:
+                out[mine + cell] = total / points
 
 
 def roi_align(
@@ -478,11 +362,6 @@ def roi_align(
     coordinates, 0 or 0.5.
     """
     at, arrays = grids(data, rois, out), [x.reshape(-1) for x in (data, rois, out)]
-    settings = scale, shift, ratio, sensitive
-    if not backward:
-        launching.run(_align, out.size, *arrays, *settings, at)
-        return
-    filler(data.dtype.type(0))(data)
-    each = walk(at)
-    n = out.size // each
-    launching.run(_unalign, n, *arrays, *settings, n, each, at)
+    each = walk(at, data) if backward else 1
+    n, settings = out.size // each, (scale, shift, ratio, sensitive, backward)
+    launching.run(_align, n, *arrays, *settings, n, each, at)

@@ -37,15 +37,17 @@ def _displaced(k: int, at: Any) -> Any:
 
 
 @launching.inner
-def _pixel(data: Any, plane: int, y: int, x: int, at: Any) -> Any:
+def _pixel(data: Any, plane: int, y: int, x: int, zero: Any, at: Any) -> Any:
     """A pixel of a plane, 0 outside."""
     if y < 0 or y >= at.height or x < 0 or x >= at.width:
-        return data[0] * 0
+        return zero
     return data[(plane * at.height + y) * at.width + x]
 
 
 @launching.kernel
-def _correlate(data1: Any, data2: Any, out: Any, multiply: bool, at: Any) -> None:
+def _correlate(
+    data1: Any, data2: Any, out: Any, multiply: bool, zero: Any, at: Any
+) -> None:
     count = at.displacements * at.displacements
     scale = 1.0 / (at.kernel * at.kernel * at.channels)
     for place in range(cuda.grid(1), out.size, cuda.gridsize(1)):
@@ -58,8 +60,8 @@ def _correlate(data1: Any, data2: Any, out: Any, multiply: bool, at: Any) -> Non
             y = i * at.stride1 + at.reach + tap // at.kernel - at.pad
             x = j * at.stride1 + at.reach + tap % at.kernel - at.pad
             for c in range(n * at.channels, (n + 1) * at.channels):
-                a = _pixel(data1, c, y, x, at)
-                b = _pixel(data2, c, y + down, x + right, at)
+                a = _pixel(data1, c, y, x, zero, at)
+                b = _pixel(data2, c, y + down, x + right, zero, at)
                 total += a * b if multiply else abs(a - b)
         out[place] = total * scale
 
@@ -87,8 +89,9 @@ def _heads(dout: Any, plane: int, y: int, x: int, at: Any) -> Any:
 
 @launching.kernel
 def _spread(
-    dout: Any, data1: Any, data2: Any, first: bool, multiply: bool, found: Any, at: Any
-) -> None:
+    dout: Any, data1: Any, data2: Any, first: bool, multiply: bool, found: Any,
+    zero: Any, at: Any,
+) -> None:  # fmt: skip
     """The gradient of data1, if `first`, or data2."""
     count = at.displacements * at.displacements
     scale = 1.0 / (at.kernel * at.kernel * at.channels)
@@ -99,8 +102,8 @@ def _spread(
             down, right = _displaced(k, at)
             up, left = (y, x) if first else (y - down, x - right)
             head = _heads(dout, plane // at.channels * count + k, up, left, at)
-            a = _pixel(data1, plane, up, left, at)
-            b = _pixel(data2, plane, up + down, left + right, at)
+            a = _pixel(data1, plane, up, left, zero, at)
+            b = _pixel(data2, plane, up + down, left + right, zero, at)
             if multiply:
                 total += head * (b if first else a)
             else:
@@ -118,13 +121,13 @@ def correlate(data1: Any, data2: Any, multiply: bool, at: Any, out: Any) -> None
         [x.reshape(-1) for x in (data1, data2, out)],
         _lengths(data1, out, at),
     )
-    launching.run(_correlate, out.size, *arrays, multiply, sizes)
+    launching.run(_correlate, out.size, *arrays, multiply, out.dtype.type(0), sizes)
 
 
 def spread(dout: Any, other: Any, first: bool, at: Any, found: Any) -> None:
     """The gradient of products for data1, if `first`, or data2; other: the other."""
     arrays, sizes = [x.reshape(-1) for x in (dout, other)], _lengths(found, dout, at)
-    flat = *arrays, arrays[1], first, True, found.reshape(-1)
+    flat = *arrays, arrays[1], first, True, found.reshape(-1), found.dtype.type(0)
     launching.run(_spread, found.size, *flat, sizes)
 
 
@@ -135,5 +138,5 @@ def spread_signs(
     arrays = [x.reshape(-1) for x in (dout, data1, data2)]
     sizes = _lengths(data1, dout, at)
     for first, found in ((True, found1), (False, found2)):
-        flat = *arrays, first, False, found.reshape(-1)
+        flat = *arrays, first, False, found.reshape(-1), found.dtype.type(0)
         launching.run(_spread, found.size, *flat, sizes)

@@ -141,26 +141,6 @@ def _losses(
             out[n] = loss
 
 
-@launching.kernel
-def _linked(labels: Any, letters: Any, links: Any, n: int, at: Any) -> None:
-    """For each place the next one with its letter, 2 · longest + 1 if there is none.
-
-    With a minus, unless it is the first place of that letter.
-    """
-    most = 2 * at.longest + 1
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        sample, s = i // most, i % most
-        size = 2 * _letters(labels, letters, sample, at) + 1
-        first, found = True, most
-        if s < size:
-            letter = _letter(labels, sample, s, at)
-            for other in range(size - 1, -1, -1):
-                if other != s and _letter(labels, sample, other, at) == letter:
-                    first = first and other > s
-                    found = other if other > s else found
-        links[i] = found if first else -found
-
-
 @launching.inner
 def _later(
     data: Any, bases: Any, labels: Any, betas: Any, t: int, n: int, s: int, at: Any
@@ -190,7 +170,7 @@ def _share(
 @launching.kernel
 def _gradients(
     data: Any, bases: Any, labels: Any, letters: Any, times: Any, alphas: Any,
-    betas: Any, links: Any, dout: Any, out: Any, at: Any,
+    betas: Any, dout: Any, out: Any, at: Any,
 ) -> None:  # fmt: skip
     """The softmax less the share of each letter in all readings."""
     first, most = cuda.threadIdx.x, 2 * at.longest + 1
@@ -218,12 +198,13 @@ def _gradients(
                     alphas[place + s] = exp(alphas[place + s] + beta - whole)
                 cuda.syncthreads()
                 for s in range(first, size, TEAM):
-                    if links[n * most + s] > 0:
-                        letter, here = _letter(labels, n, s, at), s
-                        share = exp(_log(data, bases, t, n, letter, at))
-                        while here < most:
-                            share -= alphas[place + here]
-                            here = abs(links[n * most + here])
+                    letter, earlier = _letter(labels, n, s, at), False
+                    share = exp(_log(data, bases, t, n, letter, at))
+                    for other in range(size):
+                        if _letter(labels, n, other, at) == letter:
+                            earlier = earlier or other < s
+                            share -= alphas[place + other]
+                    if not earlier:
                         out[line + letter] = share * dout[n]
 
 
@@ -265,9 +246,8 @@ def gradient(
     x, *given = _given(data, labels, letters, times)
     lines, places = at.steps * at.samples, at.samples * (2 * at.longest + 1)
     rooms = [(n, np.float64) for n in (lines, at.steps * places, 2 * places)]
-    with scratch.lent(*rooms, (places, np.int64)) as (bases, alphas, betas, links):
+    with scratch.lent(*rooms) as (bases, alphas, betas):
         launching.run(_bases, lines, x, bases, lines, at.alphabet)
-        launching.run(_linked, places, *given[:2], links, places, at)
         blocks = min(at.samples, launching.MOST_BLOCKS)
         launch = _gradients[blocks, TEAM, current_stream()]
-        launch(x, bases, *given, alphas, betas, links, dout, out.reshape(-1), at)
+        launch(x, bases, *given, alphas, betas, dout, out.reshape(-1), at)

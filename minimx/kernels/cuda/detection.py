@@ -130,31 +130,6 @@ def decode(
     launching.run(_decode, out.size, *arrays, each, scales, clip, corner)
 
 
-@launching.kernel
-def _prior(
-    out: Any, width: int, wide: Any, tall: Any, centres: Any, clip: bool
-) -> None:
-    for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        k, which, pixel = i % 4, i // 4 % len(wide), i // (4 * len(wide))
-        if k % 2 == 0:
-            middle, half = (pixel % width + centres[1]) * centres[3], wide[which]
-        else:
-            middle, half = (pixel // width + centres[0]) * centres[2], tall[which]
-        edge = middle - half if k < 2 else middle + half
-        out[i] = min(max(edge, 0.0), 1.0) if clip else edge
-
-
-def prior(
-    out: Any, width: int, sizes: Any, centres: tuple[float, ...], clip: bool
-) -> None:
-    """Fill out (1, H · W · K, 4): boxes around each pixel.
-
-    sizes (2, K): half the widths, half the heights; centres: offset y and x, step y, x
-    """
-    wide, tall = (tuple(map(float, numbers)) for numbers in sizes)
-    launching.run(_prior, out.size, out.reshape(-1), width, wide, tall, centres, clip)
-
-
 # -- what to keep ----------------------------------------------------------------------
 
 
@@ -213,30 +188,42 @@ def _chosen(
         out[i] = value
 
 
+def sift(
+    data: Any, at: Columns, limits: tuple[Any, Any, float], most: int, including: bool,
+    order: Any, keep: Any,
+) -> None:  # fmt: skip
+    """Which rows of data (images, boxes, width) stay; order, keep (images, boxes).
+
+    order: the best first; keep: 1 for those that stay, 0 for those that overlap one
+    better, -1 for those that do not take part. limits: the score to pass and the class
+    of the background, in the type of data, and the overlap; most: so many take part.
+    """
+    (images, n), real = keep.shape, data.dtype.type
+    rooms = ((images, n), real), ((images, n, 4), real), ((images, n), real)
+    with scratch.lent(*rooms) as (keys, found, classes):
+        x, scores = data.reshape(-1), keys.reshape(-1)
+        launching.run(_keys, keys.size, x, scores, *limits[:2], at)
+        ordered(keys, (images, n), 1, False, order)
+        flat = [array.reshape(-1) for array in (order, found, classes, keep)]
+        launching.run(_sorted, keep.size, x, scores, *flat, n, most, at)
+        if limits[2] <= 1:  # more than all of it is not shared
+            boxes.suppress(found, classes, limits[2], including, keep)
+
+
 def keep_best(
     data: Any, out: Any, record: Any, at: Columns, limits: tuple[Any, Any, float],
     most: int, turn: tuple[bool, bool],
 ) -> None:  # fmt: skip
-    """As box_nms: data and out (…, boxes, width), record (…, boxes).
+    """As box_nms; turn: whether boxes go out as centers, as corners, unlike they came.
 
-    limits: the score to pass and the class of the background, in the type of data, and
-    the overlap; turn: whether boxes go out as centers, as corners, unlike they came.
+    data and out (…, boxes, width), record (…, boxes).
     """
-    n, real = tuple(record.shape)[-1], data.dtype.type
+    n, flat = tuple(record.shape)[-1], record.reshape(-1)
     shape = record.size // n, n
-    rooms = (shape, real), (shape, np.int64), ((*shape, 4), real), (shape, real)
-    flat = data.reshape(-1)
-    with scratch.lent(*rooms, (shape, np.int32)) as (keys, order, found, classes, keep):
-        scores, places, *rest = (
-            x.reshape(-1) for x in (keys, order, found, classes, keep)
-        )
-        launching.run(_keys, keys.size, flat, scores, *limits[:2], at)
-        ordered(keys, shape, 1, False, order)
-        sorting = flat, scores, places, *rest, n, most, at
-        launching.run(_sorted, keep.size, *sorting)
-        boxes.suppress(found, classes, limits[2], False, keep)
+    with scratch.lent((shape, np.int64), (shape, np.int32)) as (order, keep):
+        sift(data, at, limits, most, False, order, keep)
         boxes.pack(keep, order, record.reshape(*shape))
-    rows = flat, record.reshape(-1), out.reshape(-1), n, at, *turn
+    rows = data.reshape(-1), flat, out.reshape(-1), n, at, *turn
     launching.run(_chosen, out.size, *rows)
 
 
@@ -259,199 +246,153 @@ def back(dout: Any, record: Any, out: Any) -> None:
 # -- single-shot detection -------------------------------------------------------------
 
 
-@launching.kernel
-def _labelled(label: Any, counts: Any, n: int, many: int, width: int) -> None:
-    """How many boxes an image has: a row of -1 ends them."""
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        count = many
-        for k in range(many - 1, -1, -1):
-            if label[(i * many + k) * width] == -1:
-                count = k
-        counts[i] = count
+class Labels(NamedTuple):
+    """Lengths of anchors, labels and predictions, and what MultiBoxTarget is told."""
+
+    each: int
+    many: int
+    width: int
+    classes: int
+    overlap: float
+    ignored: float
+    ratio: float
+    far: float
 
 
 @launching.kernel
-def _shared(
-    anchor: Any, label: Any, out: Any, each: int, many: int, width: int
-) -> None:
+def _shared(anchor: Any, label: Any, out: Any, at: Any) -> None:
+    """Overlaps with labelled boxes; -1 from the row of -1 on that ends them."""
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        image, k, box = i // (each * many), i // many % each, i % many
-        out[i] = boxes.overlap(anchor, 4 * k, label, (image * many + box) * width + 1)
+        first, box = i // (at.each * at.many) * at.many, i % at.many
+        out[i] = boxes.overlap(
+            anchor, i // at.many % at.each * 4, label, (first + box) * at.width + 1
+        )
+        for k in range(first, first + box + 1):
+            if label[k * at.width] == -1:
+                out[i] = -1
 
 
 @launching.kernel
-def _silence(
-    pred: Any, owner: Any, best: Any, keys: Any, each: int, classes: int, most: float
-) -> None:
-    """The probability of background, of anchors that are far from all boxes."""
-    for i in range(cuda.grid(1), keys.size, cuda.gridsize(1)):
+def _owned(shared: Any, pred: Any, owner: Any, owned: Any, keys: Any, at: Any) -> None:
+    """The box of each anchor; of those far from all, the probability of background."""
+    for i in range(cuda.grid(1), owner.size, cuda.gridsize(1)):
+        image, box = i // at.each, 0
+        for k in range(1, at.many):
+            box = k if shared[i * at.many + k] > shared[i * at.many + box] else box
+        best = float(shared[i * at.many + box])
+        if owner[i] < 0 and at.overlap > 0 and best > at.overlap:
+            owner[i] = box
         keys[i] = np.inf
-        if owner[i] < 0 and best[i] < most:
-            first = i // each * classes * each + i % each
-            largest = pred[first]
-            for c in range(1, classes):
-                largest = max(largest, pred[first + c * each])
-            total = 0.0
-            for c in range(classes):
-                total += exp(pred[first + c * each] - largest)
-            keys[i] = exp(pred[first] - largest) / total
+        if owner[i] >= 0:
+            cuda.atomic.add(owned, image, 1)  # whole numbers: the same in any order
+        elif best < at.far:
+            first, total = image * at.classes * at.each + i % at.each, 0.0
+            for c in range(at.classes):
+                total += exp(pred[first + c * at.each] - pred[first])
+            keys[i] = 1 / total
 
 
 @launching.kernel
-def _mined(
-    keys: Any, order: Any, owned: Any, owner: Any, each: int, ratio: float, n: int
-) -> None:
+def _mined(keys: Any, order: Any, owned: Any, owner: Any, at: Any) -> None:
     """The anchors that should say background, by -2 in owner."""
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        image, rank = i // each, i % each
-        count = min(int(owned[image] * ratio), each - owned[image])
-        place = image * each + order[i]
+    for i in range(cuda.grid(1), owner.size, cuda.gridsize(1)):
+        image, rank = i // at.each, i % at.each
+        count = min(int(owned[image] * at.ratio), at.each - owned[image])
+        place = image * at.each + order[i]
         if rank < count and keys[place] < np.inf:
             owner[place] = -2
 
 
 @launching.kernel
 def _targets(
-    anchor: Any, label: Any, counts: Any, owner: Any, place: Any, mask: Any,
-    target: Any, at: Any, variances: Any,
+    anchor: Any, label: Any, shared: Any, owner: Any, variances: Any, place: Any,
+    mask: Any, target: Any, at: Any,
 ) -> None:  # fmt: skip
     for i in range(cuda.grid(1), place.size, cuda.gridsize(1)):
         row, k = i // 4, i % 4
-        image, box = row // at.each, owner[row]
-        mine = box >= 0 and counts[image] > 0
-        source = (image * at.many + max(box, 0)) * at.width
-        place[i], mask[i] = 0, 1 if mine else 0
-        if mine:
+        box = owner[row]
+        source = (row // at.each * at.many + max(box, 0)) * at.width
+        place[i], mask[i] = 0, 1 if box >= 0 else 0
+        if box >= 0:
             found = _offset(anchor, row % at.each * 4, label, source + 1, k)
             place[i] = found / variances[k]
+        labelled = shared[row * at.many] >= 0 and (box != -1 or at.ratio <= 0)
         if k == 0:
-            nothing = counts[image] > 0 and (box == -2 or not at.mining)
-            target[row] = 0 if nothing else at.ignored
-            if mine:
+            target[row] = 0 if labelled else at.ignored
+            if box >= 0:
                 target[row] = label[source] + 1
 
 
-class Labels(NamedTuple):
-    """Anchors, boxes and the numbers of a label; what an anchor says that is ignored.
-
-    mining: only the background anchors that owner says by -2 count.
-    """
-
-    each: int
-    many: int
-    width: int
-    ignored: float
-    mining: bool
-
-
 def targets(
-    anchor: Any, label: Any, pred: Any, outs: Any, settings: tuple[float, ...],
-    mining: tuple[float, float], variances: tuple[float, ...],
+    anchor: Any, label: Any, pred: Any, outs: Any, numbers: tuple[float, ...],
+    variances: tuple[float, ...],
 ) -> None:  # fmt: skip
-    """As MultiBoxTarget.
-
-    settings: overlap_threshold and ignore_label; mining: its ratio and its threshold.
-    """
+    """As MultiBoxTarget; numbers: its thresholds, as `Labels` has them."""
     images, many, width = label.shape
-    each, classes = int(anchor.shape[1]), int(pred.shape[1])
-    real, shape = anchor.dtype.type, (images, each)
-    x, rows = anchor.reshape(-1), label.reshape(-1)
-    integers = [(images, np.int64), (images, np.int64), (images * each, np.int64)]
-    rooms = ((*shape, many), real), (images * each, np.float64)
-    with scratch.lent(*integers, *rooms) as (counts, owned, owner, shared, best):
-        launching.run(_labelled, images, rows, counts, images, many, width)
-        flat = shared.reshape(-1)
-        launching.run(_shared, shared.size, x, rows, flat, each, many, width)
-        boxes.match(shared, counts, settings[0], owner, best, owned)
-        if mining[0] > 0:
-            with scratch.lent((shape, real), (shape, np.int64)) as (keys, order):
-                last = keys.reshape(-1), each, classes, mining[1]
-                launching.run(_silence, keys.size, pred.reshape(-1), owner, best, *last)
-                ordered(keys, shape, 1, True, order)
-                n, sorting = keys.size, (keys.reshape(-1), order.reshape(-1))
-                launching.run(_mined, n, *sorting, owned, owner, each, mining[0], n)
-        at = Labels(each, many, width, settings[1], mining[0] > 0)
-        flat = [out.reshape(-1) for out in outs]
-        n = flat[0].size
-        launching.run(_targets, n, x, rows, counts, owner, *flat, at, variances)
-
-
-class Choice(NamedTuple):
-    """Of how many anchors and classes MultiBoxDetection chooses, and how."""
-
-    each: int
-    classes: int
-    most: int
-    together: bool
-    sorting: bool
-    clip: bool
+    each, real = int(anchor.shape[1]), anchor.dtype.type
+    at = Labels(each, many, width, int(pred.shape[1]), *numbers)
+    wholes = [(n, np.int64) for n in (images * each, images * many, images)]
+    rooms = ((images, each, many), real), ((images, each), real)
+    x, rows, guesses = anchor.reshape(-1), label.reshape(-1), pred.reshape(-1)
+    with scratch.lent(*rooms, *wholes) as (shared, keys, owner, other, owned):
+        flat, scores, n = shared.reshape(-1), keys.reshape(-1), owner.size
+        launching.run(_shared, shared.size, x, rows, flat, at)
+        # Every box takes the anchor that it overlaps most, the largest overlap first.
+        boxes.bipartite(shared, real(1e-6), False, -1, owner, other)
+        filler(np.int64(0))(owned)
+        launching.run(_owned, n, flat, guesses, owner, owned, scores, at)
+        if at.ratio > 0:
+            with scratch.lent((n, np.int64)) as (order,):
+                ordered(keys, (images, each), 1, True, order)
+                launching.run(_mined, n, scores, order, owned, owner, at)
+        arrays = [out.reshape(-1) for out in outs]
+        launching.run(_targets, 4 * n, x, rows, flat, owner, variances, *arrays, at)
 
 
 @launching.kernel
-def _scores(prob: Any, keys: Any, kinds: Any, least: Any, at: Any) -> None:
-    """The best class of each anchor; keys: what they are sorted by, -inf for none."""
-    for i in range(cuda.grid(1), keys.size, cuda.gridsize(1)):
-        start = i // at.each * at.classes * at.each + i % at.each
-        kind = 1
-        for c in range(2, at.classes):
-            if prob[start + c * at.each] > prob[start + kind * at.each]:
+def _predicted(
+    prob: Any, move: Any, anchor: Any, rows: Any, least: Any, scales: Any, each: int,
+    classes: int, clip: bool, sorting: bool,
+) -> None:  # fmt: skip
+    """Rows (class, probability, corners, what they are sorted by) of all anchors."""
+    zero = scales[0] * 0
+    for i in range(cuda.grid(1), rows.size // 7, cuda.gridsize(1)):
+        start, kind = i // each * classes * each + i % each, 1
+        for c in range(2, classes):
+            if prob[start + c * each] > prob[start + kind * each]:
                 kind = c
-        score = prob[start + kind * at.each]
-        kinds[i] = kind - 1
-        keys[i] = (score if at.sorting else 0) if score >= least else -np.inf
-
-
-@launching.kernel
-def _detected(
-    move: Any, anchor: Any, order: Any, keys: Any, kinds: Any, found: Any, classes: Any,
-    keep: Any, scales: Any, at: Any,
-) -> None:  # fmt: skip
-    for i in range(cuda.grid(1), keep.size, cuda.gridsize(1)):
-        own = order[i]
-        place = i // at.each * at.each + own
-        keep[i] = 1 if keys[place] > -np.inf and i % at.each < at.most else -1
-        classes[i] = 0 if at.together else kinds[place]
+        score = prob[start + kind * each]
+        rows[7 * i] = kind - 1 if score >= least else -1
+        rows[7 * i + 1], rows[7 * i + 6] = score, score if sorting else zero
         for k in range(4):
-            zero = move[4 * place] * 0
-            edge = _decoded(move, 4 * place, anchor, 4 * own, k, scales, zero, True)
-            found[4 * i + k] = min(max(edge, zero), zero + 1) if at.clip else edge
+            edge = _decoded(move, 4 * i, anchor, i % each * 4, k, scales, zero, True)
+            rows[7 * i + 2 + k] = min(max(edge, zero), zero + 1) if clip else edge
 
 
 @launching.kernel
-def _said(
-    prob: Any, order: Any, keys: Any, kinds: Any, found: Any, keep: Any, out: Any,
-    at: Any,
-) -> None:  # fmt: skip
+def _said(rows: Any, order: Any, keep: Any, out: Any, each: int) -> None:
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         row, k = i // 6, i % 6
-        image, own = row // at.each, order[row]
-        place = image * at.each + own
-        value = prob[0] * 0 - 1
-        if keys[place] > -np.inf and k == 0 and keep[row] > 0:
-            value = kinds[place]
-        elif keys[place] > -np.inf and k == 1:
-            kind = image * at.classes + kinds[place] + 1
-            value = prob[kind * at.each + own]
-        elif keys[place] > -np.inf and k > 1:
-            value = found[4 * row + k - 2]
-        out[i] = value
+        source = (row // each * each + order[row]) * 7
+        stays = rows[source] != -1 and (k > 0 or keep[row] > 0)
+        out[i] = rows[source + k] if stays else -1
 
 
 def detect(
-    prob: Any, move: Any, anchor: Any, out: Any, at: Choice, least: Any,
-    threshold: float, scales: Any,
+    prob: Any, move: Any, anchor: Any, out: Any, least: Any, scales: Any, clip: bool,
+    apart: bool, threshold: float, most: int,
 ) -> None:  # fmt: skip
-    """As MultiBoxDetection; least, scales: numbers of the type of prob."""
-    shape, real = (int(prob.shape[0]), at.each), prob.dtype.type
-    integers = [(shape, np.int64)] * 3
-    rooms = [(shape, real), ((*shape, 4), real), (shape, np.int32)]
-    with scratch.lent(*integers, *rooms) as (order, kinds, classes, keys, found, keep):
-        first, n = [x.reshape(-1) for x in (prob, order, keys, kinds, found)], keys.size
-        launching.run(_scores, n, first[0], *first[2:4], least, at)
-        ordered(keys, shape, 1, False, order)
-        rest = classes.reshape(-1), keep.reshape(-1), scales, at
-        moves = move.reshape(-1), anchor.reshape(-1)
-        launching.run(_detected, n, *moves, *first[1:], *rest)
-        if at.sorting:
-            boxes.suppress(found, classes, threshold, True, keep)
-        launching.run(_said, out.size, *first, rest[1], out.reshape(-1), at)
+    """As MultiBoxDetection; least, scales: numbers of the type of prob.
+
+    threshold: of the overlap, above 1 if boxes are not sorted either.
+    """
+    (images, classes, each), real = prob.shape, prob.dtype.type
+    rooms = ((images, each), np.int64), ((images, each), np.int32)
+    with scratch.lent(((images, each, 7), real), *rooms) as (rows, order, keep):
+        flat = [x.reshape(-1) for x in (prob, move, anchor, rows)]
+        settings = least, scales, each, classes, clip, threshold <= 1
+        launching.run(_predicted, images * each, *flat, *settings)
+        at = Columns(7, 2, 6, 0, apart, False)
+        sift(rows, at, (real(-np.inf), real(-1), threshold), most, True, order, keep)
+        arrays = flat[3], order.reshape(-1), keep.reshape(-1), out.reshape(-1)
+        launching.run(_said, out.size, *arrays, each)

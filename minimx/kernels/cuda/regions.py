@@ -13,7 +13,6 @@ from minimx.kernels.cuda import launching
 from minimx.kernels.cuda.boxes import corners, grids, inside, product, rounded, walk
 from minimx.kernels.cuda.launching import cuda
 from minimx.kernels.cuda.mathematics import ceil, cos, floor, sin
-from minimx.kernels.cuda.pointwise import filler
 
 
 @cache
@@ -75,9 +74,7 @@ def cell_means(
     the group that it lies in.
     """
     at, arrays = grids(data, rois, out), [x.reshape(-1) for x in (data, rois, out)]
-    if backward:
-        filler(data.dtype.type(0))(data)
-    each = walk(at) if backward else 1
+    each = walk(at, data) if backward else 1
     n, kernel = out.size // each, _cells(out.dtype.type, backward)
     launching.run(kernel, n, *arrays, scale, groups, n, each, at)
 

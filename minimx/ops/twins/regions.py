@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from minimx.kernels.cuda import (
     boxes,
     correlation,
@@ -43,32 +45,23 @@ def picked(op: Any, *specs: Spec) -> Kernel | None:
 
 
 @twin("_contrib_ROIAlign", "_backward_ROIAlign")
-def aligned(op: Any, *specs: Spec) -> Kernel | None:
-    """Both directions."""
-    if not real(*specs):
-        return None
-    kind, backward = specs[0].dtype.type, op.name == "_backward_ROIAlign"
-    scale, shift = kind(op.spatial_scale), kind(0.5 if op.aligned else 0)
-    settings = scale, op.sample_ratio, shift, op.position_sensitive
-
-    def run(first: Any, rois: Any, out: Any) -> None:
-        images, cells = (out, first) if backward else (first, out)
-        boxes.roi_align(images, rois, *settings, cells, backward)
-
-    return run
-
-
 @twin("_contrib_PSROIPooling", "_backward_PSROIPooling")
-def celled(op: Any, *specs: Spec) -> Kernel | None:
+def means(op: Any, *specs: Spec) -> Kernel | None:
     """Both directions."""
     if not real(*specs):
         return None
-    scale, groups = specs[0].dtype.type(op.spatial_scale), op.groups
-    backward = op.name == "_backward_PSROIPooling"
+    kind, backward = specs[0].dtype.type, op.name.startswith("_backward")
+    launch: Any = boxes.roi_align if "Align" in op.name else regions.cell_means
+    settings = [kind(op.spatial_scale)]
+    if launch is boxes.roi_align:
+        shift = kind(0.5 if op.aligned else 0)
+        settings += [op.sample_ratio, shift, op.position_sensitive]
+    else:
+        settings += [op.groups]
 
     def run(first: Any, rois: Any, out: Any) -> None:
         images, cells = (out, first) if backward else (first, out)
-        regions.cell_means(images, rois, scale, groups, cells, backward)
+        launch(images, rois, *settings, cells, backward)
 
     return run
 
@@ -160,13 +153,14 @@ def decoded(op: Any, *specs: Spec) -> Kernel | None:
 
 @twin("_contrib_MultiBoxPrior")
 def priors(op: Any, *specs: Spec) -> Kernel | None:
-    """A thread for each edge."""
-    if not real(specs[0]):
+    """They depend on shapes only: what the CPU's kernel makes of these, once."""
+    found = op.infer(*specs)
+    if not real(found):
         return None
-    height, width = specs[0].shape[2:4]
-    sizes, centres = op.halves(height, width), op.centres(height, width)
-    clip = bool(op.clip)
-    return lambda data, out: detection.prior(out, width, sizes, centres, clip)
+    anchors = np.empty(found.shape, found.dtype)
+    op.compute(*specs)(None, anchors)
+    there = places.held(anchors)
+    return lambda data, out: launching.duplicate(there(), out)
 
 
 @twin("_contrib_MultiBoxTarget")
@@ -174,28 +168,27 @@ def targets(op: Any, *specs: Spec) -> Kernel | None:
     """Overlaps, who has which box, which background counts, and the offsets."""
     if not real(*specs):
         return None
-    settings = float(op.overlap_threshold), float(op.ignore_label)
-    mining = float(op.negative_mining_ratio), float(op.negative_mining_thresh)
+    limits = op.overlap_threshold, op.ignore_label
+    mining = op.negative_mining_ratio, op.negative_mining_thresh
+    numbers = tuple(map(float, (*limits, *mining)))
     variances = floats("MultiBoxTarget", "variances", op.variances, 4)
     return lambda anchor, label, pred, *outs: detection.targets(
-        anchor, label, pred, outs, settings, mining, variances
+        anchor, label, pred, outs, numbers, variances
     )
 
 
 @twin("_contrib_MultiBoxDetection")
 def detected(op: Any, *specs: Spec) -> Kernel | None:
     """Sorted by probability, then one after the other, as in box_nms."""
-    prob = specs[0]
-    if not real(*specs) or prob.shape[1] < 2:
+    if not real(*specs) or specs[0].shape[1] < 2:
         return None
-    kind, (_, classes, each) = prob.dtype.type, prob.shape
-    sorting = 0 < op.nms_threshold <= 1
-    most = op.nms_topk if sorting and op.nms_topk > 0 else each
-    ways = bool(op.force_suppress), sorting, bool(op.clip)
-    at = detection.Choice(each, classes, most, *ways)
+    kind, thinned = specs[0].dtype.type, 0 < op.nms_threshold <= 1
+    most = op.nms_topk if thinned and op.nms_topk > 0 else specs[0].shape[2]
     variances = floats("MultiBoxDetection", "variances", op.variances, 4)
-    scales = tuple(map(kind, variances))
-    settings: Any = at, kind(op.threshold), float(op.nms_threshold), scales
+    settings: Any = (
+        kind(op.threshold), tuple(map(kind, variances)), bool(op.clip),
+        not op.force_suppress, float(op.nms_threshold) if thinned else 2.0, most,
+    )  # fmt: skip
     return lambda *arrays: detection.detect(*arrays, *settings)
 
 
