@@ -131,7 +131,8 @@ class Eig(_Numpy):
     """Eigenvalues and eigenvectors of any square matrix; no gradient, as in MXNet.
 
     A (..., n, n); outs values (..., n), vectors (..., n, n), one in each column. Real
-    matrices with complex eigenvalues give an error where somebody waits.
+    matrices with complex eigenvalues give an error where somebody waits. On CUDA
+    devices this one and `eigvals` visit the host.
     """
 
     casting = SINGLE
