@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from minimx import autograd
+from minimx.autograd.walk import Pending, walk_back
 from minimx.device import Device
 from minimx.errors import ArgumentError, ShapeError, did_you_mean
 from minimx.events import attributed
@@ -32,11 +33,14 @@ from minimx.graph.places import places
 from minimx.graph.run import decided
 from minimx.graph.settings import in_force
 from minimx.graph.specs import Specs, every_spec
-from minimx.graph.watching import as_shown, input_name
+from minimx.graph.told import Calls, Told
+from minimx.graph.watching import as_shown
+from minimx.graph.watching_back import backward_steps
 from minimx.nd import launch
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke
 from minimx.nd.transfer import copy
+from minimx.ops.mxnet_names import input_name
 
 __all__ = ["Executor"]
 
@@ -74,6 +78,7 @@ class Executor:
         self._places = places(self._runs, self._groups, ctx) if self._groups else {}
         self._monitor: Callable[[str, NDArray], None] | None = None
         self._monitor_all = False
+        self._calls: Calls | None = None  # what a monitor saw is on the tape
         self._whole = True  # the last forward pass was one call of the bound graph
         self._heads: list[NDArray] | None = None
         self._outputs: list[NDArray] = []
@@ -195,17 +200,32 @@ class Executor:
         for grad in self.grad_arrays:
             if grad is not None:
                 grad._fresh_grad = False
-        pairs = [
-            (head, _fitted(grad, head))
-            for head, grad in zip(self._heads, given, strict=False)
+        found = [
+            (head, _fitted(grad, head), number)
+            for number, (head, grad) in enumerate(zip(self._heads, given, strict=False))
             if head._entry is not None
         ]
-        if pairs:
-            heads, grads = zip(*pairs, strict=True)
-            autograd.backward(heads, grads, retain_graph=True, train_mode=is_train)
+        if found:
+            heads, grads, numbers = zip(*found, strict=True)
+            walk_back(heads, grads, self._pending(numbers), is_train)
         for grad, req in zip(self.grad_arrays, self._reqs, strict=True):
             if grad is not None and req == "write" and not grad._fresh_grad:
                 grad[:] = 0  # nothing that it leads to has a gradient
+
+    def _pending(self, heads: Sequence[int]) -> Pending:
+        """How the tape is walked from some of the outputs: so that a monitor hears."""
+        if self._monitor is None or self._calls is None:
+            return Pending(retain=True, deliver=True)
+        slots = zip(self._runs.arguments, self.grad_arrays, self._reqs, strict=True)
+        wanted = {
+            node: (grad, req)
+            for node, grad, req in slots
+            if grad is not None and req != "null"
+        }
+        kept = {node: grad for node, (grad, req) in wanted.items() if req == "add"}
+        steps = backward_steps(self._runs, [*wanted])
+        like = self.arg_arrays[0]
+        return Told(self._calls, steps, heads, self._monitor, kept, like)
 
     def _backward_of(self, bound: Bound, given: Sequence[Any]) -> None:
         """Let the program fill the gradients."""
@@ -236,6 +256,7 @@ class Executor:
         values = self._values()
         uses = self._uses()
         recording = any(req != "null" for req in self._reqs)
+        calls = Calls() if recording and self._monitor is not None else None
         scope = autograd.record(training) if recording else autograd.pause(training)
         with scope:
             for node in graph:
@@ -248,10 +269,11 @@ class Executor:
                 if self._monitor is not None and self._monitor_all:
                     self._report_inputs(node, inputs)
                 where = self._places.get(node, self._ctx)
-                if self._places:
-                    inputs = _moved(node, inputs, where)
-                outs = invoke(op, inputs, None, where, NDArray)
+                there = _moved(node, inputs, where) if self._places else inputs
+                outs = invoke(op, there, None, where, NDArray)
                 outs = outs if isinstance(outs, list) else [outs]
+                if calls is not None:
+                    calls.note(node, inputs, outs)
                 for index, out in enumerate(outs):
                     if index < node.visible:
                         values[Entry(node, index)] = out
@@ -261,6 +283,7 @@ class Executor:
                     uses[entry] -= 1
                     if not uses[entry]:
                         del values[entry]
+        self._calls = calls
         return [values[entry] for entry in graph.outputs]
 
     def _report_inputs(self, node: Node, inputs: Sequence[NDArray]) -> None:
@@ -307,8 +330,10 @@ class Executor:
     ) -> None:
         """Call `callback(name, array)` for every output of every node, as it is made.
 
-        monitor_all: also for variables, as `name`, and for what goes into each node, as
-        `node_input`.
+        In `backward` it is called for gradients (`graph/watching_back.py`). One that
+        nobody asked for is not computed, and shown as zeros; for grad_req='add' what is
+        shown is the sum. monitor_all: in `forward` also for variables, as `name`, and
+        for what goes into each node, as `node_input`.
         """
         self._monitor, self._monitor_all = callback, monitor_all
 

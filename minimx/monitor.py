@@ -3,13 +3,16 @@
     monitor = mx.mon.Monitor(10, pattern=".*weight|.*output")
     monitor.install(executor)
     monitor.tic()
-    executor.forward()
+    executor.forward(is_train=True)
+    executor.backward()
     monitor.toc_print()
 
-MXNet also shows what operators of a backward pass compute; here gradients of arguments
-are in `executor.grad_dict`, and `mx.numerics.watch` looks at those of blocks.
-Blocks are watched with `HybridBlock.register_op_hook`. `FiniteWatch` finds where the
-first NaN or infinity came from.
+Of the backward pass it shows gradients, in MXNet's names: `fc_backward_output1` is that
+of the second input of `fc`, `sum_grad_output` one that came together from several
+users, `_head_grad_0_id_output` what `backward` was given.
+
+Blocks are watched with `HybridBlock.register_op_hook`, and their gradients with
+`mx.numerics.watch`. `FiniteWatch` finds where the first NaN or infinity came from.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ class Monitor:
 
     interval: every how many batches. stat_func: from an array to one or several; by
         default the root of the mean square. pattern: names must match from their start.
-    sort: by name. monitor_all: also what goes into each operator.
+    sort: by name. monitor_all: also what goes into each operator of the forward pass.
     """
 
     def __init__(

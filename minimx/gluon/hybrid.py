@@ -304,7 +304,8 @@ class HybridBlock(Block):
         """Call `callback(name, operator, array)` for every output of every operator.
 
         It is called when the hybridized block runs, which goes operator by operator
-        then. monitor_all: also for what goes into each operator.
+        then; while gradients are recorded also for the mean and deviation that
+        normalizations keep. monitor_all: also for what goes into each operator.
         """
         self._watch = callback, monitor_all
         for child in self._children.values():

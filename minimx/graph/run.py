@@ -10,9 +10,10 @@ from minimx import autograd
 from minimx.device import Device
 from minimx.events import attribute, attributed, attribution
 from minimx.graph.ir import Entry, Graph, Node, outputs_of, rewritten
-from minimx.graph.watching import input_name
+from minimx.graph.watching import as_shown
 from minimx.nd.array import NDArray
 from minimx.nd.launch import invoke, invoke_whole
+from minimx.ops.mxnet_names import input_name
 from minimx.ops.registry import Op
 
 
@@ -72,7 +73,8 @@ def watched(
     """The outputs of a graph; `callback(name, operator, array)` sees what is made.
 
     arrays: for the arguments, then the states. everything: the callback also sees what
-    goes into each operator.
+    goes into each operator. While gradients are recorded it also sees what
+    normalizations keep for them, as MXNet's callbacks do.
     """
     variables = (*graph.arguments, *graph.states)
     values = {Entry(n): x for n, x in zip(variables, arrays, strict=True)}
@@ -85,11 +87,13 @@ def watched(
             for place, value in enumerate(inputs):
                 name = f"{node.name}_{input_name(node.op, place)}"
                 callback(name, node.op.name, value._alias())
-        outs = invoke(decided(node.op, training), inputs, None, arrays[0].context)
+        shown = as_shown(node) if autograd.is_recording() else node
+        assert shown.op is not None
+        outs = invoke(decided(shown.op, training), inputs, None, arrays[0].context)
         outs = outs if isinstance(outs, list) else [outs]
         for index, out in enumerate(outs):
             values[Entry(node, index)] = out
-            callback(Entry(node, index).name, node.op.name, out._alias())
+            callback(Entry(shown, index).name, node.op.name, out._alias())
     return [values[entry] for entry in graph.outputs]
 
 

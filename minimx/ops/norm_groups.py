@@ -108,6 +108,7 @@ class GroupNorm(Grouped):
     output_mean_var: bool = False
 
     casting = SINGLE
+    output_names = ("output", "mean", "std")
 
     def __post_init__(self) -> None:
         super().__post_init__()
