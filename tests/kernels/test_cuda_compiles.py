@@ -45,6 +45,7 @@ OWN = {
     "places": {"added", "gathered", "held", "indexed"},
     "pooling": {"counted", "span"},
     "random": {"key_of", "philox", "words"},
+    "sampling": {"deform"},
     "shape": {"copy", "strides", "view"},
     "sparse": {"collect_rows", "spread_rows"},
     "reduce": {"close", "divided", "traced"},

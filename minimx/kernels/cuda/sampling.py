@@ -186,3 +186,31 @@ def put(dout: Any, y: Any, x: Any, ddata: Any) -> None:
     filler(ddata.dtype.type(0))(ddata)
     n = dout.size // each
     launching.run(_put, n, *_flat(dout, y, x, ddata), n, *_sizes(ddata, y), each)
+
+
+@launching.kernel
+def _deform(
+    offset: Any, y: Any, x: Any, taps: int, stops: int, width: int, columns: int,
+    steps: Any, real: Any,
+) -> None:  # fmt: skip
+    """steps: stride, dilation and padding, down and right each; real: a number 1."""
+    for i in range(cuda.grid(1), y.size, cuda.gridsize(1)):
+        stop, tap = i % stops, i // stops % taps
+        start = i // stops * 2 * stops + stop
+        down = stop // width * steps[0] + tap // columns * steps[2] - steps[4]
+        right = stop % width * steps[1] + tap % columns * steps[3] - steps[5]
+        y[i] = offset[start] + real * down
+        x[i] = offset[start + stops] + real * right
+
+
+def deform(
+    kernel: Any, width: int, steps: tuple[int, ...], offset: Any, y: Any, x: Any
+) -> None:
+    """Where taps are: (groups, taps * stops) from offset, for stops in rows of width.
+
+    offset (groups, taps, 2, stops): how far down and right; steps: stride, dilation and
+    padding of a convolution, down and right each
+    """
+    taps = kernel[0] * kernel[1]
+    sizes = taps, int(y.shape[1]) // taps, width, kernel[1], steps, y.dtype.type(1)
+    launching.run(_deform, y.size, *_flat(offset, y, x), *sizes)

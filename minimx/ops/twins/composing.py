@@ -123,13 +123,15 @@ def composed(*names: str) -> Callable[[Rule], Rule]:
     """Enter a rule `(op, *values)` as the twin of some operators."""
 
     def enter(rule: Rule) -> Rule:
-        twin(*names)(_maker(rule))
+        twin(*names)(maker(rule))
         return rule
 
     return enter
 
 
-def _maker(rule: Rule) -> Maker:
+def maker(rule: Rule) -> Maker:
+    """The launches of a rule, for the specs that they are asked for."""
+
     def make(op: Op, *specs: Spec) -> Kernel | None:
         inferred = op.infer(*specs)
         outs = inferred if isinstance(inferred, tuple) else (inferred,)

@@ -6,6 +6,7 @@ from typing import Any
 
 from minimx.kernels.cuda import matmul, places, pointwise, resample, sampling
 from minimx.kernels.formula import Formula
+from minimx.ops.deformable import DeformedPlaces
 from minimx.ops.join import Pad
 from minimx.ops.np_join import NumpyPad
 from minimx.ops.registry import Kernel, bind
@@ -13,7 +14,7 @@ from minimx.ops.spec import Spec
 from minimx.ops.transformer import _corners, _scale
 from minimx.ops.twins import twin
 from minimx.ops.twins.composed import call, shaped
-from minimx.ops.twins.composing import composed
+from minimx.ops.twins.composing import composed, maker
 from minimx.ops.twins.layers import real
 from minimx.ops.twins.parts import table
 
@@ -187,3 +188,51 @@ def looked(op: Any, data: Any, seen: Any) -> Any:
 def transformed(op: Any, data: Any, loc: Any) -> Any:
     """A grid, then the sampler."""
     return _looked(data, bind(op.generator, loc))
+
+
+# -- taps that are moved ---------------------------------------------------------------
+
+
+@twin("_deformed_places")
+def moved_places(op: Any, *specs: Spec) -> Kernel | None:
+    """A sum for each tap at each stop."""
+    if not real(*specs):
+        return None
+    found = op.conv.lengths(specs[0].with_shape(op.data))
+    _, kernel, stride, dilate, pad, stops = found
+    settings = tuple(kernel), stops[1], (*stride, *dilate, *pad)
+    return lambda *arrays: sampling.deform(*settings, *arrays)
+
+
+def _bent(op: Any, data: Any, offset: Any, *rest: Any) -> Any:
+    """What the moved taps see, then a convolution with windows of one pixel."""
+    image, seen = data.spec, op.columns(data.spec)
+    moved = DeformedPlaces.of(conv=op.conv(image), data=image.shape)
+    y, x = bind(moved, offset)
+    groups, count = y.spec.shape
+    images = groups, image.shape[1] // op.num_deformable_group, *image.shape[2:]
+    taps = call("_sample_pixels", shaped(data, images), y, x, sharp=op.sharp)
+    if len(op.moving) > 1:
+        taps = taps * shaped(rest[0], (groups, 1, count))
+    weight, *bias = rest[len(op.moving) - 1 :]
+    matrix = op.num_filter, seen.shape[1] // op.num_group, 1, 1
+    inner = op.inner(op.no_bias)
+    return bind(inner, shaped(taps, seen.shape), shaped(weight, matrix), *bias)
+
+
+@twin("_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution")
+def bent(op: Any, *specs: Spec) -> Kernel | None:
+    """Sample by sample: what all taps of one see is a large array already."""
+    own, samples = 1 + len(op.moving), specs[0].shape[0]
+    ones = (spec.with_shape((1, *spec.shape[1:])) for spec in specs[:own])
+    launch = maker(_bent)(op, *ones, *specs[own:])
+    if launch is None:
+        return None
+
+    def run(*arrays: Any) -> None:
+        *given, out = arrays
+        for n in range(samples):
+            one = [x[n : n + 1] for x in given[:own]]
+            launch(*one, *given[own:], out[n : n + 1])
+
+    return run
