@@ -13,6 +13,7 @@ file writes down how it would look.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,13 +67,16 @@ def backward_steps(graph: Graph, wanted: Sequence[Node]) -> list[Step]:
         douts = [_total(entry, arrived.get(entry, [])) for entry in outs]
         for place, given in _given_by(node, douts):
             arrived.setdefault(node.inputs[place], []).append(given)
-    ends = []
+    ends: list[_Given] = []
     for variable in wanted:
         entry = Entry(variable)
-        step, index = _total(entry, arrived.get(entry, []))
+        given = step, index = _total(entry, arrived.get(entry, []))
+        if (copies := ends.count(given)) > 0:  # it is another variable's as well
+            name = re.sub(r"_output\d*$", f"_{copies}_copy_output", step.names[index])
+            step, index = Step("sum", entry, (name,), (step,), upto=1), 0
         step.ends[index] = variable
-        ends.append(step)
-    return _depth_first(ends)
+        ends += [given] if not copies else [given, (step, 0)]
+    return _depth_first([step for step, _ in ends])
 
 
 def _total(entry: Entry, given: Sequence[_Given]) -> _Given:

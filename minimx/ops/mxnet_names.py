@@ -82,6 +82,7 @@ _LIKE_INPUTS = frozenset(
 )  # fmt: skip
 # Operators with a node for each gradient: what comes after the name; zeros begin by 0.
 _APART: dict[str, tuple[str, ...]] = {
+    "_identity_with_attr_like_rhs": ("backward", "0rhs_backward"),
     "batch_dot": ("backward_lhs", "backward_rhs"),
     "broadcast_like": ("backward", "0rhs_backward"),
     "gather_nd": ("backward", "0backward_indices"),

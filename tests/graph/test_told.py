@@ -71,8 +71,9 @@ GROUPS = {"one": mx.cpu(0), "two": mx.cpu(1)}
         (normalized(), {"a": (2, 4, 3)}),
         (sym.Group([a, sym.tanh(a), sym.BlockGrad(a)]), {"a": (2,)}),
         (sym.elemwise_mul(a, a * a, name="m"), {"a": (3,)}),
+        (sym.tanh(sym.elemwise_add(a, b)), {"a": (3,), "b": (3,)}),
     ],
-    ids=["devices", "loop", "sparse", "norms", "heads", "powers"],
+    ids=["devices", "loop", "sparse", "norms", "heads", "powers", "shared"],
 )
 def test_gradients_are_the_same_to_the_bit(symbol: Any, kwargs: Any, req: str) -> None:
     plain, none = ran(symbol, False, req, **kwargs)

@@ -226,6 +226,16 @@ t = mx.sym.tanh(a, name="t")
 watched(filled(mx.sym.elemwise_mul(t, t, name="tt"), a=(2,)), ones(2))
 # %%
 watched(filled(mx.sym.elemwise_add(a, a, name="aa"), a=(2,)), ones(2))
+# %% a gradient that two variables get
+both = mx.sym.elemwise_add(mx.sym.elemwise_add(a, b, name="ab"), mx.sym.var("c"), name="abc")
+watched(filled(both, a=(2,), b=(2,), c=(2,)), ones(2))
+# %%
+watched(filled(mx.sym.elemwise_mul(mx.sym.var("c"), mx.sym.elemwise_add(a, b, name="ab"), name="m"), a=(2,), b=(2,), c=(2,)), ones(2))
+# %%
+q = mx.sym.elemwise_add(a, b, name="q")
+watched(filled(mx.sym.elemwise_add(mx.sym.sin(q, name="s"), q, name="x"), a=(2,), b=(2,)), ones(2))
+# %% differs: with grad_req="add" the second of them is not added to the first
+watched(filled(mx.sym.tanh(mx.sym.elemwise_add(a, b, name="ab"), name="t"), a=(2,), b=(2,), grad_req="add"), ones(2))
 # %% many gradients that meet: they are added one by one
 many = h
 for k in range(9):
