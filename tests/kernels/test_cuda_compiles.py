@@ -15,7 +15,7 @@ KERNELS = ROOT / "minimx" / "kernels"
 #: Files that the CPU has in another place, or does not need.
 OF_BOTH = {
     "cells",
-    "detection",
+    *("detection", "proposals"),
     *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
     *("distributions", "native", "peers", "pointwise", "recorded", "recording"),
     *("fourier", "orthogonal", "quantize", "scratch", "stretching"),

@@ -12,6 +12,7 @@ from minimx.kernels.cuda import (
     detection,
     launching,
     places,
+    proposals,
     regions,
 )
 from minimx.ops.multibox import floats
@@ -222,5 +223,27 @@ def correlated_signs(op: Any, *specs: Spec) -> Kernel | None:
 
     def run(dout: Any, one: Any, two: Any, *outs: Any) -> None:
         correlation.spread_signs(dout, one, two, at, *outs)
+
+    return run
+
+
+# -- regions that are proposed ---------------------------------------------------------
+
+
+@twin("_contrib_Proposal", "_contrib_MultiProposal")
+def proposed(op: Any, *specs: Spec) -> Kernel | None:
+    """Anchors that are moved, then sorted and thinned as in box_nms."""
+    if not real(*specs):
+        return None
+    first, (height, width) = op._anchors(), specs[0].shape[2:]
+    there, ways = places.held(first), (op.rpn_min_size, bool(op.iou_loss))
+    at = proposals.Moves(len(first), height, width, op.feature_stride, *ways)
+    most = op.rpn_pre_nms_top_n
+    most = most if most > 0 else len(first) * height * width
+    settings = at, most, float(op.threshold)
+
+    def run(prob: Any, pred: Any, info: Any, *outs: Any) -> None:
+        out, scores = outs
+        proposals.propose(prob, pred, info, out, scores, there(), *settings)
 
     return run

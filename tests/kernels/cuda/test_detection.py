@@ -66,3 +66,22 @@ def test_of_predictions_the_most_probable_stay(settings: Any) -> None:
     moves = drawn(2, 32)
     (found,) = same("_contrib_MultiBoxDetection", prob, moves, anchors(8), **settings)
     assert (found[..., 0] >= 0).any()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"output_score": True}, {"iou_loss": True, "threshold": 0.3},
+        {"rpn_pre_nms_top_n": 6, "rpn_post_nms_top_n": 9, "output_score": True},
+    ],
+)  # fmt: skip
+def test_regions_are_proposed(settings: Any) -> None:
+    some = {
+        "scales": (1, 2), "ratios": (0.5, 1), "rpn_min_size": 6, "feature_stride": 8,
+        "threshold": 0.5, "rpn_post_nms_top_n": 5, **settings,
+    }  # fmt: skip
+    prob, moves = np.abs(drawn(2, 8, 3, 4)), drawn(2, 16, 3, 4, seed=1) / 4
+    info = np.array([[24, 32, 1], [17, 25, 1.5]], np.float32)
+    (found, *_) = same("_contrib_MultiProposal", prob, moves, info, near=1e-4, **some)
+    assert found[:, 1:].any()
+    same("_contrib_Proposal", prob[:1], moves[:1], info[:1], near=1e-4, **some)
