@@ -105,6 +105,17 @@ def test_large_triangles_are_solved_in_blocks() -> None:
     )
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_product_may_be_written_over_a_factor(which: int) -> None:
+    pair = matrices(2, 40, 40)
+    calls: Any = nd.dot, linalg.gemm2, linalg.trmm
+    for call in calls:
+        factors = [nd.array(x, dtype="float64") for x in pair]
+        expected = call(*factors).asnumpy()
+        call(*factors, out=factors[which])
+        np.testing.assert_allclose(factors[which].asnumpy(), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "matrix"),
     [

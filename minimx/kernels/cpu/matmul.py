@@ -73,6 +73,8 @@ def _even(length: int, largest: int) -> int:
 
 def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> None:
     """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first."""
+    if np.may_share_memory(out, a) or np.may_share_memory(out, b):
+        a, b = a.copy(), b.copy()  # both are read again after rows of out are there
     if out.dtype in NARROW and a.size and out.size and not _added_narrowly(out):
         if out.dtype == FLOAT16 or not multiply(a, b, out, ta, tb):
             wide = np.empty(out.shape, np.float32)

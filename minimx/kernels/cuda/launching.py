@@ -97,11 +97,11 @@ def run(function: Any, n: int, *args: Any) -> None:
 
 def duplicate(x: Any, out: Any) -> None:
     """Copy a device array into another one, unless the two are one memory."""
-    if _address(x) != _address(out):
+    if address(x) != address(out):
         copies.copyto(out.reshape(-1), x.reshape(-1))
 
 
-def _address(array: Any) -> int:
+def address(array: Any) -> int:
     """Where the memory of an array begins; the simulator's are NumPy's."""
     device = getattr(array, "__cuda_array_interface__", None)
     return int((device or array.__array_interface__)["data"][0])

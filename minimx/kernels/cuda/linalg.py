@@ -116,11 +116,12 @@ def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
         side, per = sides(a)[0], sides(b)[not rightside]
         triangle = (1, side) if turn else (side, 1)
         steps = (*triangle, *((side, 1) if rightside else (1, per)))
-        flat = [x.reshape(-1) for x in (a, b, out)]
-        strips = -(-per // STRIP)
+        strips, factor = -(-per // STRIP), out.dtype.type(alpha)
         count = out.size // (side * per) * strips
-        sizes = count, strips, per, side, steps, lower != turn, out.dtype.type(alpha)
-        together(_triangular, count, side, *flat, *sizes)
+        sizes = count, strips, per, side, steps, lower != turn, factor
+        with scratch.aside(out, a) as place:
+            flat = [x.reshape(-1) for x in (a, b, place)]
+            together(_triangular, count, side, *flat, *sizes)
 
     return launch
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from minimx.drivers.cuda import current_stream
-from minimx.kernels.cuda import blas, launching
+from minimx.kernels.cuda import blas, launching, scratch
 from minimx.kernels.cuda.launching import cuda
 
 #: Products with fewer multiplications than this are not worth shared memory.
@@ -68,7 +68,15 @@ def tiled(tile: int, real: Any) -> Any:
 
 
 def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> None:
-    """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first."""
+    """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first.
+
+    out may be a or b.
+    """
+    with scratch.aside(out, a, b) as place:
+        _product(a, b, place, ta, tb)
+
+
+def _product(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
     m, n = (int(length) for length in tuple(out.shape)[-2:])
     k = int(tuple(a.shape)[-2 if ta else -1])
     stack = out.size // (m * n)

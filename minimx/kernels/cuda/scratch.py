@@ -23,6 +23,7 @@ import numpy as np
 from minimx.drivers.base import ALIGNMENT
 from minimx.drivers.cuda import at_end, current_device, current_lane
 from minimx.events import owner
+from minimx.kernels.cuda import launching
 from minimx.storage import Block, pool_for
 
 _mine = threading.local()
@@ -52,6 +53,20 @@ def lent(*wanted: tuple[int | tuple[int, ...], Any]) -> Iterator[list[Any]]:
         ]
     finally:
         _spare().append(block)
+
+
+@contextmanager
+def aside(out: Any, *ins: Any) -> Iterator[Any]:
+    """`out`, or if it is one of `ins` other memory, which is copied there at the end.
+
+    For kernels that read an input again after they have begun to write.
+    """
+    if launching.address(out) not in map(launching.address, ins):
+        yield out
+        return
+    with lent((tuple(out.shape), out.dtype)) as (room,):
+        yield room
+        launching.duplicate(room, out)
 
 
 @contextmanager

@@ -168,7 +168,6 @@ def _launch(
 
     def run(*arrays: Any) -> None:
         places = dict(enumerate(arrays[:count]))
-        places |= {h: arrays[count + k] for h, k in direct.items()}
         rooms: dict[int, ExitStack] = {}
 
         def place(number: int) -> Any:
@@ -181,6 +180,9 @@ def _launch(
             return places[home].reshape(*(spec.shape or (1,)))
 
         with ExitStack() as stack:
+            for home, k in direct.items():
+                room = scratch.aside(arrays[count + k], *arrays[:count])
+                places[home] = stack.enter_context(room)
             for at, step in enumerate(recipe.steps):
                 step.kernel(*map(place, (*step.ins, *step.outs)))
                 for home in last.get(at, ()):

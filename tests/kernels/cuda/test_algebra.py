@@ -100,6 +100,17 @@ def test_rows_are_made_orthonormal_as_lapack_does() -> None:
     np.testing.assert_allclose(low, upper.swapaxes(1, 2), atol=1e-12)
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_an_answer_may_be_written_over_a_question(which: int) -> None:
+    pair = matrices(2, 3, 3) + 3 * np.eye(3)
+    calls: Any = mx.nd.dot, mx.nd.linalg.gemm2, mx.nd.linalg.trsm, mx.nd.linalg.trmm
+    for call in calls:
+        expected = call(*[mx.nd.array(x, dtype="float64") for x in pair]).asnumpy()
+        inputs = there(*pair)
+        call(*inputs, out=inputs[which])
+        np.testing.assert_allclose(inputs[which].asnumpy(), expected, atol=1e-12)
+
+
 def test_matrices_with_nan_have_no_factors() -> None:
     a = np.eye(3)
     a[1, 0] = np.nan
