@@ -7,6 +7,7 @@ must not be touched.
 
     @jit()                  compiled, cached on disk, releases the GIL
     @jit(parallel=True)     the same, and `prange` loops run on `count()` threads
+    @jit(inner=True)        a part of kernels, which Python cannot call
 
 `OMP_NUM_THREADS` is live: the next kernel sees a new number.
 """
@@ -218,17 +219,45 @@ class Parallel:
             numba.set_num_threads(usual)
 
 
-def jit(*, parallel: bool = False, **options: Any) -> Callable[[Any], Any]:
+class Inner:
+    """A part of kernels: numba sees the compiled function, Python only what it is."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.__name__ = dispatcher.__name__
+        self.__doc__ = dispatcher.__doc__
+        self.py_func = dispatcher.py_func
+        self._compiled = dispatcher  # its type does not keep it alive
+        self._numba_type_ = dispatcher._numba_type_
+
+    def __call__(self, *args: Any) -> Any:
+        """Only compiled code has a way in: raises TypeError."""
+        raise TypeError(
+            f"{self.__name__} was compiled as a part of kernels (`inner=True`), which "
+            "saves the code that Python would come in by. Call a kernel that uses it, "
+            "or take `inner=True` off."
+        )
+
+
+def jit(
+    *, parallel: bool = False, inner: bool = False, **options: Any
+) -> Callable[[Any], Any]:
     """Compile a kernel: cached on disk, division as in NumPy, without the GIL.
 
-    With `parallel` the result is a `Parallel`, else numba's own dispatcher.
+    With `parallel` the result is a `Parallel`, with `inner` an `Inner`, else numba's
+    own dispatcher.
     """
     options = {"nogil": True, "cache": True, "error_model": "numpy", **options}
+    # Doors for C and for Python hold the code once more: a fifth of the time it takes
+    # to compile a kernel with many parts.
+    options["no_cfunc_wrapper"] = True
 
     def decorate(function: Any) -> Any:
         numba = _numba()
         if parallel:
             return Parallel(function, options)
+        if inner:
+            within = {**options, "no_cpython_wrapper": True}
+            return Inner(compiled(lambda: numba.njit(**within)(function)))
         return compiled(lambda: numba.njit(**options)(function))
 
     return decorate

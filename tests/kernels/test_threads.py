@@ -32,6 +32,23 @@ def test_the_knobs_decide_how_many_threads() -> None:
         assert threads.parts(10**9) == 1
 
 
+@threads.jit(inner=True)
+def part(x: Any) -> Any:
+    return x + 1
+
+
+@threads.jit()
+def whole(x: Any) -> Any:
+    return 2 * part(x)
+
+
+def test_parts_of_kernels_are_for_kernels_only() -> None:
+    assert whole(3.0) == 8.0
+    with pytest.raises(TypeError, match="part was compiled as a part of kernels"):
+        part(3.0)
+    assert part.py_func(3.0) == 4.0
+
+
 @pytest.mark.parametrize("number", [1, 2, 5])
 def test_any_number_of_threads_gives_the_same_bits(number: int) -> None:
     x = np.random.default_rng(0).standard_normal((3, SIZE)).astype(np.float32)

@@ -20,7 +20,7 @@ from minimx.kernels import threads
 threads.pin()
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _overlap(a: Any, b: Any) -> Any:
     """The area that two boxes share, divided by the area of both together."""
     width = min(a[2], b[2]) - max(a[0], b[0])
@@ -105,7 +105,7 @@ def match(shared: Any, threshold: float, owner: Any, best: Any) -> None:
 # -- pooling over boxes ----------------------------------------------------------------
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _rounded(x: Any) -> int:
     """To the nearest integer, halves away from zero."""
     return int(math.floor(x + 0.5)) if x >= 0 else int(math.ceil(x - 0.5))
@@ -174,7 +174,7 @@ def roi_gather(ddata: Any, rois: Any, places: Any, out: Any) -> None:
                     out[r, c, i, j] = ddata[image, c, place] if known else 0
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _corners(y: Any, x: Any, height: int, width: int) -> Any:
     """The pixels around a point and the point's place between them."""
     y, x = max(y, y * 0), max(x, x * 0)
@@ -197,7 +197,7 @@ def _grid(roi: Any, scale: Any, rows: int, columns: int, ratio: int, shift: Any)
     return top, left, tall / rows, wide / columns, down, across
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _align_one(
     plane: Any, grid: Any, i: int, j: int, dout: Any, backward: bool
 ) -> Any:  # fmt: skip

@@ -36,7 +36,7 @@ _unsigned = np.uintp
 # -- forward: weight matrix times lowered rows -----------------------------------------
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _forward_band(
     data: Any, matrix: Any, bias: Any, out: Any, n: int, g: int, first: int,
     buffer: Any, at: Any, low: Any,
@@ -86,7 +86,7 @@ def forward_lowered(
 # -- gradient of the data: transposed weight times dout, folded back -------------------
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _data_block(
     dout: Any, matrix: Any, ddata: Any, n: int, g: int, c0: int,
     buffer: Any, at: Any, low: Any,
@@ -141,7 +141,7 @@ BLOCK = 4
 # -- gradient of the weight: lowered rows times transposed dout, summed over images ----
 
 
-@threads.jit(fastmath={"reassoc"})
+@threads.jit(inner=True, fastmath={"reassoc"})
 def _sum_rows(dout: Any, n: int, f0: int, first: int, last: int, sums: Any) -> None:
     """Add the sum over rows `first` to `last` of every filter's dout, for the bias."""
     for f in range(sums.size):
@@ -152,7 +152,7 @@ def _sum_rows(dout: Any, n: int, f0: int, first: int, last: int, sums: Any) -> N
         sums[f] += total
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _turn(dout: Any, n: int, f0: int, first: int, turned: Any) -> None:
     """Copy dout from row `first` on as (stops, filters), the fastest layout."""
     height, filters = _unsigned(turned.shape[0]), _unsigned(turned.shape[1])
@@ -163,7 +163,7 @@ def _turn(dout: Any, n: int, f0: int, first: int, turned: Any) -> None:
             turned[i, f] = row[i]
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _weight_band(
     dout: Any, data: Any, sums: Any, n: int, g: int, first: int,
     buffer: Any, at: Any, low: Any,

@@ -57,7 +57,7 @@ def forward_cut(
             )  # fmt: skip
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _weight_block(
     dout: Any, data: Any, dweight: Any, g: int, c0: int, buffer: Any, at: Any, low: Any
 ) -> None:

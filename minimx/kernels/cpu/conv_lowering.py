@@ -18,7 +18,7 @@ from minimx.kernels.native import load, pointer, store
 threads.pin()
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def lower(data: Any, n: int, c0: int, first: int, rows: Any, at: Any) -> None:
     """Copy the taps of a band of output rows that starts at row `first`.
 
@@ -44,7 +44,7 @@ def lower(data: Any, n: int, c0: int, first: int, rows: Any, at: Any) -> None:
                     _copy(image, down + top * at.stride_h, right, lo, inside, at)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _copy(image: Any, y: int, right: int, lo: int, rows: Any, at: Any) -> None:
     """rows[r, o] = image[y + r * stride_h, right + (lo + o) * stride_w]."""
     x, step = right + lo * at.stride_w, at.stride_w
@@ -58,7 +58,7 @@ def _copy(image: Any, y: int, right: int, lo: int, rows: Any, at: Any) -> None:
                 store(target, o, load(source, o * step))
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def fold(rows: Any, ddata: Any, n: int, c0: int, at: Any) -> None:
     """The transpose of `lower`: add every copied row back to where it came from."""
     channels, taps, kernel_w, phases, height, out_w = rows.shape
@@ -76,7 +76,7 @@ def fold(rows: Any, ddata: Any, n: int, c0: int, at: Any) -> None:
                     _add(inside, image, down + top * at.stride_h, right, lo, at)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _add(rows: Any, image: Any, y: int, right: int, lo: int, at: Any) -> None:
     """image[y + r * stride_h, right + (lo + o) * stride_w] += rows[r, o]."""
     x, step = right + lo * at.stride_w, at.stride_w
@@ -90,7 +90,7 @@ def _add(rows: Any, image: Any, y: int, right: int, lo: int, at: Any) -> None:
                 store(target, o * step, load(target, o * step) + load(source, o))
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def start(product: int, at: Any, low: Any) -> Any:
     """Where, in a channel's rows, those of the `product`-th vertical tap begin."""
     down = product * at.dilate_h if low.products > 1 else 0

@@ -28,7 +28,7 @@ class Comparison(NamedTuple):
     displacements: int
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _displaced(k: int, at: Any) -> tuple[int, int]:
     """By how much the k-th displacement goes down and right."""
     middle = at.displacements // 2

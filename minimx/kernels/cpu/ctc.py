@@ -25,14 +25,14 @@ from minimx.kernels import threads
 threads.pin()
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _add(a: float, b: float) -> float:
     """log(exp(a) + exp(b))."""
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + np.log1p(np.exp(low - high))
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _log_softmax(scores: Any, out: Any) -> None:
     largest = np.float64(scores[0])
     for k in range(1, scores.size):
@@ -45,7 +45,7 @@ def _log_softmax(scores: Any, out: Any) -> None:
         out[k] = scores[k] - base
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _logs(data: Any, n: int, steps: int) -> Any:
     """The log-probabilities of one sample, (steps, alphabet)."""
     logs = np.empty((steps, data.shape[2]))
@@ -54,7 +54,7 @@ def _logs(data: Any, n: int, steps: int) -> Any:
     return logs
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _places(label: Any, count: int, blank: int) -> Any:
     """The label with blanks before, between and after its letters."""
     places = np.full(2 * count + 1, blank, np.int64)
@@ -63,7 +63,7 @@ def _places(label: Any, count: int, blank: int) -> Any:
     return places
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _steps_needed(places: Any) -> Any:
     """A step for each letter, and one more between equal neighbours."""
     needed = places.size // 2
@@ -72,12 +72,12 @@ def _steps_needed(places: Any) -> Any:
     return needed
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _is_known(places: Any, alphabet: int) -> Any:
     return places.min() >= 0 and places.max() < alphabet
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _forwards(logs: Any, places: Any) -> Any:
     """alphas[t, s]: of all beginnings that stand at place s after step t."""
     steps, size = logs.shape[0], places.size
@@ -119,7 +119,7 @@ def losses(
             out[n] = -_read(_forwards(_logs(data, n, lengths[n]), places))
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _sample_gradient(logs: Any, places: Any, dout: float, n: int, out: Any) -> None:
     """The softmax less the share of each letter in all readings, for one sample."""
     steps, size = logs.shape[0], places.size

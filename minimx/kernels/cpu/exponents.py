@@ -56,7 +56,7 @@ def count(bits: Any, fraction: int, mask: int, out: Any) -> None:
             _subnormal(bits, fraction, mask, out)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _by_field(bits: Any, fraction: int, mask: int, fields: Any, squares: Any) -> None:
     """Counts and sums of squared significands, as whole numbers, by exponent field.
 
@@ -81,7 +81,7 @@ def _by_field(bits: Any, fraction: int, mask: int, fields: Any, squares: Any) ->
         squares[0, field] += whole * whole
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _with_fraction_zero(bits: Any, fraction: int, mask: int, field: int) -> int:
     """How many numbers have this exponent field and nothing else: no branch inside."""
     wanted = np.int64(field) << fraction
@@ -92,7 +92,7 @@ def _with_fraction_zero(bits: Any, fraction: int, mask: int, field: int) -> int:
     return int(found)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _subnormal(bits: Any, fraction: int, mask: int, out: Any) -> None:
     """Add the numbers that are whole multiples of the smallest one."""
     low = (np.int64(1) << fraction) - 1

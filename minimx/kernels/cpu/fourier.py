@@ -53,7 +53,7 @@ def mix(left: Any, right: Any, out: Any, turn: bool) -> None:
                 _multiply(left[i, k, begin:], right[k, j, begin:], total, turn)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _multiply(left: Any, right: Any, total: Any, turn: bool) -> None:
     """Add the products; each number is its real part, then its imaginary part."""
     a, b, t = halves(left), halves(right), halves(total)

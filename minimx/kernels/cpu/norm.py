@@ -27,7 +27,7 @@ SIDE = 16
 # -- batch normalization ---------------------------------------------------------------
 
 
-@threads.jit(fastmath={"reassoc"})
+@threads.jit(inner=True, fastmath={"reassoc"})
 def _channel_sums(data: Any, c: int, shift: Any) -> tuple[float, float]:
     """The sums of x - shift and of its square over channel `c`."""
     total, squares = 0.0, 0.0
@@ -74,7 +74,7 @@ def batch_apply(data: Any, scale: Any, shift: Any, out: Any) -> None:
                     place[i] = line[i] * a + b
 
 
-@threads.jit(fastmath={"reassoc"})
+@threads.jit(inner=True, fastmath={"reassoc"})
 def _gradient_sums(
     dout: Any, data: Any, c: int, mean: Any, invstd: Any
 ) -> tuple[float, float]:
@@ -122,7 +122,7 @@ def moved(running: Any, fresh: Any, momentum: float) -> None:
 # -- layer normalization ---------------------------------------------------------------
 
 
-@threads.jit(fastmath={"reassoc"})
+@threads.jit(inner=True, fastmath={"reassoc"})
 def _row_moments(row: Any) -> tuple[float, float]:
     shift = np.float64(row[0])
     total, squares = 0.0, 0.0
@@ -148,7 +148,7 @@ def layer_norm(
             out[r, i] = (data[r, i] - m) * s * gamma[i] + beta[i]
 
 
-@threads.jit(fastmath={"reassoc"})
+@threads.jit(inner=True, fastmath={"reassoc"})
 def _row_sums(
     dout: Any, data: Any, gamma: Any, mean: Any, invstd: Any
 ) -> tuple[float, float]:
@@ -218,7 +218,7 @@ def group_norm(
             out[r, i] = (data[r, i] - m) * scale + shift
 
 
-@threads.jit(fastmath={"reassoc"})
+@threads.jit(inner=True, fastmath={"reassoc"})
 def _plain_sums(dout: Any, data: Any, mean: Any, std: Any) -> tuple[float, float]:
     """The sums of dy, and of that times x_hat, over a row."""
     total, along = 0.0, 0.0

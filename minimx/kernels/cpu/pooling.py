@@ -35,7 +35,7 @@ _unsigned = np.uintp
 # a NaN never does, as in MXNet.
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _raise_row(line: Any, x: int, step: int, best: Any, taps: Any, tap: int) -> None:
     """best[o] = max(best[o], line[x + o * step]), and who won."""
     x_, step_, number = _unsigned(x), _unsigned(step), taps.dtype.type(tap)
@@ -53,7 +53,7 @@ def _raise_row(line: Any, x: int, step: int, best: Any, taps: Any, tap: int) -> 
             taps[o] = select(wins, number, taps[o])
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _raise_slice(image: Any, best: Any, taps: Any, first: int, at: Any) -> None:
     """Let the pixels of one slice compete; the window's taps count from `first` on."""
     for kh in range(at.kernel_h):
@@ -82,7 +82,7 @@ def _max_pool(data: Any, out: Any, taps: Any, lowest: Any, at: Any) -> None:
                 _raise_slice(image, out[plane, d], taps[plane, d], kd * size, at)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _best_of_four(data: Any, out: Any, taps: Any, lowest: Any) -> None:
     """One plane of windows of 2 by 2 that touch, a row at a time, without a jump."""
     kind, two, one = taps.dtype.type, _unsigned(2), _unsigned(1)
@@ -109,7 +109,7 @@ def _max_pool_2x2(data: Any, out: Any, taps: Any, lowest: Any) -> None:
         _best_of_four(data[plane], out[plane], taps[plane], lowest)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _corner(d: int, h: int, at: Any) -> Any:
     """The place in a flat plane of the corner of the first window of a row."""
     y = (d * at.stride_d - at.pad_d) * at.height + h * at.stride_h - at.pad_h
@@ -189,7 +189,7 @@ def max_pick(ddata: Any, taps: Any, out: Any, at: Windows) -> None:
 # -- average and sum -------------------------------------------------------------------
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _count(o: int, length: int, kernel: int, stride: int, pad: int, all_: bool) -> int:
     """How many taps of stop `o` count along one axis."""
     first = o * stride - pad
@@ -197,7 +197,7 @@ def _count(o: int, length: int, kernel: int, stride: int, pad: int, all_: bool) 
     return last - first if all_ else min(last, length) - max(first, 0)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _divide(row: Any, d: int, h: int, at: Any) -> None:
     """Divide a row of window sums by the number of taps that count in each."""
     if at.divide:
@@ -209,7 +209,7 @@ def _divide(row: Any, d: int, h: int, at: Any) -> None:
             row[w] /= max(deep * tall * wide, 1)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _add_slice(image: Any, out: Any, at: Any) -> None:
     """Add the pixels of one slice to the sums of its windows."""
     for kh in range(at.kernel_h):
@@ -249,7 +249,7 @@ def _whole(data: Any, out: Any, scale: Any) -> None:
         out[plane] = total * scale
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _share_row(share: Any, h: int, image: Any, at: Any) -> None:
     """Add the shares of a row of windows to the pixels of one slice."""
     for kh in range(at.kernel_h):

@@ -33,19 +33,19 @@ threads.pin()
 FEWEST, MOST = 16, 8
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _share(batch: int, piece: int) -> tuple[int, int]:
     """First and last sample of a piece; the cut depends on the batch alone."""
     count = max(1, min(MOST, batch // FEWEST))
     return batch * piece // count, batch * (piece + 1) // count
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _count(batch: int) -> int:
     return max(1, min(MOST, batch // FEWEST))
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _at(step: int, steps: int, back: bool) -> tuple[int, int, int]:
     """The time t of a step, and where the states before and after it stand in hs."""
     if back:
@@ -57,7 +57,7 @@ def _at(step: int, steps: int, back: bool) -> tuple[int, int, int]:
 # Rows are counted through all axes but the last.
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _project(x: Any, row: int, w: Any, out: Any, at: int, rows: int, add: Any) -> None:
     """out[at : at + rows] = x[row : row + rows] · wᵀ + add · what was there."""
     wide, size = w.shape
@@ -67,7 +67,7 @@ def _project(x: Any, row: int, w: Any, out: Any, at: int, rows: int, add: Any) -
     )  # fmt: skip
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _project_back(
     dy: Any, row: int, w: Any, dx: Any, at: int, rows: int, add: Any
 ) -> None:
@@ -79,7 +79,7 @@ def _project_back(
     )  # fmt: skip
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _hand_on(counts: bool, before: Any, after: Any, y: Any) -> None:
     """One sample: the state is the output, or stays as it was and gives 0."""
     if counts:
@@ -92,7 +92,7 @@ def _hand_on(counts: bool, before: Any, after: Any, y: Any) -> None:
 # -- LSTM ------------------------------------------------------------------------------
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _lstm_cells(g: Any, before: Any, after: Any, h: Any, clip: Any, mode: int) -> None:
     """One sample: open its gates, fill the next cell and the state.
 
@@ -149,7 +149,7 @@ def lstm_forward(
                     cs[then, n] = cs[now, n]
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _lstm_cells_gradient(
     g: Any, before: Any, after: Any, dh: Any, dc: Any, dg: Any, clip: Any, mode: int
 ) -> None:
@@ -221,7 +221,7 @@ def lstm_states(gates: Any, cs: Any, back: bool, out: Any) -> None:
 # -- GRU -------------------------------------------------------------------------------
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _gru_cells(g: Any, own: Any, before: Any, after: Any, inner: Any) -> None:
     """One sample: open its gates, fill the next state.
 
@@ -264,7 +264,7 @@ def gru_forward(
                 _hand_on(counts, hs[now, n], hs[then, n], y[t, n, at : at + size])
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _gru_cells_gradient(
     g: Any, inner: Any, before: Any, dh: Any, dg: Any, down: Any
 ) -> None:

@@ -58,7 +58,7 @@ REDUCTIONS: dict[str, Reduction] = {
 }
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _reduce_row(
     start: int, step: int, join: int, x: int, n: int, lanes: int, out: int, item: int
 ) -> None:

@@ -65,7 +65,7 @@ def cell_means(
                         out[r, c, i, j] = part.sum() / area
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _mean_at(
     plane: Any, top: Any, left: Any, tall: Any, wide: Any, down: int, across: int,
     angle: Any, middle: Any,

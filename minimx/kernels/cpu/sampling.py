@@ -122,7 +122,7 @@ def sample_gradient(
     _to_places(dout, data, y, x, sharp, dy, dx)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def _whole(at: Any, length: int) -> int:
     """A whole number as an index, -1 for what is outside."""
     return int(at) if 0 <= at < length else -1

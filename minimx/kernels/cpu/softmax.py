@@ -21,7 +21,7 @@ threads.pin()
 SIDE = 64
 
 
-@threads.jit(fastmath={"reassoc"})
+@threads.jit(inner=True, fastmath={"reassoc"})
 def _softmax_row(row: Any, scale: Any, log: bool, out: Any) -> None:
     largest = row[0] * scale
     for k in range(1, row.size):
@@ -41,7 +41,7 @@ def _softmax_row(row: Any, scale: Any, log: bool, out: Any) -> None:
             out[k] *= share
 
 
-@threads.jit(fastmath={"reassoc"})
+@threads.jit(inner=True, fastmath={"reassoc"})
 def _gradient_row(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> None:
     total = 0.0
     if log:  # dx = (dy - exp(y) * sum(dy)) * scale

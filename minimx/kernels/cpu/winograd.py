@@ -69,7 +69,7 @@ def transform_weight(weight: Any, turn: bool, matrices: Any, tile: Any) -> None:
             weigh_lines(half[i], channels, 1, points, lead, channels, tile)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def take_tiles(
     image: Any, plane: int, first: int, rows: int, target: Any, at: Any, tile: Any
 ) -> None:
@@ -98,7 +98,7 @@ def take_tiles(
             input_lines(halves[i], 1, tile.size, points, lead, tile.cols, tile)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def give_tiles(
     products: Any, first: int, rows: int, bias: Any, out: Any, f: int, at: Any,
     tile: Any,
@@ -123,7 +123,7 @@ def give_tiles(
                     result[t * tile.size + j] = line[j, t] + bias
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def spread_tiles(
     dout: Any, plane: int, first: int, rows: int, target: Any, at: Any, tile: Any
 ) -> None:

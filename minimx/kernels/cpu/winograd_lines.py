@@ -21,7 +21,7 @@ from minimx.kernels.native import load, pointer, store
 threads.pin()
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def input_lines(
     source: Any, lead: int, step: int, target: Any, to: int, count: int, tile: Any
 ) -> None:
@@ -50,7 +50,7 @@ def input_lines(
             store(t, x + 5 * to, four * b - five * d + f)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def output_lines(
     source: Any, lead: int, target: Any, to: int, count: int, tile: Any
 ) -> None:
@@ -73,7 +73,7 @@ def output_lines(
             store(t, x + 3 * to, odd + eight * odds + f)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def spread_lines(
     source: Any, lead: int, step: int, target: Any, to: int, count: int, tile: Any
 ) -> None:
@@ -98,7 +98,7 @@ def spread_lines(
             store(t, x + 5 * to, d)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def weigh_lines(
     source: Any, lead: int, step: int, target: Any, to: int, count: int, tile: Any
 ) -> None:
@@ -123,7 +123,7 @@ def weigh_lines(
             store(t, x + 5 * to, c)
 
 
-@threads.jit()
+@threads.jit(inner=True)
 def gather_lines(
     source: Any, lead: int, target: Any, to: int, step: int, count: int, tile: Any
 ) -> None:
