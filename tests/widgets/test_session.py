@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
+from contextlib import nullcontext
 
 import pytest
 
@@ -128,6 +130,23 @@ def test_waiting_returns_at_a_pause_because_nobody_may_be_there_to_go_on() -> No
     assert session.wait(10)
     assert session.state == "paused"
     session.stop()
+
+
+@pytest.mark.parametrize(("fail_at", "end"), [(0, "done"), (1, "failed")])
+def test_waiting_ends_after_the_page_has_heard(fail_at: int, end: str) -> None:
+    machine, heard = Machine(1, fail_at), []
+
+    def slow(session: Session) -> None:
+        state = session.state
+        time.sleep(0.05 if state == end else 0)
+        heard.append(state)
+
+    session = Session(machine.program, slow)
+    machine.let(1)
+    session.train()
+    with pytest.raises(ArithmeticError) if fail_at else nullcontext():
+        session.wait()
+    assert heard[-1] == end
 
 
 def test_waiting_gives_up_after_its_time() -> None:

@@ -62,6 +62,7 @@ class Session:
         self._pause_wanted = False
         self._stop_wanted = False
         self._single_steps = 0
+        self._telling = False  # others are still to hear of the state
         self.state = READY
         self.progress = Progress(0, 0, "")
         self.error: BaseException | None = None
@@ -105,12 +106,13 @@ class Session:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it neither runs nor is about to: done, paused, stopped or failed.
 
-        Returns whether that happened within `timeout` seconds. Raises the error that
-        ended the program. An interrupt ends the waiting; the session goes on.
+        Returns whether that happened within `timeout` seconds, and whoever shows the
+        state has heard of it. Raises the error that ended the program. An interrupt
+        ends the waiting; the session goes on.
         """
         end = None if timeout is None else time.monotonic() + timeout
         with self._condition:
-            while self.state == RUNNING:
+            while self.state == RUNNING or self._telling:
                 left = None if end is None else end - time.monotonic()
                 if left is not None and left <= 0:
                     return False
@@ -178,9 +180,8 @@ class Session:
             if not self._pause_wanted or self._stop_wanted:
                 return
             self._pause_wanted = False
-            self.state = PAUSED
-            self._condition.notify_all()
-        self._changed(self)
+            self.state, self._telling = PAUSED, True
+        self._tell()
         with self._condition:
             while self.state == PAUSED and not self._stop_wanted:
                 self._condition.wait()
@@ -188,6 +189,14 @@ class Session:
 
     def _become(self, state: str) -> None:
         with self._condition:
-            self.state = state
-            self._condition.notify_all()
-        self._changed(self)
+            self.state, self._telling = state, True
+        self._tell()
+
+    def _tell(self) -> None:
+        """Let others hear of the state, and then those who wait for it."""
+        try:
+            self._changed(self)
+        finally:
+            with self._condition:
+                self._telling = False
+                self._condition.notify_all()
