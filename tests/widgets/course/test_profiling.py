@@ -29,7 +29,9 @@ kept: list[Any] = []
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_kept() -> Any:
+def _nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    # A table of what another test left on a GPU goes to the working folder.
+    monkeypatch.chdir(tmp_path)
     yield
     kept.clear()
 
