@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import io
+import subprocess
 import tokenize
 from pathlib import Path
 
@@ -23,6 +24,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = ("minimx", "widgets", "datasets", "tests")
 FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+TOP = {
+    *("pyproject.toml", "minimx", "notebooks", "widgets", "datasets", "tests", "book"),
+    *("README.md", "Makefile", "LICENSE"),
+}
 MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_CODE = {
@@ -78,6 +83,16 @@ def long_functions(source: str) -> list[str]:
 
 def short_name(path: Path) -> str:
     return str(path.relative_to(ROOT))
+
+
+def test_nothing_lies_at_the_top_that_does_not_belong_there() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a clone: only git tells what belongs to it")
+    kept = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    tops = {name.split("/")[0] for name in kept.splitlines()}
+    assert {name for name in tops if not name.startswith(".")} <= TOP
 
 
 @pytest.mark.parametrize("path", FILES, ids=short_name)
