@@ -126,18 +126,17 @@ def test_knobs_turned_while_a_network_trains_show_in_every_view(
     assert "Traceback" not in notebook.lab.log.read_text()
 
 
-def test_a_change_is_seen_while_one_looks(notebook: Notebook) -> None:
-    # The target is 200 ms on a quiet machine, and the median that is printed tells.
-    # With others at work it is what a change that waits for an epoch would miss.
-    limit = 1000 * pace.slowness()
+def test_a_change_is_seen_within_the_blink_of_an_eye(notebook: Notebook) -> None:
+    # The target is 200 ms on a machine of one's own.
+    target = 200 * pace.slowness()
     open_lab(notebook)
     train(notebook)
     took = []
     for _ in range(20):
         took.append(notebook.page.evaluate(TURN_AND_TIME))
     median = statistics.median(took)
-    print(f"\nknob → redraw: median {median:.0f} ms, {max(took):.0f}; {limit:.0f}")
-    assert median <= limit, took
+    print(f"\nknob → redraw: median {median:.0f} of {target:.0f} ms, {max(took):.0f}")
+    assert median <= target, took
     notebook.page.click("[data-command=stop]")
     assert notebook.complaints == []
 
