@@ -28,6 +28,7 @@ from minimx.errors import ArgumentError, GradientError
 from minimx.graph.bulk import limits
 from minimx.graph.infer import settled
 from minimx.graph.ir import Graph, Node
+from minimx.graph.memory import MemoryPlan
 from minimx.graph.partition import tell
 from minimx.graph.prepare import Unplanned, prepare
 from minimx.graph.program import Program
@@ -129,6 +130,14 @@ class CachedOp:
         if True in wanted:
             _record(_CachedCall(self, variant), call, inputs, outputs)
         return outputs
+
+    @property
+    def memory_plans(self) -> list[tuple[bool, MemoryPlan]]:
+        """Whether it has gradients, and the plan, of each variant bound by now."""
+        if self._settings is not in_force():
+            return []
+        made = [variant.prepared for variant in self._variants.values() if variant]
+        return [(bool(prepared.wanted), prepared.plan) for prepared in made]
 
     def _one_by_one(self, inputs: Sequence[NDArray], ctx: Device) -> list[NDArray]:
         """Call the operators in order, as if they were called by hand."""

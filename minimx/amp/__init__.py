@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from minimx.amp.amp import (
     LossScaler,
+    autocast,
     convert_bucketing_module,
     convert_hybrid_block,
     convert_model,
@@ -33,12 +34,14 @@ from minimx.amp.amp import (
     list_lp16_use_fp32_params,
     list_widest_type_cast,
     scale_loss,
+    set_scaler,
     shutdown,
     unscale,
 )
 
 __all__ = [
     "LossScaler",
+    "autocast",
     "convert_bucketing_module",
     "convert_hybrid_block",
     "convert_model",
@@ -54,6 +57,7 @@ __all__ = [
     "list_lp16_use_fp32_params",
     "list_widest_type_cast",
     "scale_loss",
+    "set_scaler",
     "shutdown",
     "unscale",
 ]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from minimx import events
-from minimx.amp import lists
+from minimx.amp import lists, scope
 from minimx.amp.casting import Conditions, Mixer, SymbolMixer, rules
 from minimx.amp.convert import (
     convert_bucketing_module,
@@ -29,14 +29,14 @@ from minimx.amp.lists import (
     list_widest_type_cast,
 )
 from minimx.amp.loss_scaler import LossScaler
+from minimx.amp.scope import autocast
 from minimx.errors import ArgumentError
 from minimx.gluon import Trainer
 from minimx.module import Module
-from minimx.nd import launch
-from minimx.symbol import symbol as nodes
 
 __all__ = [
     "LossScaler",
+    "autocast",
     "convert_bucketing_module",
     "convert_hybrid_block",
     "convert_model",
@@ -53,6 +53,7 @@ __all__ = [
     "list_widest_type_cast",
     "lists",
     "scale_loss",
+    "set_scaler",
     "shutdown",
     "unscale",
 ]
@@ -95,14 +96,15 @@ def init(
                 "Call mx.amp.shutdown() first, and build the network anew."
             )
         return
-    _state.mixer = launch.mixing = Mixer(wanted)
-    nodes.mixing = SymbolMixer(wanted)
+    _state.mixer = Mixer(wanted)
+    scope.set_process((_state.mixer, SymbolMixer(wanted)))
     _state.scaler, _state.shared = LossScaler(), False
 
 
 def shutdown() -> None:
     """Compute as before `init`. Trainers keep their scalers."""
-    _state.mixer = _state.scaler = launch.mixing = nodes.mixing = None
+    _state.mixer = _state.scaler = None
+    scope.set_process((None, None))
 
 
 def is_active() -> bool:
@@ -141,6 +143,17 @@ def init_trainer(
         )
         return
     trainer._scale_loss_by(scaler or _next_scaler())
+
+
+def set_scaler(trainer: Trainer, scaler: LossScaler | None) -> None:
+    """Scale the losses of a trainer from its next step on; None ends it (ours).
+
+    scaler: what `scale_loss` multiplies by, and what decides which steps are skipped.
+    Unlike `init_trainer` it may be called at any time between two steps, inside and
+    outside of mixed precision; weights and the optimizer's states are untouched.
+    Raises `UpdatedInStore` where the store updates the weights.
+    """
+    trainer._scale_loss_by(scaler)
 
 
 def _next_scaler() -> LossScaler:

@@ -135,6 +135,10 @@ class Mixer:
             inputs = [invoke(ScaledLoss.of(), [inputs[0]]), *inputs[1:]]
         return inputs
 
+    def in_force(self) -> Mixer:
+        """These conversions, in every thread."""
+        return self
+
     def _asked(self, op: Op, inputs: Sequence[Any]) -> Conversion:
         """What the policy asks; for one operator and types of inputs the same again."""
         kept = casting.states(op)

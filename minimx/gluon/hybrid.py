@@ -32,9 +32,11 @@ from minimx.gluon.symbolic import (
     settle_types,
     write_down,
 )
+from minimx.graph.memory import MemoryPlan
 from minimx.graph.partition import backend_named, partition, tell
 from minimx.graph.run import watched
 from minimx.nd.array import NDArray
+from minimx.nd.launch import conversions
 from minimx.symbol import Symbol
 from minimx.symbol.traced import Traced
 from minimx.symbol.traced import tracing as tracer_of_thread
@@ -54,6 +56,11 @@ class Ready(NamedTuple):
     written: tracing.Written
     op: CachedOp
     learning: Ready | None = None
+
+    @property
+    def operations(self) -> list[CachedOp]:
+        """The graph, and the one that is called in training if that is another."""
+        return [self.op] if self.learning is None else [self.op, self.learning.op]
 
 
 class HybridBlock(Block):
@@ -159,7 +166,8 @@ class HybridBlock(Block):
             return self._as_part(args, leaves)
         if self._known_edits != _Edits.count:
             self._look_at_parts()
-        key = (form, is_np_shape(), is_np_array())
+        # Casts of mixed precision are written into a graph, so each choice has its own.
+        key = (form, is_np_shape(), is_np_array(), conversions())
         found = self._graphs.get(key)
         if found is None:
             refuse_mixture(type(self).__name__, leaves)
@@ -283,10 +291,21 @@ class HybridBlock(Block):
         leaves, form = of_arguments((x, *args))
         refuse_mixture(type(self).__name__, leaves)
         self._look_at_parts()
-        key = (form, is_np_shape(), is_np_array())
+        key = (form, is_np_shape(), is_np_array(), conversions())
         for old in (key, self._by_shape(key, leaves)):
             self._graphs.pop(old, None)
         self._made(key, (x, *args), leaves)
+
+    @property
+    def memory_plans(self) -> list[MemoryPlan]:
+        """The memory plans of the block's graphs under the knobs in force.
+
+        Those for training first (graphs with gradients), each in the order in which
+        they were bound. Empty before the first call, and where nothing is planned.
+        """
+        found = [op for ready in self._graphs.values() for op in ready.operations]
+        plans = [plan for op in found for plan in op.memory_plans]
+        return [plan for _, plan in sorted(plans, key=lambda pair: not pair[0])]
 
     def export(
         self, path: str, epoch: int = 0, remove_amp_cast: bool = True

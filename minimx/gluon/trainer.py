@@ -242,7 +242,15 @@ class Trainer:
     # -- mixed precision --------------------------------------------------------------
 
     def _scale_loss_by(self, scaler: Any) -> None:
-        """Skip the steps that a loss scaler says to skip; see `minimx.amp`."""
+        """Skip the steps that a loss scaler says to skip; see `minimx.amp`.
+
+        None: no step any more, and gradients are not divided by a scale.
+        """
+        if self._amp_loss_scaler is not None:
+            self._scale = self._amp_original_scale
+        if scaler is None:
+            self._amp_loss_scaler = None
+            return
         if self._update_on_kvstore or self._kvstore_params["wanted"]:
             raise UpdatedInStore(
                 "Trainer: its store updates the weights and cannot skip a step. Make "

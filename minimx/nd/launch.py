@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from minimx import engine, rng
 from minimx.autograd import record_call, state
@@ -26,13 +26,29 @@ if TYPE_CHECKING:
     from minimx.device import Device
     from minimx.nd.array import NDArray
 
+
+class Mixing(Protocol):
+    """Converts the inputs of calls, as mixed precision asks for it."""
+
+    def __call__(self, op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
+        """The inputs of a call, converted where they have to be."""
+
+    def in_force(self) -> object | None:
+        """The conversions of this thread: graphs hold those they were made under."""
+
+
+def conversions() -> object | None:
+    """The conversions that calls of this thread get now; None without any."""
+    return None if mixing is None else mixing.in_force()
+
+
 #: Who writes down what a thread calls, instead of running it (symbol/traced.py): by
 #: thread, while a block is made into a graph. Calls with arrays find it by their kind
 #: (`Spec.takes_over`); here look those that make arrays from nothing.
 tracers: dict[int, Any] = {}
 
-#: Who converts the inputs of calls, while mixed precision is on (amp/casting.py).
-mixing: Callable[[Op, Sequence[Any]], Sequence[Any]] | None = None
+#: What converts the inputs of calls, while mixed precision is on (amp/casting.py).
+mixing: Mixing | None = None
 
 #: Who adds a look at the results to the work of each call (finite.py): operator,
 #: inputs, outputs and the work are given, the work with the look comes back.

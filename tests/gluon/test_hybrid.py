@@ -13,6 +13,7 @@ from minimx import autograd, events, gluon, nd
 from minimx.errors import ArgumentError, TracingError
 from minimx.gluon import nn, rnn
 from minimx.graph import words
+from minimx.knobs import knobs
 
 
 def lenet() -> Any:
@@ -490,3 +491,26 @@ def test_a_part_that_is_not_hybridized_belongs_to_the_graph() -> None:
     net[1].hybridize(False)
     np.testing.assert_array_equal(net(x).asnumpy(), wanted)
     assert not net[1]._active
+
+
+def test_the_memory_plans_are_those_of_the_knobs_in_force() -> None:
+    net = nn.HybridSequential()
+    for _ in range(4):
+        net.add(nn.Dense(16, in_units=16, activation="tanh"))
+    net.initialize()
+    net.hybridize()
+    assert net.memory_plans == []
+
+    def planned() -> list[int]:
+        with autograd.record():
+            net(nd.ones((64, 16)))
+        net(nd.ones((64, 16)))
+        return [plan.total for plan in net.memory_plans]
+
+    training, predicting = planned()
+    assert training > predicting
+    with knobs(MXNET_EXEC_ENABLE_INPLACE=False, MXNET_USE_FUSION=False):
+        assert net.memory_plans == [], "those of other knobs are gone"
+        apart = planned()[0]
+    assert apart > training
+    assert planned() == [training, predicting]
