@@ -15,8 +15,12 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from minimx.errors import KnobError, did_you_mean
+
+if TYPE_CHECKING:
+    from minimx.knobs.examples import Example
 
 # What a knob can hold: the type of `get`, once parsed.
 Value = bool | int | float | str | tuple[int, ...] | tuple[str, ...]
@@ -69,6 +73,13 @@ class Knob:
     def live(self) -> bool:
         """Whether turning this knob moves its observable today."""
         return self.status == "live"
+
+    @property
+    def example(self) -> Example | None:
+        """The function that obeys it, and code that shows it; None while planned."""
+        from minimx.knobs import examples  # tables that only a card needs
+
+        return examples.of(self.name)
 
     @property
     def summary(self) -> str:

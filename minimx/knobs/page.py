@@ -7,12 +7,19 @@ A test compares the page with what this room writes, so that it cannot grow old.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 from minimx.knobs import PRESETS
 from minimx.knobs.declarations import GROUPS
+from minimx.knobs.examples import Example
 from minimx.knobs.knob import Knob
-from minimx.knobs.show import SCOPES, acts
+from minimx.knobs.show import SCOPES, acts, shown, tried
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 HEAD = """\
 <!-- Written by `python -m minimx.knobs.page` from minimx/knobs/declarations. -->
@@ -26,7 +33,9 @@ length of a block. `NAME=value` in the environment sets it at the start, and `%e
 NAME=value` in a notebook turns it from the next cell on. `minimx knobs` prints the list
 with the values of the moment.
 
-A knob that is **live** acts today, and a test turns it and watches its effect. A
+A knob that is **live** acts today, and a test turns it and watches its effect. Its
+section names the function that obeys it and gives a few lines to run after
+`import minimx as mx`; what they print under each value is tested as well. A
 **planned** one is checked and stored, and says when it is set that it does not act yet.
 
 The documents are MXNet's pages on environment variables of the generations 0.x, 1.x and
@@ -77,6 +86,8 @@ def _section(knob: Knob) -> Iterator[str]:
     when = SCOPES[knob.scope] if knob.live else f"not yet; {acts(knob)}"
     yield f"- **Values** {knob.kind}; default {knob.default_text}"
     yield f"- **Acts** {when}"
+    if knob.example is not None:
+        yield f"- **Acts in** `{knob.example.acts_in}`"
     yield f"- **Look at** {knob.observable}"
     if knob.aliases:
         yield f"- **Also called** {', '.join(f'`{alias}`' for alias in knob.aliases)}"
@@ -86,7 +97,37 @@ def _section(knob: Knob) -> Iterator[str]:
         yield f"- **Documented defaults** {listed}"
     if knob.sources:
         yield f"- **Documents** {', '.join(knob.sources)}"
+    if found := notebooks(knob.name):
+        links = (f"[{name.stem}](../notebooks/{name.name})" for name in found)
+        yield f"- **Notebooks** {', '.join(links)}"
+    if knob.example is not None:
+        yield from _trial(knob.example)
     yield ""
+
+
+def _trial(example: Example) -> Iterator[str]:
+    yield f"\n{tried(example)}\n"
+    yield f"```python\n{example.code}\n```\n"
+    yield "| value | prints |"
+    yield "| --- | --- |"
+    for value, text in shown(example):
+        yield f"| `{value}` | `{_cell(text)}` |"
+
+
+def notebooks(name: str) -> list[Path]:
+    """The notebooks that name a knob, in text or in code, in their order."""
+    return [path for path, words in _words().items() if name in words]
+
+
+@cache
+def _words() -> dict[Path, frozenset[str]]:
+    """Every word in capitals that stands in the cells of each notebook."""
+    found = {}
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells)
+        found[path] = frozenset(re.findall(r"\b[A-Z]+(?:_[A-Z0-9]+)+\b", text))
+    return found
 
 
 def _cell(text: str) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minimx.knobs.knob import Knob, Value
+
+if TYPE_CHECKING:
+    from minimx.knobs.examples import Example
 
 SCOPES = {
     "live": "at the next operation",
@@ -104,12 +107,14 @@ class Card:
         documented = (
             f"{doc}: {text}" for doc, text in knob.defaults_by_document.items()
         )
+        example = knob.example
         rows = [
             ("value", value_text(knob, self.value)),
             ("default", knob.default_text),
             ("allowed", knob.kind),
             ("group", knob.group),
             ("acts", when),
+            ("acts in", example.acts_in if example else ""),
             ("look at", knob.observable),
             ("also called", ", ".join(knob.aliases)),
             ("defaults in documents", "; ".join(documented)),
@@ -131,6 +136,12 @@ class Card:
                 break_on_hyphens=False,
             )
         lines += ["", *textwrap.wrap(self.knob.meaning, 86)]
+        example = self.knob.example
+        if example is not None:
+            lines += ["", *textwrap.wrap(tried(example), 86), ""]
+            lines += [f"    {line}" for line in example.code.splitlines()]
+            lines += ["", "It prints", ""]
+            lines += [f"    {value}: {text}" for value, text in shown(example)]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -141,5 +152,33 @@ class Card:
         )
         return (
             f"<h4><code>{self.knob.name}</code></h4>"
-            f"<p>{_escaped(self.knob.meaning)}</p><table>{rows}</table>"
+            f"<p>{_escaped(self.knob.meaning)}</p><table>{rows}</table>{self._trial()}"
         )
+
+    def _trial(self) -> str:
+        """The example as HTML: what to run, and what it prints under each value."""
+        example = self.knob.example
+        if example is None:
+            return ""
+        rows = "".join(
+            f"<tr><td style='text-align:left'><code>{_escaped(value)}</code></td>"
+            f"<td style='text-align:left'><code>{_escaped(text)}</code></td></tr>"
+            for value, text in shown(example)
+        )
+        return (
+            f"<p>{_escaped(tried(example))}</p>"
+            f"<pre>{_escaped(example.code)}</pre>"
+            f"<table><tr><th>value</th><th style='text-align:left'>prints</th></tr>"
+            f"{rows}</table>"
+        )
+
+
+def tried(example: Example) -> str:
+    """What to do with the lines of an example."""
+    needed = f" It needs {example.needs}." if example.needs else ""
+    return f"Try it: run this under each value of the knob.{needed}"
+
+
+def shown(example: Example) -> list[tuple[str, str]]:
+    """What an example prints, as (value, text); no value means an empty text."""
+    return [(value or "(empty)", text) for value, text in example.expect.items()]

@@ -21,7 +21,7 @@ import anywidget
 import traitlets
 
 from minimx.errors import MXNetError
-from minimx.knobs import PRESETS, Knob, knobs
+from minimx.knobs import PRESETS, Knob, knobs, show
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.tables import Table
@@ -257,7 +257,16 @@ def _literal(value: Any) -> str:
 
 def describe(knob: Knob) -> dict[str, Any]:
     """A declaration as the browser wants it: texts, numbers and lists only."""
+    example = knob.example
+    trial = example and {
+        "acts_in": example.acts_in,
+        "words": show.tried(example),
+        "code": example.code,
+        "prints": show.shown(example),
+        "program": example.program(knob.name),
+    }
     return {
+        "trial": trial,
         "name": knob.name,
         "aliases": list(knob.aliases),
         "type": knob.type,

@@ -1,6 +1,6 @@
 // Every knob, grouped: its value, when a change acts, what it means, and why it refused.
 
-import { button, el } from "./lib/dom.js";
+import { button, el, icon } from "./lib/dom.js";
 import { Frame } from "./lib/frame.js";
 import { control } from "./lib/knob_controls.js";
 
@@ -113,6 +113,7 @@ class KnobPanel {
     });
     this.card = el("div", { class: "mx-knob-card" });
     this.card.append(...welcome());
+    this.card.addEventListener("click", (event) => this.copyTrial(event), { signal });
     this.said = el("div", { class: "mx-knob-said", role: "status" });
     this.groups = new Map();
     for (const knob of knobs) {
@@ -340,6 +341,7 @@ class KnobPanel {
       ["look at", knob.observable],
       ["also called", knob.aliases.join(", ")],
       ["acts", knob.live ? SCOPES[knob.scope][1] : `not yet: comes with ${knob.planned_in}`],
+      ["acts in", knob.trial ? `\`${knob.trial.acts_in}\`` : ""],
       ["named in", knob.sources.join("; ")],
     ].filter(([, text]) => text);
     this.card.replaceChildren(
@@ -353,8 +355,19 @@ class KnobPanel {
           el("dd", {}, ...prose(text)),
         ]),
       ),
+      ...(knob.trial ? trial(knob.trial) : []),
     );
     this.card.scrollTop = 0;
+  }
+
+  /** Copy the whole program of the card in sight, which runs under every value. */
+  copyTrial(event) {
+    if (!event.target.closest(".mx-trial-copy")) return;
+    const { knob } = this.rows.get(this.card.dataset.knob);
+    navigator.clipboard?.writeText(knob.trial.program).then(
+      () => this.say("Copied: paste it into a cell."),
+      () => this.say("The browser does not allow copying here.", false),
+    );
   }
 
   key(event) {
@@ -394,6 +407,37 @@ function welcome() {
       ...badges.flatMap(([scope, [badge, when]]) => [
         el("dt", {}, el("span", { class: "mx-badge", data: { scope }, text: badge })),
         el("dd", { text: when }),
+      ]),
+    ),
+  ];
+}
+
+/** What to run to see a knob act, and what it prints under each value. */
+function trial({ words, code, prints }) {
+  return [
+    el(
+      "p",
+      {},
+      words,
+      " ",
+      el(
+        "button",
+        {
+          type: "button",
+          class: "mx-button mx-button-tiny mx-trial-copy",
+          title: "Copy it as a program that runs under each of these values",
+          "aria-label": "Copy the example",
+        },
+        icon("copy"),
+      ),
+    ),
+    el("pre", { class: "mx-code", tabindex: "0", text: code }),
+    el(
+      "dl",
+      { class: "mx-trial-prints" },
+      ...prints.flatMap(([value, text]) => [
+        el("dt", {}, el("code", { text: value })),
+        el("dd", {}, el("code", { text })),
       ]),
     ),
   ];
