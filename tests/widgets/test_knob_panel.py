@@ -33,7 +33,7 @@ class Desk:
     def ask(self, **message: Any) -> dict[str, Any]:
         """Send a message and wait for its answer."""
         number = len(self.answers) + 1
-        self.panel._hear(self.panel, {**message, "id": number}, [])
+        self.panel._handle_custom_msg({**message, "id": number}, [])
         with self.arrived:
             assert self.arrived.wait_for(lambda: len(self.answers) >= number, 10)
             return self.answers[number - 1]
@@ -105,17 +105,6 @@ def test_a_preset_turns_its_knobs_and_names_what_does_not_act_yet(desk: Desk) ->
     assert knob.planned_in in desk.ask(kind="set", name=knob.name, text=text)["text"]
 
 
-def test_of_waiting_changes_to_one_knob_only_the_last_is_made() -> None:
-    from minimx_widgets.knob_panel import latest
-
-    def change(name: str, text: str) -> dict[str, Any]:
-        return {"kind": "set", "name": name, "text": text}
-
-    pin = {"kind": "pin", "name": "A"}
-    waiting = [change("A", "1"), pin, change("B", "1"), change("A", "2"), None]
-    assert latest(waiting) == [pin, change("B", "1"), change("A", "2"), None]
-
-
 def test_pinning_moves_a_knob_up_and_down(desk: Desk) -> None:
     desk.ask(kind="pin", name="MXNET_HOME")
     assert "MXNET_HOME" in desk.panel.state["pinned"]
@@ -160,7 +149,8 @@ def test_a_closed_panel_leaves_no_thread_and_no_watcher() -> None:
     panel = KnobPanel()
     desk = Desk(panel)
     desk.ask(kind="pin", name="MXNET_HOME")
-    worker = panel._worker
+    assert panel._inbox is not None
+    worker = panel._inbox.thread
     panel.close()
     assert worker is not None
     assert not worker.is_alive()

@@ -27,7 +27,8 @@ from minimx.errors import ArgumentError, MXNetError
 from minimx.graph.settings import KNOBS, Settings
 from minimx.knobs import knobs
 from minimx_widgets.base import STYLE, Bundle, mimebundle
-from minimx_widgets.knob_panel import code, describe, latest
+from minimx_widgets.inbox import latest
+from minimx_widgets.knob_panel import code, describe
 from minimx_widgets.tables import Table, Tables
 
 #: What a view draws: made from settings, kept for the last few of them.

@@ -10,20 +10,16 @@ is shown at the knob.
 from __future__ import annotations
 
 import json
-import queue
-import threading
-import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import anywidget
 import traitlets
 
-from minimx.errors import MXNetError
 from minimx.knobs import PRESETS, Knob, knobs, show
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.inbox import Inbox, Message, answered
 from minimx_widgets.tables import Table
 from minimx_widgets.units import counted
 
@@ -53,7 +49,7 @@ class KnobPanel(anywidget.AnyWidget):
     expanded = traitlets.Bool(False).tag(sync=True)
 
     # A panel that could not be made is closed all the same, by its finaliser.
-    _worker: threading.Thread | None = None
+    _inbox: Inbox | None = None
     _unwatch: Callable[[], None] | None = None
 
     def __init__(
@@ -68,7 +64,8 @@ class KnobPanel(anywidget.AnyWidget):
         wanted = [knobs.resolve(name) for name in pinned]
         self._pinned = [name for name in wanted if name in self._names]
         self._revision = 0
-        self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        inbox = Inbox(self._answer, name="minimx knobs", overtake=True)
+        self._inbox = inbox
         super().__init__(
             declared=[describe(knobs.declared[name]) for name in self._names],
             presets=[[name, preset.meaning] for name, preset in PRESETS.items()],
@@ -76,7 +73,7 @@ class KnobPanel(anywidget.AnyWidget):
             **settings,
         )
         self._unwatch = knobs.watch("*", self._turned)
-        self.on_msg(self._hear)
+        self.on_msg(lambda _widget, message, _buffers: inbox.put(message))
 
     @property
     def changed(self) -> dict[str, tuple[Any, Any]]:
@@ -114,11 +111,8 @@ class KnobPanel(anywidget.AnyWidget):
         """Take the panel away; its worker thread ends."""
         if self._unwatch is not None:
             self._unwatch()
-        worker, self._worker = self._worker, None
-        if worker is not None and worker.is_alive():
-            self._inbox.put(None)
-            if worker is not threading.current_thread():
-                worker.join(timeout=5)
+        if self._inbox is not None:
+            self._inbox.close()
         super().close()
 
     def _state(self) -> dict[str, Any]:
@@ -137,46 +131,11 @@ class KnobPanel(anywidget.AnyWidget):
         if name in self._names:
             self.state = self._state()
 
-    # From the browser. `_hear` must not wait; the worker may.
+    def _answer(self, message: Message) -> None:
+        """Do what the browser asked, and say how it went; in the inbox's thread."""
+        self.send(answered(message, lambda: self._do(message)))
 
-    def _hear(self, _widget: Any, message: dict[str, Any], _buffers: Any) -> None:
-        self._inbox.put(message)
-        if self._worker is None or not self._worker.is_alive():
-            self._worker = threading.Thread(
-                target=self._work, name="minimx knobs", daemon=True
-            )
-            self._worker.start()
-
-    def _work(self) -> None:
-        while True:
-            waiting = [self._inbox.get()]
-            while not self._inbox.empty():
-                waiting.append(self._inbox.get())
-            for message in latest(waiting):
-                if message is None:
-                    return
-                self._answer(message)
-
-    def _answer(self, message: dict[str, Any]) -> None:
-        """Do what was asked, and say how it went."""
-        name = str(message.get("name", ""))
-        began = time.perf_counter()
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                done = self._do(message)
-        except MXNetError as refused:
-            self._say(message, name, ok=False, text=str(refused))
-            return
-        except Exception as broken:  # of a part that watches the knob: show it there
-            text = f"{type(broken).__name__}: {broken}"
-            self._say(message, name, ok=False, text=text)
-            return
-        took = 1e3 * (time.perf_counter() - began)
-        notes = "".join(f" {warning.message}" for warning in caught)
-        self._say(message, name, ok=True, text=f"{done} in {took:.0f} ms.{notes}")
-
-    def _do(self, message: dict[str, Any]) -> str:
+    def _do(self, message: Message) -> str:
         kind, name = message.get("kind"), str(message.get("name", ""))
         if kind == "set":
             knobs.set(**{name: message["text"]})
@@ -207,29 +166,6 @@ class KnobPanel(anywidget.AnyWidget):
         else:
             self._pinned.append(name)
         self.state = self._state()
-
-    def _say(self, message: dict[str, Any], name: str, *, ok: bool, text: str) -> None:
-        answer = {"kind": "answer", "id": message.get("id", 0), "name": name}
-        self.send({**answer, "ok": ok, "text": text})
-
-
-def latest(waiting: list[dict[str, Any] | None]) -> list[dict[str, Any] | None]:
-    """What is waiting, without changes that a later one of the same knob overtakes.
-
-    >>> latest([{"kind": "set", "name": "A", "text": "1"},
-    ...         {"kind": "set", "name": "A", "text": "2"}])
-    [{'kind': 'set', 'name': 'A', 'text': '2'}]
-    """
-    last = {
-        message["name"]: i
-        for i, message in enumerate(waiting)
-        if message and message.get("kind") == "set"
-    }
-    return [
-        message
-        for i, message in enumerate(waiting)
-        if not message or message.get("kind") != "set" or last[message["name"]] == i
-    ]
 
 
 def code(changed: dict[str, tuple[Any, Any]]) -> str:

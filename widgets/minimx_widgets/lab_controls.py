@@ -5,8 +5,6 @@ A control, not a picture: it holds the fields and sends commands. The lab decide
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +15,7 @@ import traitlets
 from minimx.errors import MXNetError
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE
+from minimx_widgets.inbox import Inbox, Message
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ class LabControls(anywidget.AnyWidget):
     settings = traitlets.Dict().tag(sync=True)
     status = traitlets.Dict().tag(sync=True)
 
-    _worker: threading.Thread | None = None
+    # Controls that could not be made are closed all the same, by their finaliser.
+    _inbox: Inbox | None = None
 
     def __init__(
         self,
@@ -69,41 +69,30 @@ class LabControls(anywidget.AnyWidget):
         **settings: Any,
     ) -> None:
         self._change, self._command = change, command
-        self._inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        inbox = Inbox(self._do, name="minimx lab")
+        self._inbox = inbox
         messages = [field.as_message() for field in fields]
         super().__init__(fields=messages, **settings)
-        self.on_msg(self._hear)
+        self.on_msg(lambda _widget, message, _buffers: inbox.put(message))
 
     def tell(self, status: dict[str, Any], *, keep: bool) -> None:
         """Show how training goes. `keep` also stores it for pages opened later."""
         if keep:
             self.status = status
-        elif self._worker is not None:  # a browser is there
+        elif self._inbox and self._inbox.thread:  # a browser is there
             self.send({"kind": "status", "status": status})
 
     def close(self) -> None:
         """Take the controls away; their thread ends."""
-        worker, self._worker = self._worker, None
-        if worker is not None and worker.is_alive():
-            self._inbox.put(None)
-            if worker is not threading.current_thread():
-                worker.join(timeout=5)
+        if self._inbox is not None:
+            self._inbox.close()
         super().close()
 
-    def _hear(self, _widget: Any, message: dict[str, Any], _buffers: Any) -> None:
-        self._inbox.put(message)
-        if self._worker is None or not self._worker.is_alive():
-            self._worker = threading.Thread(
-                target=self._work, name="minimx lab", daemon=True
-            )
-            self._worker.start()
-
-    def _work(self) -> None:
-        while (message := self._inbox.get()) is not None:
-            if message["kind"] == "command":
-                self._command(str(message["command"]))
-            elif message["kind"] == "set":
-                self._set(str(message["name"]), str(message["value"]))
+    def _do(self, message: Message) -> None:
+        if message["kind"] == "command":
+            self._command(str(message["command"]))
+        elif message["kind"] == "set":
+            self._set(str(message["name"]), str(message["value"]))
 
     def _set(self, name: str, text: str) -> None:
         answer = {"kind": "answer", "name": name, "ok": True, "text": ""}

@@ -24,7 +24,8 @@ from minimx.replay.history import FLUSH, HIT, OOM
 from minimx.storage.policy import PREFIXES, knob_names
 from minimx_widgets import esm
 from minimx_widgets.base import View
-from minimx_widgets.knob_panel import code, describe, latest
+from minimx_widgets.inbox import latest
+from minimx_widgets.knob_panel import code, describe
 from minimx_widgets.packing import Array, Coder, Columns, pack
 from minimx_widgets.pool_scene import Region, holes, regions_at, size_classes
 from minimx_widgets.run import News
