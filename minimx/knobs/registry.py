@@ -42,6 +42,7 @@ class Knobs:
         "_aliases",
         "_announced",
         "_chosen",
+        "_early",
         "_environment",
         "_lock",
         "_values",
@@ -60,6 +61,7 @@ class Knobs:
         self._chosen: dict[str, Value] = {}
         self._values = {name: knob.default for name, knob in table.items()}
         self._watchers: dict[str, list[Watcher]] = {}
+        self._early: list[Callable[[], None]] = []
         self._lock = threading.RLock()
         self._environment = Environment(self.declared, environ)
         self._adopt(self._environment.changed_texts())
@@ -229,6 +231,23 @@ class Knobs:
 
         return stop
 
+    def before(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback()` right before values of knobs change, such as to note when.
+
+        Nothing that obeys a knob sees its new value before that. The call happens in
+        the thread that turns the knobs; which ones, `watch` says afterwards. Returns a
+        function that ends it.
+        """
+        with self._lock:
+            self._early.append(callback)
+
+        def stop() -> None:
+            with self._lock:
+                if callback in self._early:
+                    self._early.remove(callback)
+
+        return stop
+
     # Showing
 
     def describe(self, name: str) -> show.Card:
@@ -259,6 +278,8 @@ class Knobs:
         """Store checked values, tell the watchers, and take it back if one raises."""
         with self._lock:
             before = {name: self._chosen.get(name) for name in chosen}
+            for early in list(self._early):
+                early()
             changed = self._store(chosen, write)
             told: list[tuple[Watcher, str, Any, Any]] = []
             try:

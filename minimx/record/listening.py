@@ -162,9 +162,12 @@ class Listening:
             )
         )
 
-    def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
-        """A knob was turned."""
-        self._rings["knobs"].add((self._now(), name, str(old), str(new), scope))
+    def knob(
+        self, name: str, old: Any, new: Any, scope: str, t: int | None = None
+    ) -> None:
+        """A knob was turned, at a moment of the record's clock; by default now."""
+        moment = self._now() if t is None else t
+        self._rings["knobs"].add((moment, name, str(old), str(new), scope))
 
     def communication(
         self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str

@@ -29,7 +29,7 @@ from minimx.record import archive
 from minimx.record.curves import Curve, memory_curve
 from minimx.record.listening import Listening
 from minimx.record.several import join, leave, listeners
-from minimx.record.tables import TABLES, Array, Strings, to_array
+from minimx.record.tables import TABLES, Array, Row, Strings, to_array
 
 # Knobs whose values tell where somebody's files are; not for a file that is passed on.
 PRIVATE_KNOBS = ("path", "url")
@@ -96,7 +96,8 @@ class Record(Listening):
         self._reading = threading.RLock()
         self._started = False
         self._lent_at_pause: dict[tuple[str, int], Any] | None = None
-        self._unwatch: Callable[[], None] | None = None
+        self._unwatch: list[Callable[[], None]] = []
+        self._turning = 0  # when the knobs were turned that are told now
 
     # Starting and stopping
 
@@ -123,7 +124,10 @@ class Record(Listening):
             t_start=self._now(),
         )
         self._started = True
-        self._unwatch = knobs.watch("*", self._knob_turned)
+        self._unwatch = [
+            knobs.before(self._knob_turns),
+            knobs.watch("*", self._knob_turned),
+        ]
         join(self)
         self._note_what_lives()
         return self
@@ -134,9 +138,8 @@ class Record(Listening):
             leave(self)
             self.conditions.t_stop = self._now()
             self._note_devices()
-        if self._unwatch is not None:
-            self._unwatch()
-            self._unwatch = None
+        while self._unwatch:
+            self._unwatch.pop()()
         return self
 
     def pause(self) -> None:
@@ -254,6 +257,15 @@ class Record(Listening):
         after = (*reached, known + len(strings))
         return Batch(tables, strings, after, {k: n for k, n in lost.items() if n})
 
+    def rows_since(self, name: str, position: int) -> tuple[int, list[Row]]:
+        """The rows of a running record's table from a position on, as Python values.
+
+        Returns the position of the first of them as well, which is higher than asked
+        for where older rows were dropped. Quicker than `since` for a few rows, as texts
+        stay texts. The columns stand in `minimx.record.tables`.
+        """
+        return self._rings[name].since(position)
+
     def memory_curve(
         self,
         device: object = None,
@@ -319,11 +331,15 @@ class Record(Listening):
                 self._read_last[name] = known
             return first, known[1].copy()  # the reader may change it
 
+    def _knob_turns(self) -> None:
+        """Note when: what obeys a knob may begin to before this record is told."""
+        self._turning = self._now()
+
     def _knob_turned(self, name: str, new: Any, old: Any) -> None:
         declared = knobs.declared[name]
         if declared.type in PRIVATE_KNOBS:
             old = new = f"({declared.type})"
-        self.knob(name, old, new, declared.scope)
+        self.knob(name, old, new, declared.scope, self._turning)
 
     def _note_what_lives(self) -> None:
         """Start the memory table with what was lent and kept before."""

@@ -278,6 +278,19 @@ def test_watching_ends(knobs: Knobs) -> None:
     assert calls == []
 
 
+def test_before_a_change_everybody_still_sees_the_old_value(knobs: Knobs) -> None:
+    seen: list[object] = []
+    stop = knobs.before(lambda: seen.append(knobs.get(CPU)))
+    knobs.watch(CPU, lambda name, new, old: seen.append((old, new)))
+    old = knobs.get(CPU)
+    knobs.set(**{CPU: 3})
+    assert seen == [old, (old, 3)]
+    stop()
+    stop()
+    knobs.reset(CPU)
+    assert seen[2:] == [(3, old)]
+
+
 def test_a_watcher_may_turn_other_knobs(knobs: Knobs) -> None:
     knobs.watch(CPU, lambda name, new, old: knobs.set(MXNET_GPU_WORKER_NTHREADS=new))
     knobs.set(MXNET_CPU_WORKER_NTHREADS=7)

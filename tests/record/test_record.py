@@ -266,6 +266,23 @@ def test_what_lived_before_is_noted_first() -> None:
     assert mem["rounded"].tolist() == [8192, 12288, 8192]
 
 
+def test_a_knob_is_noted_at_the_moment_from_which_it_acts() -> None:
+    """What obeys it is told before the record, and may act for a while by then."""
+    moments: list[int] = []
+    with Record() as record:
+        stop = knobs.watch(
+            "MXNET_GPU_MEM_POOL_TYPE", lambda *_: moments.append(events.clock())
+        )
+        try:
+            knobs.set(MXNET_GPU_MEM_POOL_TYPE="Round")
+        finally:
+            stop()
+            knobs.reset("MXNET_GPU_MEM_POOL_TYPE")
+        later = events.clock()
+    first, second = record.knobs()["t"].tolist()
+    assert first <= moments[0] < second <= later
+
+
 def test_knobs_are_noted_with_their_scope() -> None:
     with Record() as record, knobs(MXNET_GPU_MEM_POOL_TYPE="Round"):
         pass

@@ -53,13 +53,14 @@ class View(anywidget.AnyWidget):
     frozen: traitlets.List[Any] = traitlets.List().tag(sync=True)
 
     def __init__(self, record: Record | Run | None = None, **settings: Any) -> None:
+        # Before the traits get their values: observers of them may run in there.
         self.run = Run.of(record)
-        super().__init__(run_id=self.run.id, **settings)
         self._flow = Flow(self.rate)
         self._pending: list[News] = []
         self._backlog: deque[dict[str, Any]] = deque()  # frames that wait their turn
         self._known_strings = 0
         self._known_status: dict[str, Any] = {}
+        super().__init__(run_id=self.run.id, **settings)
         self.run.attach(self)
         self.on_msg(self._hear)
 
