@@ -28,9 +28,8 @@ from minimx.errors import ArgumentError, GradientError
 from minimx.graph.bulk import limits
 from minimx.graph.infer import settled
 from minimx.graph.ir import Graph, Node
-from minimx.graph.memory import MemoryPlan
 from minimx.graph.partition import tell
-from minimx.graph.prepare import Unplanned, prepare
+from minimx.graph.prepare import Prepared, Unplanned, prepare
 from minimx.graph.program import Program
 from minimx.graph.run import evaluate
 from minimx.graph.settings import Settings, in_force
@@ -98,6 +97,8 @@ class CachedOp:
         self._variants: dict[Any, Variant | None] = {}
         # Which outputs had a gradient the last time.
         self._flows: tuple[bool, ...] | None = None
+        #: What the latest recorded call became, while no knob has made it out of date.
+        self.recorded: Prepared | None = None
 
     def __call__(
         self, inputs: Sequence[NDArray], ctx: Device | None = None
@@ -128,16 +129,9 @@ class CachedOp:
             return self._one_by_one(inputs, ctx)
         call, outputs = variant.call(inputs)
         if True in wanted:
+            self.recorded = variant.prepared
             _record(_CachedCall(self, variant), call, inputs, outputs)
         return outputs
-
-    @property
-    def memory_plans(self) -> list[tuple[bool, MemoryPlan]]:
-        """Whether it has gradients, and the plan, of each variant bound by now."""
-        if self._settings is not in_force():
-            return []
-        made = [variant.prepared for variant in self._variants.values() if variant]
-        return [(bool(prepared.wanted), prepared.plan) for prepared in made]
 
     def _one_by_one(self, inputs: Sequence[NDArray], ctx: Device) -> list[NDArray]:
         """Call the operators in order, as if they were called by hand."""
@@ -156,6 +150,7 @@ class CachedOp:
         settings = in_force()
         if settings is not self._settings:
             self._variants.clear()
+            self.recorded = None
             self._settings = settings
         specs = tuple([x.spec for x in inputs])
         key = (specs, ctx, training, wanted, flavour.is_np_shape(), self._flows)

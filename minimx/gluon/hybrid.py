@@ -32,8 +32,8 @@ from minimx.gluon.symbolic import (
     settle_types,
     write_down,
 )
-from minimx.graph.memory import MemoryPlan
 from minimx.graph.partition import backend_named, partition, tell
+from minimx.graph.prepare import Prepared
 from minimx.graph.run import watched
 from minimx.nd.array import NDArray
 from minimx.nd.launch import conversions
@@ -56,11 +56,6 @@ class Ready(NamedTuple):
     written: tracing.Written
     op: CachedOp
     learning: Ready | None = None
-
-    @property
-    def operations(self) -> list[CachedOp]:
-        """The graph, and the one that is called in training if that is another."""
-        return [self.op] if self.learning is None else [self.op, self.learning.op]
 
 
 class HybridBlock(Block):
@@ -156,6 +151,7 @@ class HybridBlock(Block):
     def _forget_graphs(self) -> None:
         self._graphs: dict[Any, Ready] = {}
         self._latest: tracing.Written | None = None
+        self._called: Ready | None = None
         self._known_edits = -1
         self._made_of: Any = None
 
@@ -175,6 +171,7 @@ class HybridBlock(Block):
         ready = found or self._made(key, args, leaves)
         if ready.learning is not None and True in tracing.recording_mode():
             ready = ready.learning
+        self._called = ready
         written = ready.written
         if self._watch is not None:
             outputs = watched(written.graph, written.arrays(leaves), *self._watch)
@@ -297,15 +294,13 @@ class HybridBlock(Block):
         self._made(key, (x, *args), leaves)
 
     @property
-    def memory_plans(self) -> list[MemoryPlan]:
-        """The memory plans of the block's graphs under the knobs in force.
+    def prepared(self) -> Prepared | None:
+        """What the graph became for the latest call whose gradients were recorded.
 
-        Those for training first (graphs with gradients), each in the order in which
-        they were bound. Empty before the first call, and where nothing is planned.
+        Its memory plan is `prepared.plan`, the knobs it was bound under
+        `prepared.settings`. None where no such call ran as one graph.
         """
-        found = [op for ready in self._graphs.values() for op in ready.operations]
-        plans = [plan for op in found for plan in op.memory_plans]
-        return [plan for _, plan in sorted(plans, key=lambda pair: not pair[0])]
+        return None if self._called is None else self._called.op.recorded
 
     def export(
         self, path: str, epoch: int = 0, remove_amp_cast: bool = True

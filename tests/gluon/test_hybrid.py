@@ -493,24 +493,26 @@ def test_a_part_that_is_not_hybridized_belongs_to_the_graph() -> None:
     assert not net[1]._active
 
 
-def test_the_memory_plans_are_those_of_the_knobs_in_force() -> None:
+def test_a_block_shows_what_its_graph_became_under_the_knobs_in_force() -> None:
     net = nn.HybridSequential()
     for _ in range(4):
         net.add(nn.Dense(16, in_units=16, activation="tanh"))
     net.initialize()
     net.hybridize()
-    assert net.memory_plans == []
+    assert net.prepared is None
 
-    def planned() -> list[int]:
+    def planned() -> int:
         with autograd.record():
             net(nd.ones((64, 16)))
         net(nd.ones((64, 16)))
-        return [plan.total for plan in net.memory_plans]
+        assert net.prepared is not None
+        assert net.prepared.wanted, "it is the one for training"
+        return net.prepared.plan.total
 
-    training, predicting = planned()
-    assert training > predicting
-    with knobs(NNVM_EXEC_MATCH_RANGE=0):
-        assert net.memory_plans == [], "those of other knobs are gone"
-        apart = planned()
-    assert apart[1] > predicting
-    assert planned() == [training, predicting]
+    shared = planned()
+    with knobs(MXNET_BACKWARD_DO_MIRROR=True, MINIMX_MIRROR="best"):
+        recomputed = planned()
+    assert recomputed < shared
+    assert planned() == shared
+    net.hybridize(False)
+    assert net.prepared is None

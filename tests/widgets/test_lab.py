@@ -13,9 +13,9 @@ import minimx as mx
 from minimx.errors import ArgumentError
 from minimx.knobs import knobs
 from minimx.record import Record
-from minimx_widgets import Lab, NumericsMonitor
+from minimx_widgets import Lab
 from minimx_widgets.lab import ACCOUNT, CONVOLUTIONS, NUMBERS, POOL
-from minimx_widgets.training import Tally, load
+from minimx_widgets.training import load
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 
@@ -354,73 +354,6 @@ def test_numbers_are_counted_while_their_drawer_is_open(
     before = lab.record.rows("tensors")
     steps(10)
     assert lab.record.rows("tensors") == before
-
-
-def test_a_two_byte_type_computes_in_it_and_leaves_nothing_switched_on(
-    make: Callable[..., Lab],
-) -> None:
-    lab = make(dtype="float16", epochs=6)
-    assert repr(lab) == "Lab(mlp on (given), cpu(0) float16, ready)"
-    lab.numbers  # noqa: B018
-    result = lab.run()
-    assert result.test_accuracy > 0.9
-    scalings = lab.record.scalings()
-    assert len(scalings) == result.steps
-    assert result.skipped == int(scalings["skipped"].sum()) > 0
-    words = f"{result.skipped} step{'s' * (result.skipped != 1)} skipped"
-    assert result.words.endswith(words)
-    assert lab.fit is not None
-    scale = f"loss scale {2.0 ** (16 - result.skipped):,.0f}, {words}"
-    assert scale in lab.fit._progress(0, Tally(lab.record.metric)).words
-    used = {row.dtype for row in NumericsMonitor(lab.record).rows()}
-    assert used == {"float16"}
-    assert not mx.amp.is_active()
-    assert lab.net(mx.nd.ones((1, 1, 8, 8))).dtype == np.float32
-    lab.set("dtype", "bfloat16")
-    assert lab.session.state == "ready"
-    assert lab.run().test_accuracy > 0.9
-    assert not len(lab.record.scalings()) and lab.result.skipped == 0
-    lab.set("dtype", "float32")
-    assert lab.run(epochs=1).steps == 8
-    assert not mx.amp.is_active()
-
-
-def test_mixed_precision_ends_with_a_stopped_training_too(
-    make: Callable[..., Lab],
-) -> None:
-    lab = make(dtype="float16", epochs=50)
-    lab.step()
-    lab.wait()
-    assert mx.amp.is_active()
-    lab.stop()
-    assert not mx.amp.is_active()
-
-
-def test_who_has_mixed_precision_on_keeps_it(make: Callable[..., Lab]) -> None:
-    lab = make(dtype="bfloat16", epochs=1)
-    mx.amp.init("bfloat16")
-    try:
-        lab.run()
-        assert mx.amp.is_active()
-        lab.set("dtype", "float16")
-        with pytest.raises(ArgumentError, match="mixed precision with bfloat16 is on"):
-            lab.run()
-    finally:
-        mx.amp.shutdown()
-
-
-def test_a_hybridized_network_is_written_anew_for_each_type(
-    make: Callable[..., Lab],
-) -> None:
-    net = mx.gluon.nn.HybridSequential()
-    net.add(mx.gluon.nn.Flatten(), mx.gluon.nn.Dense(10))
-    net.hybridize()
-    lab = make(network=net, dtype="float16", epochs=1)
-    for dtype, casts in (("float16", True), ("float32", False), ("bfloat16", True)):
-        lab.set("dtype", dtype)
-        lab.run()
-        ran = set(lab.record.texts(lab.record.ops()["name"]))
-        assert ("amp_cast" in " ".join(ran)) == casts, dtype
 
 
 def test_the_convolutions_of_the_settings_are_in_their_drawer(

@@ -9,7 +9,8 @@ What becomes of a network as a graph, under the knobs in force or others:
 `MemoryPlan(net, data=shape)`, `GraphPassDiff(net, data=shape)`,
 `MirrorExplorer(net, data=shape)`. Which algorithms compute its convolutions:
 `ConvChooser(net, data=shape)`. How large the numbers of a training are, and what a type
-makes of them: `NumericsMonitor(record)`. What was recorded for gradients, and the walk
+makes of them: `NumericsMonitor(record)`. What it says of test images, and which ones it
+confuses: `DataView(net, data)`. What was recorded for gradients, and the walk
 back: `TapeStepper(watch)`. What `minimx bench` measured: `BenchCurves("mine.json")`.
 Trainings that go wrong, to be diagnosed: `FailureLab()`.
 
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from minimx_widgets.ab_compare import ABCompare as ABCompare
     from minimx_widgets.bench_curves import BenchCurves as BenchCurves
     from minimx_widgets.conv_chooser import ConvChooser as ConvChooser
+    from minimx_widgets.data_view import DataView as DataView
     from minimx_widgets.device_view import DeviceView as DeviceView
     from minimx_widgets.engine_timeline import EngineTimeline as EngineTimeline
     from minimx_widgets.failure_lab import FailureLab as FailureLab
     from minimx_widgets.knob_panel import KnobPanel as KnobPanel
     from minimx_widgets.lab import Lab as Lab
-    from minimx_widgets.lab import Result as Result
     from minimx_widgets.memory_plan import MemoryPlan as MemoryPlan
     from minimx_widgets.memory_timeline import MemoryTimeline as MemoryTimeline
     from minimx_widgets.mirror_explorer import MirrorExplorer as MirrorExplorer
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from minimx_widgets.overview import Overview as Overview
     from minimx_widgets.pass_diff import GraphPassDiff as GraphPassDiff
     from minimx_widgets.pool_map import PoolMap as PoolMap
+    from minimx_widgets.result import Result as Result
     from minimx_widgets.tape_stepper import TapeStepper as TapeStepper
     from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
 
@@ -48,6 +50,7 @@ _ROOMS = {
     "ABCompare": "ab_compare",
     "BenchCurves": "bench_curves",
     "ConvChooser": "conv_chooser",
+    "DataView": "data_view",
     "DeviceView": "device_view",
     "EngineTimeline": "engine_timeline",
     "FailureLab": "failure_lab",
@@ -60,7 +63,7 @@ _ROOMS = {
     "NumericsMonitor": "numerics_monitor",
     "Overview": "overview",
     "PoolMap": "pool_map",
-    "Result": "lab",
+    "Result": "result",
     "TapeStepper": "tape_stepper",
     "TrainingMonitor": "training_monitor",
 }

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import time
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import ipywidgets
 
-from minimx.context import num_gpus
 from minimx.errors import ArgumentError
 from minimx.knobs import knobs
 from minimx.record import Record
@@ -23,13 +22,16 @@ from minimx_widgets.conv_chooser import ConvChooser
 from minimx_widgets.device_view import DeviceView
 from minimx_widgets.engine_timeline import EngineTimeline
 from minimx_widgets.knob_panel import PINNED, KnobPanel
-from minimx_widgets.lab_controls import Field, LabControls
+from minimx_widgets.lab_controls import LabControls
 from minimx_widgets.lab_drawers import Drawers
+from minimx_widgets.lab_settings import LIVE, fields, parse, text_of
 from minimx_widgets.memory_timeline import MemoryTimeline
-from minimx_widgets.networks import NETWORKS
 from minimx_widgets.numerics_monitor import NumericsMonitor
 from minimx_widgets.overview import Overview
 from minimx_widgets.pool_map import PoolMap
+from minimx_widgets.precision import DYNAMIC, SINGLE
+from minimx_widgets.reach import Situation, reason
+from minimx_widgets.result import Result
 from minimx_widgets.run import Run
 from minimx_widgets.session import (
     DONE,
@@ -41,20 +43,17 @@ from minimx_widgets.session import (
     Session,
 )
 from minimx_widgets.training import (
-    DATA,
-    DTYPES,
+    HYBRIDIZED,
     OPTIMIZERS,
-    SINGLE,
     Fit,
     Settings,
-    device_of,
     load,
     made,
 )
 from minimx_widgets.training_monitor import LOSS, TEST, TRAIN, TrainingMonitor
-from minimx_widgets.units import counted
+from minimx_widgets.turns import Turns
+from minimx_widgets.units import human_bytes
 
-GIVEN = "(given)"
 STATUS_INTERVAL = 1 / 6
 # Views behind a title, made when it is opened.
 POOL = "The inside of the pool"
@@ -63,37 +62,8 @@ NUMBERS = "How large the numbers are"
 CONVOLUTIONS = "Who computes the convolutions"
 # What the choice of a convolution's algorithm hangs on.
 CHOOSING = ("network", "data", "device", "dtype", "batch_size")
-# Settings that a running training takes up at its next step.
-LIVE = ("learning_rate", "batch_size", "epochs")
-
-
-@dataclass(frozen=True)
-class Result:
-    """What came out of a training."""
-
-    epochs: int
-    steps: int
-    loss: float
-    train_accuracy: float
-    test_accuracy: float
-    skipped: int = 0  # steps whose gradients overflowed
-
-    @property
-    def words(self) -> str:
-        """The result for reading."""
-        return (
-            f"{counted(self.epochs, 'epoch')} · {self.steps:,} steps · loss "
-            f"{self.loss:.4f} · {100 * self.test_accuracy:.2f} % of the test set right"
-            + (f" · {counted(self.skipped, 'step')} skipped" if self.skipped else "")
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"Result(epochs={self.epochs}, steps={self.steps}, loss={self.loss:.4f}, "
-            f"train={100 * self.train_accuracy:.2f}%, "
-            f"test={100 * self.test_accuracy:.2f}%"
-            + (f", skipped={self.skipped})" if self.skipped else ")")
-        )
+#: Epochs of `run` where the settings say "until it is stopped".
+EPOCHS = 5
 
 
 class Lab:
@@ -102,10 +72,12 @@ class Lab:
     network: "mlp", "lenet", "resnet", a Block, or a function that makes one.
     data: "glyphs", "digits", a Gluon dataset, or four arrays (train images and labels,
         test images and labels).
-    dtype: in what layers compute: "float32", "float16" with its losses scaled, or
-        "bfloat16". The last two are `mx.amp`, which holds for the whole process, for
-        other cells too, from the beginning of a training to its end.
+    graph: how the network runs: "hybridized", "static" or "imperative".
+    dtype: in what layers compute: "float32", "float16" or "bfloat16". The last two are
+        mixed precision of this training alone; its weights stay float32.
+    scaling: of the losses in float16: "dynamic", "static" or "off".
     learning_rate: None takes the usual one of the optimizer.
+    epochs: 0 trains until it is stopped.
 
     Training happens in a background thread, so cells return at once and every control
     answers; `wait` is for cells that need the result. Closing the lab stops it.
@@ -117,12 +89,14 @@ class Lab:
         data: Any = "glyphs",
         *,
         device: str = "cpu(0)",
+        graph: str = HYBRIDIZED,
         dtype: str = SINGLE,
+        scaling: str = DYNAMIC,
         batch_size: int = 128,
         learning_rate: float | None = None,
         optimizer: str = "adam",
         seed: int = 0,
-        epochs: int = 5,
+        epochs: int = 0,
         pinned: tuple[str, ...] = PINNED,
     ) -> None:
         self._given = {"network": network, "data": data}
@@ -130,11 +104,19 @@ class Lab:
         self._last_told = 0.0
         self._complaint = kernel.complaint_here()
         self.fit: Fit | None = None
+        self._goes_on = False  # the next program continues the training of `fit`
+        # The training that a changed setting ended.
+        self._before: tuple[Settings, Fit, Record] | None = None
+        #: What was turned, and what each turn changed.
+        self.turns = Turns()
         self._looks = False  # at the numbers in every training, once that was asked
         self._run = Run()
         self.session = Session(self._program, self._changed)
         self.controls = LabControls(
-            self._fields(), change=self.set, command=self.command, run_id=self._run.id
+            fields(self._given),
+            change=self.set,
+            command=self.command,
+            run_id=self._run.id,
         )
         self.drawers = Drawers(
             {
@@ -144,8 +126,8 @@ class Lab:
                 CONVOLUTIONS: self._convolutions,
             }
         )
-        chosen: dict[str, Any] = {"device": device, "dtype": dtype}
-        chosen |= {"optimizer": optimizer, "seed": seed}
+        chosen: dict[str, Any] = {"device": device, "graph": graph, "dtype": dtype}
+        chosen |= {"scaling": scaling, "optimizer": optimizer, "seed": seed}
         chosen |= {"batch_size": batch_size, "epochs": epochs}
         if learning_rate is not None:
             chosen["learning_rate"] = learning_rate
@@ -202,18 +184,19 @@ class Lab:
             loss=float("nan") if loss is None else loss,
             train_accuracy=float("nan") if train is None else train,
             test_accuracy=float("nan") if test is None else test,
-            skipped=fit.scaler.skipped if fit and fit.scaler else 0,
+            skipped=fit.precision.skipped if fit else 0,
         )
 
     def __repr__(self) -> str:
         settings, parts = self.settings, []
-        network, data = (self._name_of(kind) for kind in ("network", "data"))
+        network, data = (text_of(settings, kind) for kind in ("network", "data"))
         device = settings.device
         if settings.dtype != SINGLE:
             device += f" {settings.dtype}"
         parts.append(f"{network} on {data}, {device}, {self.session.state}")
         if self.fit is not None:
-            parts.append(f"epoch {self.fit.epoch}/{settings.epochs}")
+            of = f"/{settings.epochs}" if settings.epochs else ""
+            parts.append(f"epoch {self.fit.epoch}{of}")
         test = self.monitor.last(TEST)
         if test is not None:
             parts.append(f"test={100 * test:.2f}%")
@@ -258,11 +241,13 @@ class Lab:
     def run(self, epochs: int | None = None) -> Result:
         """Train afresh for some epochs, wait, and return the result.
 
-        Needs no browser. Interrupting the cell pauses the training.
+        epochs: None takes those of the settings, or 5 where these have no end. Needs no
+        browser. Interrupting the cell pauses the training.
         """
         self.session.reset()
-        if epochs is not None:
-            self.set("epochs", str(epochs))
+        self._goes_on = False
+        if epochs is not None or not self.settings.epochs:
+            self.set("epochs", str(EPOCHS if epochs is None else epochs))
         self.train()
         try:
             self.wait()
@@ -270,6 +255,20 @@ class Lab:
             self.pause()
             raise
         return self.result
+
+    def leave(self) -> None:
+        """Make way for another lab; Train goes on from here."""
+        self._interrupt()
+        if not self._goes_on:
+            self.record.stop()
+
+    def _interrupt(self) -> None:
+        """Stop in such a way that the training can go on where it was."""
+        self._goes_on = self.fit is not None and self.session.alive
+        self.session.stop()
+        self._goes_on = self._goes_on and self.session.state == STOPPED
+        if self._goes_on:
+            self.record.pause()
 
     def select(self, op: int) -> None:
         """Mark an operation of the record in all views; 0 marks none."""
@@ -290,21 +289,73 @@ class Lab:
     def set(self, name: str, text: str) -> None:
         """Change a setting, given as text. Raises `ArgumentError` for a bad one.
 
-        Learning rate, batch size and epochs act at the next step of a running training;
-        all others stop it and begin afresh.
+        A running training takes up learning rate, batch size, epochs, `graph`, `dtype`
+        and `scaling` at its next step. The others begin afresh; `undo` brings the
+        training back.
         """
         settings = self.settings
-        changed = replace(settings, **{name: _parse(name, text, self._given)})
+        changed = replace(settings, **{name: parse(name, text, self._given)})
         if name == "optimizer":
             changed.learning_rate = OPTIMIZERS[changed.optimizer][0]
-        if name not in LIVE and changed != settings:
-            self.session.reset()
-            self.fit = None
-        for key, value in vars(changed).items():
-            setattr(settings, key, value)
+        if changed == settings:
+            return
+        old, new = text_of(settings, name), text_of(changed, name)
+        if name not in LIVE:
+            self._begin_afresh()
+        vars(settings).update(vars(changed))
         self._show_settings()
+        if name in LIVE and self.fit is not None:
+            self.record.knob(name, old, new, "setting")
+            self.turns.turned(name, old, new, "setting")
+            self._run.feed.poke()
         if name in CHOOSING:
             self.drawers.renew(CONVOLUTIONS)
+
+    def _begin_afresh(self) -> None:
+        """Leave the training; until the next one is left as well it can be undone."""
+        self._interrupt()
+        if self._goes_on and self.fit is not None:
+            self._before = (replace(self.settings), self.fit, self.record)
+        self.fit, self._goes_on = None, False
+        self.session.reset()
+
+    def undo(self) -> None:
+        """Go back to the training that a changed setting ended; Train goes on with it.
+
+        Raises `ArgumentError` if there is none.
+        """
+        before, self._before = self._before, None
+        if before is None:
+            raise ArgumentError(
+                "Lab.undo: no setting has ended a training. Network, data, device, "
+                "optimizer and seed do."
+            )
+        self.session.reset()
+        if self.fit is not None:
+            self.record.stop()
+        settings, self.fit, record = before
+        self._goes_on = True
+        vars(self.settings).update(vars(settings))
+        self._run.replace(record)
+        self._show_settings()
+        self.drawers.renew(CONVOLUTIONS)
+        self._changed(self.session)
+
+    def go_back(self, number: int) -> None:
+        """Give the knob or the setting of a turn the value that it had before it.
+
+        number: of the turn, as `turns` counts them. Raises `ArgumentError` for another.
+        """
+        try:
+            turn = self.turns.get(number)
+        except KeyError:
+            raise ArgumentError(
+                f"Lab.go_back: there is no turn {number}; there were {len(self.turns)}."
+            ) from None
+        if turn.kind == "setting":
+            self.set(turn.name, turn.old)
+        else:
+            knobs.set(**{turn.name: turn.old})
 
     def command(self, word: str) -> None:
         """Do what a button says: train, pause, step or stop."""
@@ -315,56 +366,54 @@ class Lab:
             actions[word]()
 
     def _show_settings(self) -> None:
-        texts = {name: str(value) for name, value in vars(self.settings).items()}
-        texts |= {kind: self._name_of(kind) for kind in ("network", "data")}
-        texts["learning_rate"] = f"{self.settings.learning_rate:g}"
-        self.controls.settings = texts
+        names = vars(self.settings)
+        self.controls.settings = {name: text_of(self.settings, name) for name in names}
 
-    def _name_of(self, kind: str) -> str:
-        value = getattr(self.settings, kind)
-        return value if isinstance(value, str) else GIVEN
+    @property
+    def situation(self) -> Situation:
+        """What a knob would act on now."""
+        return Situation.of(self.settings, self.fit)
 
-    def _fields(self) -> list[Field]:
-        def choices(kind: str, names: Any) -> tuple[tuple[str, str], ...]:
-            given = self._given[kind]
-            own = () if isinstance(given, str) else ((GIVEN, f"your {kind}"),)
-            return (*own, *((name, name) for name in names))
-
-        devices = [("cpu(0)", "cpu(0)")]
-        devices += [(f"gpu({i})", f"gpu({i})") for i in range(num_gpus())]
-        optimizers, dtypes = (
-            tuple((name, name) for name in names) for names in (OPTIMIZERS, DTYPES)
-        )
-        networks, data = choices("network", NETWORKS), choices("data", DATA)
-        return [
-            Field("network", "Network", "What is trained", networks, True),
-            Field("data", "Data", "The images it learns from", data, True),
-            Field("device", "Device", "Where it is trained", tuple(devices), True),
-            Field("dtype", "Type", "In what layers compute", dtypes, True),
-            Field("optimizer", "Optimizer", "How weights follow", optimizers, True),
-            Field("learning_rate", "Learning rate", "The size of a step"),
-            Field("batch_size", "Batch size", "Samples per step"),
-            Field("epochs", "Epochs", "How often all samples are seen"),
-            Field("seed", "Seed", "Where random numbers begin", (), True),
-        ]
-
-    def _knob_turned(self, _name: str, _new: Any, _old: Any) -> None:
-        """Show the change at once rather than at the next tick."""
+    def _knob_turned(self, name: str, new: Any, old: Any) -> None:
+        """Note a turn, and show it at once rather than at the next tick."""
+        declared = knobs.declared[name]
+        self.turns.turned(name, declared.format(old), declared.format(new))
+        if why_not := reason(name, self.situation):
+            self.turns.note(name, why_not)
         self._run.feed.poke()
+
+    def _rebound(self, before: int, after: int) -> None:
+        """Graphs were bound again in the step under way: say so where it was turned."""
+        fit, turn = self.fit, self.turns.last
+        if fit is not None and turn is not None and fit.step - turn.step <= 2:
+            planned = f"planned {human_bytes(before)} → {human_bytes(after)}"
+            self.turns.note(turn.name, f"bound again at step {fit.step:,}, {planned}")
 
     # What the session asks for; in its thread
 
     def _program(self) -> Program:
-        """A new record and a new training."""
-        record = Record()
+        """The training of `fit` from where it was, or a new one with a new record."""
         take_over(self)
+        if self._goes_on and self.fit is not None:
+            self._goes_on = False
+            self.record.resume()
+            yield from self.fit.program()
+            return
+        record = Record()
         self._run.replace(record)
         record.start()
         # After the record's own watcher, so that it has noted a change before we look.
         self._unwatch()
         self._unwatch = knobs.watch("*", self._knob_turned)
+        self.turns.begin()
         self.fit = None
-        self.fit = Fit(self.settings, record.metric, looks=self._looking)
+        self.fit = Fit(
+            self.settings,
+            record,
+            looks=self._looking,
+            stepped=self.turns.stepped,
+            rebound=self._rebound,
+        )
         yield from self.fit.program()
 
     def _changed(self, session: Session) -> None:
@@ -374,7 +423,7 @@ class Lab:
         self._run.status = {
             key: status[key] for key in ("state", "epoch", "epochs", "step", "message")
         }
-        if session.state in (DONE, STOPPED, FAILED):
+        if session.state in (DONE, STOPPED, FAILED) and not self._goes_on:
             self.record.stop()
         if new_state:
             self._run.feed.poke()
@@ -436,48 +485,9 @@ _listening: weakref.ref[Lab] | None = None
 
 
 def take_over(lab: Lab) -> None:
-    """Stop the lab that trains now, if it is another one. Its results stay."""
+    """Stop the lab that trains now, if it is another one; its Train goes on later."""
     global _listening
     other = None if _listening is None else _listening()
-    if other is not None and other.record.running:
-        if other is not lab:
-            other.session.stop()
-        other.record.stop()
+    if other is not None and other is not lab and other.record.running:
+        other.leave()
     _listening = weakref.ref(lab)
-
-
-_BOUNDS: dict[str, tuple[float, float, type[int] | type[float]]] = {
-    "learning_rate": (1e-8, 1e3, float),
-    "batch_size": (1, 100_000, int),
-    "epochs": (1, 10_000, int),
-    "seed": (0, 2**31 - 1, int),
-}
-
-
-def _parse(name: str, text: str, given: dict[str, Any]) -> Any:
-    """A setting from text. Raises `ArgumentError` naming what is allowed."""
-    text = text.strip()
-    if name in given:
-        return given[name] if text == GIVEN else text
-    if name == "device":
-        device_of(text)
-        return text
-    choices = {"optimizer": tuple(OPTIMIZERS), "dtype": DTYPES}.get(name)
-    if choices is not None:
-        if text not in choices:
-            raise ArgumentError(f"{name}={text!r}: choose {', '.join(choices)}.")
-        return text
-    return _number(name, text)
-
-
-def _number(name: str, text: str) -> float | int:
-    low, high, kind = _BOUNDS[name]
-    value: float | int | None
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or not low <= value <= high:
-        what = "a whole number" if kind is int else "a number"
-        raise ArgumentError(f"{name}={text!r}: give {what} from {low:g} to {high:g}.")
-    return value

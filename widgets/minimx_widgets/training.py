@@ -1,18 +1,17 @@
 """What a lab trains: settings, data, and the training loop as a program of small steps.
 
 The loop is ordinary MXNet code. What is special about it: it yields after every batch,
-so that a session can pause or stop it; it reads learning rate, batch size and epochs
-anew for every step, so that they can be changed while it runs; and it looks at the loss
-of a step only after the next one was pushed, so that the engine always has work and yet
-never gets further ahead than two steps.
+so that a session can pause or stop it, and a later program goes on from there; it reads
+the settings anew for every step, so that most of them can be changed while it runs; and
+it looks at the loss of a step only after the next one was pushed, so that the engine
+always has work and yet never gets further ahead than two steps.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,11 @@ import numpy.typing as npt
 import minimx as mx
 from minimx.errors import ArgumentError, did_you_mean
 from minimx.events import attributed
+from minimx.record import Record
+from minimx_widgets.binding import Binding
+from minimx_widgets.meter import LOSS_SCALE, Facts, Meter
 from minimx_widgets.networks import NETWORKS
+from minimx_widgets.precision import DYNAMIC, SINGLE, Precision
 from minimx_widgets.session import Program, Progress
 from minimx_widgets.training_monitor import LOSS, SPEED, TEST, TRAIN
 from minimx_widgets.units import counted
@@ -39,25 +42,31 @@ OPTIMIZERS: dict[str, tuple[float, dict[str, Any]]] = {
     "nag": (0.05, {"momentum": 0.9}),
     "adam": (0.002, {}),
 }
-#: Types in which layers compute; weights and updates are float32 in any case.
-SINGLE, HALF = "float32", "float16"
-DTYPES = (SINGLE, HALF, "bfloat16")
+#: How the network runs: operator by operator; as a graph; as a graph whose memory and
+#: bound operators are kept from step to step.
+IMPERATIVE, HYBRIDIZED, STATIC_GRAPH = "imperative", "hybridized", "static"
+GRAPHS = (IMPERATIVE, HYBRIDIZED, STATIC_GRAPH)
 TEST_BATCH = 250
 
 
 @dataclass
 class Settings:
-    """What to train and how; the last three may change while it runs."""
+    """What to train and how; those from `graph` on may change while it runs.
+
+    epochs: 0 trains until it is stopped.
+    """
 
     network: Any = "lenet"
     data: Any = "glyphs"
     device: str = "cpu(0)"
-    dtype: str = SINGLE
     optimizer: str = "adam"
     seed: int = 0
+    graph: str = HYBRIDIZED
+    dtype: str = SINGLE
+    scaling: str = DYNAMIC
     learning_rate: float = 0.002
     batch_size: int = 128
-    epochs: int = 5
+    epochs: int = 0
 
 
 @dataclass(frozen=True)
@@ -155,41 +164,6 @@ def build(network: Any, data: Data, device: Any) -> Any:
     return network
 
 
-@contextmanager
-def mixed(
-    dtype: str, net: Any, trainer: Any, scaler: mx.amp.LossScaler | None
-) -> Iterator[None]:
-    """Inside, layers compute in `dtype`: the whole process does, as `mx.amp` has it.
-
-    scaler: what scales the losses of the trainer. Who had switched mixed precision on
-    before keeps it. Raises `ArgumentError` if it is on with another type.
-    """
-    if dtype == SINGLE:
-        yield
-        return
-    was_on = mx.amp.is_active()
-    mx.amp.init(dtype)
-    try:
-        if scaler is not None:
-            mx.amp.init_trainer(trainer, scaler)
-        _write_anew(net)
-        yield
-    finally:
-        if not was_on:
-            mx.amp.shutdown()
-        _write_anew(net)
-
-
-def _write_anew(net: Any) -> None:
-    """Graphs that were written with, or without, conversions are forgotten."""
-
-    def forget(block: mx.gluon.Block) -> None:
-        if isinstance(block, mx.gluon.HybridBlock):
-            block._forget_graphs()
-
-    net.apply(forget)
-
-
 def device_of(text: str) -> Any:
     """The device that `text` names, such as "gpu(0)". Raises `ArgumentError`."""
     kind, _, rest = text.partition("(")
@@ -199,29 +173,32 @@ def device_of(text: str) -> Any:
 
 
 class Fit:
-    """One training from the beginning: `program()` goes through it step by step.
+    """One training: `program()` goes through it step by step, or on with it.
 
-    looks: asked before each step whether somebody looks at the numbers; then every
-    tenth step counts weights, activations and gradients. scaler: that of the losses,
-    in float16.
+    looks: asked before each step whether the numbers are looked at; then every tenth
+    step counts weights, activations and gradients. record: what the meter reads.
+    stepped: called after each step with its number and its facts, in the training's
+    thread. rebound: called when graphs were bound again, with the planned bytes before
+    and after (0 where nothing is planned).
     """
 
     def __init__(
         self,
         settings: Settings,
-        observe: Observe,
+        record: Record,
         *,
         data: Data | None = None,
         looks: Callable[[], bool] = lambda: False,
+        stepped: Callable[[int, Facts], None] = lambda step, facts: None,
+        rebound: Callable[[int, int], None] = lambda before, after: None,
     ) -> None:
         self.settings = settings
-        self._observe, self._looks = observe, looks
-        scaled = settings.dtype == HALF
-        self.scaler = mx.amp.LossScaler() if scaled else None
+        self._observe, self._looks = record.metric, looks
+        self._stepped, self._rebound = stepped, rebound
         self.data = load(settings.data) if data is None else data
         self.device = device_of(settings.device)
         mx.random.seed(settings.seed)
-        self._order = np.random.default_rng(settings.seed)
+        self._shuffle = np.random.default_rng(settings.seed)
         self.net = build(settings.network, self.data, self.device)
         self._loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
         name = settings.optimizer
@@ -229,25 +206,41 @@ class Fit:
         more["learning_rate"] = settings.learning_rate
         optimizer = "sgd" if name == "momentum" else name
         self._trainer = mx.gluon.Trainer(self.net.collect_params(), optimizer, more)
+        self.precision = Precision(self._trainer)
+        self.binding = Binding(self.net, self._loss, self.device)
+        self._meter = Meter(record, str(self.device))
         self._watch: mx.numerics.Watch | None = None
         self.epoch = self.step = 0
+        # The samples of an epoch in their order, and how many were seen; None between.
+        self._order: npt.NDArray[np.int64] | None = None
+        self._seen = 0
         self._times: deque[tuple[float, int]] = deque(maxlen=12)
         self._rate = 0.0
+        self._tally = Tally(self._observe)
 
     def program(self) -> Program:
-        """Train for the epochs of the settings; after each, look at the test set."""
-        with mixed(self.settings.dtype, self.net, self._trainer, self.scaler):
-            try:
-                while self.epoch < self.settings.epochs:
+        """Train for the epochs of the settings; after each, look at the test set.
+
+        A training that was left in the middle goes on where it was.
+        """
+        try:
+            while self._order is not None or self._more():
+                if self._order is None:
+                    self._order = self._shuffle.permutation(len(self.data.train_x))
+                    self._seen, self._tally = 0, Tally(self._observe)
                     self.epoch += 1
                     self._observe(self.step, "epoch", self.epoch)
-                    yield from self._train_epoch()
-                    yield from self._evaluate()
-            finally:
-                self._look(False)
+                yield from self._train_epoch()
+                self._order = None
+                yield from self._evaluate()
+        finally:
+            self._look(False)
+
+    def _more(self) -> bool:
+        return not self.settings.epochs or self.epoch < self.settings.epochs
 
     def _look(self, wanted: bool) -> None:
-        """Begin or end to count numbers, as somebody looks at them or no longer."""
+        """Begin or end to count numbers, as they are looked at or no longer."""
         if wanted and self._watch is None:
             self._watch = mx.numerics.watch(self.net, self._trainer)
         elif not wanted and self._watch is not None:
@@ -255,39 +248,48 @@ class Fit:
             self._watch = None
 
     def _train_epoch(self) -> Program:
-        x, y = self.data.train_x, self.data.train_y
-        order = self._order.permutation(len(x))
-        tally = Tally(self._observe)
-        start, before = 0, None
-        while start < len(order):
-            rows = np.sort(order[start : start + self.settings.batch_size])
-            start += len(rows)
-            pushed = self._train_step(x[rows], y[rows])
-            self.step += 1
-            tally.add(before)
-            before = (self.step, *pushed, len(rows))
-            self._measure(len(rows))
-            yield self._progress(start, tally)
-        tally.add(before)
+        x, y, order = self.data.train_x, self.data.train_y, self._order
+        assert order is not None
+        before = None
+        try:
+            while self._seen < len(order):
+                self._meter.begin()
+                left = order[self._seen :]
+                rows = np.sort(left[: self.settings.batch_size])
+                self._seen += len(rows)
+                pushed = self._train_step(x[rows], y[rows])
+                self.step += 1
+                self._tally.add(before)
+                before = (self.step, *pushed, len(rows))
+                self._measure(len(rows))
+                yield self._progress()
+        finally:
+            self._tally.add(before)
 
     def _train_step(self, x: Pixels, y: Pixels) -> tuple[Any, Any]:
         """Push one step; returns its mean loss and how many were right, unread."""
-        trainer = self._trainer
-        if trainer.learning_rate != self.settings.learning_rate:
-            trainer.set_learning_rate(self.settings.learning_rate)
+        trainer, precision = self._trainer, self.precision
+        self._adapt()
         self._look(self._looks())
         data, label = self._batch(x, y)
-        with mx.autograd.record():
-            out = self.net(data)
-            loss = self._loss(out, label)
-            if self.scaler is not None:
-                with mx.amp.scale_loss(loss, trainer) as scaled:
-                    scaled.backward()
-        if self.scaler is None:
-            loss.backward()
-        trainer.step(len(x))
-        with attributed(phase="evaluate"):
-            return loss.mean(), _right(out, label)
+        with precision.computing():
+            with mx.autograd.record():
+                out = self.net(data)
+                loss = self._loss(out, label)
+                with precision.scaled(loss) as scaled:
+                    pass
+            scaled.backward()
+            trainer.step(len(x))
+            with attributed(phase="evaluate"):
+                return loss.mean(), _right(out, label)
+
+    def _adapt(self) -> None:
+        """Take up the settings that were changed since the step before."""
+        settings, trainer = self.settings, self._trainer
+        if trainer.learning_rate != settings.learning_rate:
+            trainer.set_learning_rate(settings.learning_rate)
+        self.precision.change(settings.dtype, settings.scaling)
+        self.binding.change(settings.graph)
 
     def _batch(self, x: Pixels, y: Pixels) -> tuple[Any, Any]:
         with attributed(phase="data", category="data"):
@@ -301,39 +303,71 @@ class Fit:
             data, label = self._batch(
                 x[start : start + TEST_BATCH], y[start : start + TEST_BATCH]
             )
-            with attributed(phase="evaluate"), mx.autograd.predict_mode():
-                right += float(_right(self.net(data), label).asscalar())
-            words = f"epoch {self.epoch} of {self.settings.epochs} · test set"
-            yield self._at(len(self.data.train_x), words, step=False)
+            with self.precision.computing():
+                right += float(_right(self.predict(data), label).asscalar())
+            yield self._at(f"{self._of_epochs()} · test set", step=False)
         self._observe(self.step, TEST, right / max(len(x), 1))
         self._times.clear()
 
+    def predict(self, data: Any) -> Any:
+        """What the network says of images, in the type that it is trained in."""
+        with (
+            attributed(phase="evaluate"),
+            self.precision.computing(),
+            mx.autograd.predict_mode(),
+        ):
+            return self.net(data)
+
     def _measure(self, samples: int) -> None:
-        """Samples per second over the last dozen steps."""
+        """Note what the step took, and samples per second over the last dozen."""
+        bound = self.binding.look(self.precision.dtype)
+        facts = self._meter.end()
+        if bound is not None:
+            self._rebound(*bound)
+        facts = facts.but(
+            planned=self.binding.planned or None,
+            loss=self._tally.loss if self._tally.samples else None,
+            accuracy=self._tally.accuracy if self._tally.samples else None,
+            skipped=self.precision.skipped,
+        )
+        for name, value in facts.metrics().items():
+            self._observe(self.step, name, value)
+        if self.precision.scaler is None:
+            self._observe(self.step, LOSS_SCALE, 1.0)
+        self._stepped(self.step, facts)
         self._times.append((time.perf_counter(), samples))
         if len(self._times) > 1:
             took = self._times[-1][0] - self._times[0][0]
             self._rate = sum(count for _, count in list(self._times)[1:]) / took
             self._observe(self.step, SPEED, self._rate)
 
-    def _progress(self, start: int, tally: Tally) -> Progress:
-        words = f"epoch {self.epoch} of {self.settings.epochs} · step {self.step:,}"
+    def _of_epochs(self) -> str:
+        epochs = self.settings.epochs
+        return f"epoch {self.epoch}" + (f" of {epochs}" if epochs else "")
+
+    def _progress(self) -> Progress:
+        precision, tally = self.precision, self._tally
+        words = f"{self._of_epochs()} · step {self.step:,}"
         if tally.samples:
             words += f" · loss {tally.loss:.3f} · {100 * tally.accuracy:.1f} % right"
-        if self.scaler is not None:
-            words += f" · loss scale {self.scaler.loss_scale:,.0f}"
-            words += f", {counted(self.scaler.skipped, 'step')} skipped"
+        if precision.dtype != SINGLE:
+            words += f" · {precision.dtype}"
+        if precision.scaler is not None:
+            words += f" · loss scale {precision.loss_scale:,.0f}"
+        if precision.skipped:
+            words += f", {counted(precision.skipped, 'step')} skipped"
         if self._rate:
-            epochs = self.settings.epochs - self.epoch + 1
-            left = (len(self.data.train_x) * epochs - start) / self._rate
-            words += f" · {self._rate:,.0f} samples/s · {_clock(left)} left"
-        return self._at(start, words)
+            words += f" · {self._rate:,.0f} samples/s"
+            if self.settings.epochs:
+                epochs = self.settings.epochs - self.epoch + 1
+                left = len(self.data.train_x) * epochs - self._seen
+                words += f" · {_clock(left / self._rate)} left"
+        return self._at(words)
 
-    def _at(self, start: int, words: str, *, step: bool = True) -> Progress:
-        size = len(self.data.train_x)
-        done, total = (self.epoch - 1) * size + start, self.settings.epochs * size
-        epochs = self.settings.epochs
-        return Progress(done, total, words, self.epoch, epochs, self.step, step)
+    def _at(self, words: str, *, step: bool = True) -> Progress:
+        size, epochs = len(self.data.train_x), self.settings.epochs
+        done = (self.epoch - 1) * size + self._seen
+        return Progress(done, epochs * size, words, self.epoch, epochs, self.step, step)
 
 
 class Tally:
