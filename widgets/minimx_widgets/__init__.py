@@ -27,12 +27,14 @@ from minimx_widgets import kernel
 
 if TYPE_CHECKING:
     from minimx_widgets.ab_compare import ABCompare as ABCompare
+    from minimx_widgets.before_after import BeforeAfter as BeforeAfter
     from minimx_widgets.bench_curves import BenchCurves as BenchCurves
     from minimx_widgets.conv_chooser import ConvChooser as ConvChooser
     from minimx_widgets.data_view import DataView as DataView
     from minimx_widgets.device_view import DeviceView as DeviceView
     from minimx_widgets.engine_timeline import EngineTimeline as EngineTimeline
     from minimx_widgets.failure_lab import FailureLab as FailureLab
+    from minimx_widgets.five import FiveSwitches as FiveSwitches
     from minimx_widgets.knob_panel import KnobPanel as KnobPanel
     from minimx_widgets.lab import Lab as Lab
     from minimx_widgets.memory_plan import MemoryPlan as MemoryPlan
@@ -48,12 +50,14 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "ABCompare": "ab_compare",
+    "BeforeAfter": "before_after",
     "BenchCurves": "bench_curves",
     "ConvChooser": "conv_chooser",
     "DataView": "data_view",
     "DeviceView": "device_view",
     "EngineTimeline": "engine_timeline",
     "FailureLab": "failure_lab",
+    "FiveSwitches": "five",
     "GraphPassDiff": "pass_diff",
     "KnobPanel": "knob_panel",
     "Lab": "lab",

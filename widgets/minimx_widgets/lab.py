@@ -18,12 +18,15 @@ from minimx.knobs import knobs
 from minimx.record import Record
 from minimx_widgets import kernel
 from minimx_widgets.base import Bundle, mimebundle
+from minimx_widgets.before_after import BeforeAfter
 from minimx_widgets.conv_chooser import ConvChooser
 from minimx_widgets.device_view import DeviceView
 from minimx_widgets.engine_timeline import EngineTimeline
+from minimx_widgets.five import FiveSwitches
 from minimx_widgets.knob_panel import PINNED, KnobPanel
 from minimx_widgets.lab_controls import LabControls
 from minimx_widgets.lab_drawers import Drawers
+from minimx_widgets.lab_layout import composed
 from minimx_widgets.lab_settings import LIVE, fields, parse, text_of
 from minimx_widgets.memory_timeline import MemoryTimeline
 from minimx_widgets.numerics_monitor import NumericsMonitor
@@ -126,6 +129,8 @@ class Lab:
                 CONVOLUTIONS: self._convolutions,
             }
         )
+        self.five = FiveSwitches(self.set, turns=self.turns)
+        self.before_after = BeforeAfter(self.turns, go_back=self.go_back)
         chosen: dict[str, Any] = {"device": device, "graph": graph, "dtype": dtype}
         chosen |= {"scaling": scaling, "optimizer": optimizer, "seed": seed}
         chosen |= {"batch_size": batch_size, "epochs": epochs}
@@ -209,7 +214,7 @@ class Lab:
         """The views one below the other, as one static picture."""
         from minimx_widgets.svg import stacked
 
-        views = (self.knobs, self.monitor, self.engine, self.memory)
+        views = (self.five, self.monitor, self.engine, self.memory)
         return stacked([view.svg(dark=dark, width=width) for view in views], width)
 
     # Training
@@ -279,7 +284,9 @@ class Lab:
         self.session.stop()
         self.record.stop()
         self._unwatch()
-        for part in (self.controls, self.knobs, self.drawers):
+        for part in (
+            self.controls, self.five, self.before_after, self.knobs, self.drawers,
+        ):  # fmt: skip
             part.close()
         self._run.close()
         self.box.close()
@@ -367,7 +374,9 @@ class Lab:
 
     def _show_settings(self) -> None:
         names = vars(self.settings)
-        self.controls.settings = {name: text_of(self.settings, name) for name in names}
+        texts = {name: text_of(self.settings, name) for name in names}
+        self.controls.settings = texts
+        self.five.show(texts)
 
     @property
     def situation(self) -> Situation:
@@ -455,13 +464,9 @@ class Lab:
         }
 
     def _compose(self) -> ipywidgets.Box:
-        views = ipywidgets.Box([self.monitor, self.engine, self.memory, self.drawers])
-        views.add_class("mx-lab-views")
-        box = ipywidgets.Box([self.controls, self.knobs, views])
-        self.controls.add_class("mx-lab-top")
-        self.knobs.add_class("mx-lab-knobs")
-        box.add_class("mx-lab")
-        return box
+        top = (self.controls, self.five, self.before_after)
+        views = (self.monitor, self.engine, self.memory, self.drawers)
+        return composed(top, self.knobs, views)
 
     def _looking(self) -> bool:
         """Whether somebody looks at the numbers."""
