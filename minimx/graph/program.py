@@ -35,7 +35,7 @@ from minimx.graph.replays import replay
 from minimx.graph.specs import plan_of
 from minimx.graph.streams import costs, lay_out, streams
 from minimx.graph.work import parts_of
-from minimx.graph.workspaces import Workspace, Workspaces, workspaces
+from minimx.graph.workspaces import Lease, Workspaces, workspaces
 from minimx.nd.array import NDArray
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Cost, Spec
@@ -149,7 +149,7 @@ class Segment:
         self,
         arena: Arena,
         env: Sequence[NDArray | None],
-        scratch: Sequence[Workspace],
+        scratch: Lease,
         streams: Sequence[rng.Stream],
     ) -> None:
         """Run the kernels; in the engine, when all vars have been granted."""
@@ -168,7 +168,7 @@ class Segment:
         call: Bound,
         arena: Arena,
         env: Sequence[NDArray | None],
-        scratch: Sequence[Workspace],
+        scratch: Lease,
         streams: Sequence[rng.Stream],
     ) -> None:
         """Run one of the calls, on the arrays that this run has brought."""
@@ -226,7 +226,7 @@ class Program:
         self._forward = segments("forward", prepared.forward)
         self._backward = segments("backward", prepared.backward)
         self._every: Workspaces | None = None
-        self._scratch: list[Workspace] = []
+        self._scratch = Lease([])
         self._parts = _share_vars([*self._forward, *self._backward])
 
     def place(self, entry: Entry) -> Place:
@@ -264,7 +264,7 @@ class Program:
         engine.push(copy, self.device, arena.vars, twin.vars, "keep arena", cost=cost)
         return twin
 
-    def _workspaces(self) -> list[Workspace]:
+    def _workspaces(self) -> Lease:
         """The workspaces of this graph: as many as its plan asks for, in turn.
 
         As in MXNet a graph keeps to those that it got, until their number changes.
@@ -274,7 +274,7 @@ class Program:
             every = workspaces(self.device)
             if every is not self._every:
                 self._every = every
-                self._scratch = [every.take() for _ in range(wanted)]
+                self._scratch = every.take(wanted)
         return self._scratch
 
     def _work(

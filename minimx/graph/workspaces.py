@@ -1,9 +1,11 @@
 """Scratch memory that the operators of a device share.
 
 A device has a few workspaces, `MXNET_CPU_TEMP_COPY` or `MXNET_GPU_TEMP_COPY` of them,
-given out in turn. Whoever uses one writes its `var`, so the engine lets operators that
-got the same one run one after the other. A workspace grows to the largest request and
-never shrinks.
+given out in turn, those first that the fewest graphs use. An operator that uses one
+writes its `var`, so the engine lets operators that got the same one run one after the
+other. A workspace grows to the largest request; its memory goes back to the pool with
+the last graph that uses it (MXNet keeps it, and so would hold that of graphs which were
+bound again under another knob).
 
 Graphs use them. Operators that are called one by one ask the pool each time.
 """
@@ -11,6 +13,7 @@ Graphs use them. Operators that are called one by one ask the pool each time.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -25,11 +28,12 @@ from minimx.storage.pool import Block
 class Workspace:
     """One piece of scratch memory; `var` says who may use it now."""
 
-    __slots__ = ("_block", "device", "var")
+    __slots__ = ("_block", "device", "users", "var")
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self.var = Var()
+        self.users = 0  # graphs
         self._block: Block | None = None
 
     def bytes(self, nbytes: int, who: Owner | None = None) -> Any:
@@ -48,10 +52,44 @@ class Workspace:
         """How large it has become."""
         return 0 if self._block is None else self._block.size
 
+    def give_up(self) -> None:
+        """One graph less uses it; with the last one its memory goes back."""
+        self.users -= 1
+        block = self._block
+        if not self.users and block is not None:
+            self._block = None
+            block.free()
+
     def __del__(self) -> None:
         block = getattr(self, "_block", None)
         if block is not None:
             block.free()
+
+
+class Lease:
+    """The workspaces of one graph, in order.
+
+    What is queued in the engine holds it as well, so that memory in use stays.
+    """
+
+    __slots__ = ("_each",)
+
+    def __init__(self, each: list[Workspace]) -> None:
+        self._each = each
+
+    def __getitem__(self, place: int) -> Workspace:
+        return self._each[place]
+
+    def __iter__(self) -> Iterator[Workspace]:
+        return iter(self._each)
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    def __del__(self) -> None:
+        with _lock:
+            for workspace in self._each:
+                workspace.give_up()
 
 
 class Workspaces:
@@ -61,13 +99,22 @@ class Workspaces:
         self.each = [Workspace(device) for _ in range(copies)]
         self._turns = count()
 
-    def take(self) -> Workspace:
-        """The next one in turn."""
-        return self.each[next(self._turns) % len(self.each)]
+    def take(self, wanted: int) -> Lease:
+        """So many for one graph: the next ones in turn of those with the fewest."""
+        with _lock:
+            return Lease([self._next() for _ in range(wanted)])
+
+    def _next(self) -> Workspace:
+        turn, many = next(self._turns), len(self.each)
+        in_turn = [self.each[(turn + i) % many] for i in range(many)]
+        chosen = min(in_turn, key=lambda workspace: workspace.users)
+        chosen.users += 1
+        return chosen
 
 
 _known: dict[Device, Workspaces] = {}
-_lock = threading.Lock()
+# Taken in destructors as well, which may run inside a block that holds it.
+_lock = threading.RLock()
 
 
 def workspaces(device: Device) -> Workspaces:

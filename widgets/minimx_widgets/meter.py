@@ -1,12 +1,14 @@
 """What one training step costs, read off the record: memory, pushes, driver calls.
 
     meter = Meter(record, "cpu(0)")
+    meter.skip()                  # what happened up to now belongs to no step
     meter.begin()                 # before a step
     ...                           # the step
     facts = meter.end()           # Facts(peak=..., reserved=..., ms=..., ...)
 
-A step ends when the loop goes on to the next one; the engine may still be at work for
-it, so numbers of single steps move a little and medians of several do not.
+A step ends when the loop goes on to the next one. What the engine still does for it
+counts in the next one, so that numbers of single steps move a little, while nothing is
+counted twice or lost and medians of several steps stay.
 """
 
 from __future__ import annotations
@@ -78,27 +80,32 @@ class Meter:
         self._driver_calls = 0
         self._began = 0
 
-    def begin(self) -> None:
-        """A step begins now; what happened before it is not counted."""
+    def skip(self) -> None:
+        """Leave out what happened since the last step ended, such as a look at data."""
         self._memory()
         self._count("ops")
         self._count("deps")
         self._peak, self._driver_calls = self._live, 0
+
+    def begin(self) -> None:
+        """The time of a step begins."""
         self._began = events.clock()
 
     def end(self) -> Facts:
-        """What happened since `begin`."""
+        """What happened since the last step ended, and the time since `begin`."""
         took = events.clock() - self._began
         self._memory()
         # A member of a bulk has a row of its own, and was pushed with the others.
         members = self._count("deps", "BULK")
-        return Facts(
+        facts = Facts(
             peak=self._peak,
             reserved=self._held,
             ms=took / 1e6,
             pushes=max(self._count("ops") - members, 0),
             driver_calls=self._driver_calls,
         )
+        self._peak, self._driver_calls = self._live, 0
+        return facts
 
     def _new(self, table: str) -> list[tuple[Any, ...]]:
         first, rows = self._record.rows_since(table, self._positions[table])

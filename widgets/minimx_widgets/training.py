@@ -158,9 +158,16 @@ def made(network: Any, data: Data) -> Any:
 
 
 def build(network: Any, data: Data, device: Any) -> Any:
-    """The network, `made` and initialised on a device."""
+    """The network, `made` and initialised on a device.
+
+    Open shapes are learnt from one image, operator by operator, so that the order in
+    which weights are drawn does not depend on how the network will run.
+    """
     network = made(network, data)
     network.initialize(mx.init.Xavier(magnitude=2.24), ctx=device, force_reinit=True)
+    network.hybridize(False)
+    with mx.autograd.predict_mode(), attributed(phase="data"):
+        network(mx.nd.array(data.train_x[:1], ctx=device))
     return network
 
 
@@ -251,6 +258,7 @@ class Fit:
         x, y, order = self.data.train_x, self.data.train_y, self._order
         assert order is not None
         before = None
+        self._meter.skip()
         try:
             while self._seen < len(order):
                 self._meter.begin()
