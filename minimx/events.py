@@ -86,10 +86,12 @@ class Recorder(Protocol):
         failed: bool,
         graph: bool = False,
         cost: Work | None = None,
+        inside: int = 0,
     ) -> None:
         """An operation finished; graph: it is a piece of a graph that was prepared.
 
-        cost: how much work it was, as far as somebody declared that.
+        cost: how much work it was, as far as somebody declared that. inside: the id of
+        the joined operation that it was a part of; it ran in that one's time.
         """
 
     def call(self, name: str, detail: str, t0: int, t1: int) -> None:

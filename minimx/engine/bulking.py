@@ -91,6 +91,7 @@ class Collection:
         if traces:
             trace = Trace(traces[0].recorder, events.clock(), linked=True)
             for part in traces:
+                part.inside = trace.op_id
                 trace.recorder.dependency(trace.op_id, part.op_id, "BULK")
         joined = Operation(
             partial(_run, self._parts, trace),

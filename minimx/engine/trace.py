@@ -54,11 +54,13 @@ class Trace:
 
     `attribution` is a copy of the pushing thread's `events.attribution`. `linked` means
     that its edges are known already, or those of its parts. `t_sent` is when a copy
-    found its wires free, 0 if it never had to look.
+    found its wires free, 0 if it never had to look. `inside` is the id of the joined
+    operation of which it became a part, 0 if of none.
     """
 
     __slots__ = (
         "attribution",
+        "inside",
         "linked",
         "op_id",
         "recorder",
@@ -76,6 +78,7 @@ class Trace:
         self.t_push = t_push
         self.t_ready = t_push
         self.t_sent = 0
+        self.inside = 0
         self.linked = linked
 
     def edges(self, claim: Claim) -> list[Edge]:
@@ -142,6 +145,7 @@ class Trace:
             failed,
             operation.prop == SEGMENT,
             operation.cost,
+            self.inside,
         )
         cost = operation.cost
         if isinstance(cost, Transfer) and not failed:

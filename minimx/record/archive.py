@@ -40,7 +40,7 @@ from minimx.record.tables import (
 )
 
 FORMAT = "minimx-record"
-VERSION = 4
+VERSION = 5
 OLDEST = 3  # that is still read
 MOST_BYTES = 1 << 30  # of everything in a file, unpacked
 MOST_MANIFEST_BYTES = 64 << 20
@@ -132,7 +132,8 @@ class _Reader:
         strings = manifest["strings"]
         tables = {name: np.empty(0, dtype_of(name)) for name in TABLES}
         for name in manifest["rows"]:
-            table = self._array(name, dtype_of(name), manifest["rows"][name])
+            found = dtype_of(name, manifest["version"])
+            table = _widened(name, self._array(name, found, manifest["rows"][name]))
             self._check_values(name, table, len(strings))
             tables[name] = table
         self._check_sense(tables, strings)
@@ -288,6 +289,17 @@ class _Reader:
             f"{self.path} is not a sound minimx record: {what}. Take another copy, or "
             "record again."
         )
+
+
+def _widened(name: str, table: Array) -> Array:
+    """A table with all columns of today; those that it lacks are 0."""
+    dtype = dtype_of(name)
+    if table.dtype == dtype:
+        return table
+    whole = np.zeros(len(table), dtype)
+    for column in table.dtype.names or ():
+        whole[column] = table[column]
+    return whole
 
 
 def _header_text(dtype: np.dtype[Any], count: int) -> str:

@@ -66,10 +66,12 @@ class Listening:
         failed: bool,
         graph: bool = False,
         cost: Work | None = None,
+        inside: int = 0,
     ) -> None:
         """An operation finished; graph: it is a piece of a graph that was prepared.
 
-        cost: how much work it was, as far as somebody declared that.
+        cost: how much work it was, as far as somebody declared that. inside: the id of
+        the joined operation that it was a part of.
         """
         flops = nbytes = work = 0
         dtype = ""
@@ -98,6 +100,7 @@ class Listening:
                 nbytes,
                 dtype,
                 work,
+                inside,
             )
         )
 

@@ -174,8 +174,20 @@ class Record(Listening):
     # Reading
 
     def ops(self) -> Array:
-        """The operations that finished, in that order."""
+        """The operations that finished, in that order.
+
+        Joined ones have rows, and so have their parts; see `pushes`.
+        """
         return self.table("ops")
+
+    def pushes(self) -> Array:
+        """The operations as the engine got them: what was joined is one row.
+
+        They alone say how long a worker was busy: what ran inside a joined operation
+        ran in its time.
+        """
+        ops = self.ops()
+        return ops[ops["inside"] == 0]
 
     def deps(self) -> Array:
         """Which operation waited for which."""

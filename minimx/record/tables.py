@@ -43,7 +43,8 @@ SIGNED = ("priority", "power")
 # `ops.flops` and `ops.nbytes` are its cost as its data sheet declares it (0 and 0: no
 # one declared it), `ops.dtype` the type that it computes in. An operation that was
 # joined of several has `ops.work`, the number under which `parts` tells once what is in
-# it.
+# it. An operation that the engine got as a part of another has `ops.inside`, that one's
+# id: both have rows, and whoever adds up pushes or time takes those where it is 0.
 TABLES: dict[str, dict[str, str]] = {
     "ops": {
         "op": WHOLE,
@@ -64,6 +65,7 @@ TABLES: dict[str, dict[str, str]] = {
         "nbytes": WHOLE,
         "dtype": TEXT,
         "work": WHOLE,
+        "inside": WHOLE,
     },
     "parts": {
         "work": WHOLE,
@@ -148,17 +150,26 @@ TABLES: dict[str, dict[str, str]] = {
         "many": WHOLE,
     },
 }
-# Tables that records had not before this version of their files.
+# Tables and columns that records had not before this version of their files.
 ADDED = {4: ("tensors", "exponents", "scaling")}
+ADDED_COLUMNS = {5: {"ops": ("inside",)}}
 
 
-def dtype_of(table: str) -> np.dtype[Any]:
+def dtype_of(table: str, version: int | None = None) -> np.dtype[Any]:
     """The dtype of a table's rows; text columns hold numbers of the string table.
+
+    version: as they were in files of that version.
 
     >>> dtype_of("deps").names
     ('src', 'dst', 'kind')
     """
-    return np.dtype(list(TABLES[table].items()))
+    later = {
+        column
+        for since, tables in ADDED_COLUMNS.items()
+        if version is not None and since > version
+        for column in tables.get(table, ())
+    }
+    return np.dtype([item for item in TABLES[table].items() if item[0] not in later])
 
 
 class Strings:

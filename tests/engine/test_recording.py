@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minimx import engine, events
+from minimx import autograd, engine, events, nd
 from minimx.device import cpu, gpu
 from minimx.engine import Var, virtual
 from minimx.knobs import knobs
@@ -154,11 +154,43 @@ def test_the_parts_of_a_bulk_keep_their_rows(asynchronous: str) -> None:
     times = [bulk["t_start"], *(p[t] for p in parts for t in ("t_start", "t_end"))]
     assert [*times, bulk["t_end"]] == sorted([*times, bulk["t_end"]])
     assert {part["worker"] for part in parts} == {bulk["worker"]}
+    assert [part["inside"] for part in parts] == [bulk["op"]] * 2
+    assert bulk["inside"] == 0
+    assert record.pushes()["op"].tolist() == [bulk["op"]]
     assert edges(record) == {
         (bulk["op"], one, "BULK"),
         (bulk["op"], two, "BULK"),
         (one, two, "RAW"),
     }
+
+
+def test_bulked_work_is_fewer_pushes_and_no_lane_is_busy_for_longer_than_its_time(
+    threaded: str,
+) -> None:
+    def walk() -> Record:
+        x, a = nd.ones((64, 64)), nd.ones((64, 64))
+        x.attach_grad()
+        nd.waitall()
+        with Record() as record:
+            with autograd.record():
+                y = x
+                for _ in range(20):
+                    y = nd.tanh(y * a)
+            y.backward()
+            nd.waitall()
+        return record
+
+    with knobs(MXNET_EXEC_BULK_EXEC_TRAIN=False):
+        alone = walk()
+    with knobs(MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN=15):
+        joined = walk()
+    assert len(alone.pushes()) == len(alone.ops())
+    assert len(joined.pushes()) < len(alone.pushes()) < len(joined.ops())
+    pushes = joined.pushes()
+    for worker in set(pushes["worker"].tolist()):
+        mine = pushes[pushes["worker"] == worker]
+        busy = int((mine["t_end"] - mine["t_start"]).sum())
+        assert 0 < busy <= int(mine["t_end"].max() - mine["t_start"].min())
 
 
 def test_recording_may_start_and_stop_while_operations_run(threaded: str) -> None:

@@ -102,13 +102,34 @@ def test_saving_is_all_or_nothing(record: Record, tmp_path: Path) -> None:
         record.save(tmp_path / "nowhere" / "run.npz")
 
 
-def test_files_of_the_version_before_are_read(path: Path) -> None:
-    later = ADDED[archive.VERSION]
+def narrowed(ops: Any, version: int) -> Any:
+    """The operations with the columns that files of a version had."""
+    old = np.zeros(len(ops), dtype_of("ops", version))
+    for column in old.dtype.names or ():
+        old[column] = ops[column]
+    return old
+
+
+def test_a_column_that_older_files_lack_is_zero(path: Path) -> None:
+    assert archive.VERSION - 1 == 4 and "inside" not in dtype_of("ops", 4).fields
+
+    def older(members: Members) -> None:
+        members["ops"] = narrowed(members["ops"], 4)
+        manifest(lambda found: found.update(version=4))(members)
+
+    found = Record.load(rewritten(path, older)).ops()
+    assert found.dtype == dtype_of("ops") and not found["inside"].any()
+    assert found.tobytes() == Record.load(path).ops().tobytes()
+
+
+def test_files_of_the_oldest_version_are_read(path: Path) -> None:
+    later = ADDED[4]
 
     def older(members: Members) -> None:
         for name in later:
             members.pop(name)
-        manifest(lambda found: found.update(version=archive.VERSION - 1))(members)
+        members["ops"] = narrowed(members["ops"], 3)
+        manifest(lambda found: found.update(version=3))(members)
         manifest(lambda found: [found["rows"].pop(one) for one in later])(members)
         manifest(lambda found: [found["dropped"].pop(one) for one in later])(members)
 

@@ -11,6 +11,11 @@ GROUP = "bulking"
 declare = partial(Knob, group=GROUP)
 graphs = partial(declare, scope="bind", status="live")
 
+PUSHES = (
+    "How many operations a backward pass pushes to the engine: "
+    "`len(record.pushes())` of a `minimx.record.Record`."
+)
+
 KNOBS = (
     declare(
         name="MXNET_EXEC_BULK_EXEC_TRAIN",
@@ -25,11 +30,13 @@ KNOBS = (
         meaning=(
             "Whether operations are joined while training. Joined operations reach the "
             "engine as one: less bookkeeping for each, but all of them wait for all of "
-            "their inputs and show as one bar in the timeline. It acts on the backward "
-            "pass of recorded code, and on both passes of graphs. MXNet looks at it "
-            "once, here every pass does, and every graph that is bound."
+            "their inputs. It acts on the backward pass of recorded code, where a "
+            "record keeps a row for what was joined and one for each part, with the "
+            "number of the whole in its column `inside`; and on both passes of graphs, "
+            "where a joined piece is one bar. MXNet looks at it once, here every pass "
+            "does, and every graph that is bound."
         ),
-        observable="How many operations a backward pass pushes to the engine.",
+        observable=PUSHES,
     ),
     declare(
         name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
@@ -50,7 +57,7 @@ KNOBS = (
             "means less overhead and less overlap, of computing with communication "
             "above all; 0 and 1 join nothing."
         ),
-        observable="How many operations a backward pass pushes to the engine.",
+        observable=PUSHES,
     ),
     declare(
         name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD",
@@ -71,7 +78,10 @@ KNOBS = (
             "acts on graphs, and is the number that `minimx.engine.bulk()` takes when "
             "it is given none; a forward pass outside such a block joins nothing."
         ),
-        observable="How many operations a `minimx.engine.bulk()` block pushes.",
+        observable=(
+            "How many operations a `minimx.engine.bulk()` block pushes: "
+            "`len(record.pushes())` of a `minimx.record.Record`."
+        ),
     ),
     declare(
         name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
@@ -92,7 +102,7 @@ KNOBS = (
             "because joined backward operations release their gradients late, and "
             "with them the communication between devices."
         ),
-        observable="How many operations a backward pass pushes to the engine.",
+        observable=PUSHES,
     ),
     declare(
         name="MXNET_EXEC_BULK_EXEC_INFERENCE",
