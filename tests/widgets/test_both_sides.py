@@ -17,7 +17,9 @@ from minimx.record import MEMORY_EVENTS, TENSOR_KINDS
 from minimx_widgets import (
     engine_timeline,
     esm,
+    first_layer,
     graph_diff,
+    layer_health,
     memory_plan,
     mirror_explorer,
     numerics_monitor,
@@ -37,6 +39,9 @@ LISTS = [
     ("graph_paint.js", "HIGH", graph_layout.HIGH),
     ("plan_data.js", "ROLES", list(memory_plan.ROLES)),
     ("mirror_paint.js", "FATES", list(mirror_explorer.FATES)),
+    ("pixels.js", "ZERO", first_layer.ZERO),
+    ("pixels.js", "LOST", first_layer.LOST),
+    ("pixels.js", "KINDS", list(layer_health.KINDS)),
     ("mirror_paint.js", "AGAIN", memory_plan.ROLES.index("recomputed")),
 ]
 
