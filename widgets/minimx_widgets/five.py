@@ -36,13 +36,15 @@ class Part:
     """One control of a switch.
 
     name: that of the control; kind: "choice" (a row of buttons), "select" or "toggle";
-    choices: value, label, what it means. label: the word beside the control.
+    choices: value, label, what it means. label: the word beside the control; meaning:
+    what it is called where nothing stands beside it.
     """
 
     name: str
     kind: str
     choices: tuple[tuple[str, str, str], ...] = ()
     label: str = ""
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ SWITCHES = (
     ),
     Switch(
         "pool",
-        "Memory pool",
+        "Pool",
         "where freed memory goes",
         "memory held in reserve",
         ("memory",),
@@ -106,7 +108,7 @@ SWITCHES = (
         ("memory", "engine"),
         (
             Part("mirror", "toggle", ON_OFF),
-            Part("policy", "select", (), "policy"),
+            Part("policy", "select", (), "policy", "policy"),
         ),
     ),
     Switch(
@@ -117,9 +119,8 @@ SWITCHES = (
         ("memory", "engine", "training"),
         (
             Part("dtype", "choice", tuple((name, name, "") for name in DTYPES)),
-            Part(
-                "scaling", "select", tuple((n, n, "") for n in SCALINGS), "loss scale"
-            ),
+            Part("scaling", "select", tuple((n, n, "") for n in SCALINGS),
+                 "scale", "loss scale"),
         ),
     ),
 )  # fmt: skip
@@ -284,7 +285,8 @@ class FiveSwitches(anywidget.AnyWidget):
         The page lights the views of the switch up whenever `answer` changes.
         """
         names = [self.target(part.name) for part in switch.parts]
-        last = next((t for t in reversed(self.turns.all) if t.name in names), None)
+        turns = self.turns.all
+        last = next((turn for turn in reversed(turns) if turn.name in names), None)
         answer = f"{last.number} {last.settled} {last.note}" if last else ""
         answer = answer if last and (last.settled or last.note) else ""
         why = self.why_not(last.name if last else names[0])
@@ -292,7 +294,8 @@ class FiveSwitches(anywidget.AnyWidget):
             return {"text": why, "kind": "cannot", "answer": ""}
         if last is None:
             return {"text": "", "kind": "", "answer": ""}
-        return {"text": _came_of(last), "kind": "turn", "answer": answer}
+        newest = last.step == turns[-1].step
+        return {"text": _came_of(last, newest), "kind": "turn", "answer": answer}
 
     def _answer(self, message: Message) -> None:
         """Do what the browser asked, and say how it went; in the inbox's thread."""
@@ -348,14 +351,14 @@ def _told(name: str) -> str:
     return f"{story.meaning} ({story.source})" if story.source else story.meaning
 
 
-def _came_of(turn: Turn) -> str:
+def _came_of(turn: Turn, newest: bool) -> str:
     """What came of a turn, in a line: the lab's note, else the main figure."""
     if turn.note:
         return turn.note
     found = turn_words.main(turn)
     if found is not None and turn.settled:
         return found.words
-    return f"turned after step {turn.step:,}; {turn_words.progress(turn)}"
+    return turn_words.progress(turn, newest=newest)
 
 
 def draw(row: FiveSwitches, *, dark: bool, width: int) -> str:

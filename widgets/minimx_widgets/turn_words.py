@@ -15,8 +15,8 @@ from minimx_widgets.units import counted, human_bytes, human_count
 #: What knobs and settings are called that learners meet first.
 PLAIN = {
     "MXNET_ENGINE_TYPE": "Engine",
-    "MXNET_CPU_MEM_POOL_TYPE": "Memory pool",
-    "MXNET_GPU_MEM_POOL_TYPE": "Memory pool",
+    "MXNET_CPU_MEM_POOL_TYPE": "Pool",
+    "MXNET_GPU_MEM_POOL_TYPE": "Pool",
     "MXNET_EXEC_ENABLE_INPLACE": "In-place",
     "MXNET_BACKWARD_DO_MIRROR": "Mirror",
     "MINIMX_MIRROR": "Mirror policy",
@@ -67,8 +67,8 @@ FIGURES = (
     Figure("planned", "planned", human_bytes, LESS, "planned"),
     Figure("reserved", "reserved", human_bytes),
     Figure("ms", "time of a step", milliseconds),
-    Figure("pushes", "pushes of a step", count, NEITHER),
-    Figure("driver_calls", "driver calls of a step", count),
+    Figure("pushes", "pushes", count, NEITHER),
+    Figure("driver_calls", "driver calls", count),
     Figure("loss", "loss", lambda value: f"{value:.4f}"),
     Figure("accuracy", "accuracy", lambda value: f"{100 * value:.1f} %", MORE),
     Figure("skipped", "skipped steps", count),
@@ -207,7 +207,7 @@ def compared(
     arrow = UP if delta > 0 else DOWN
     share = abs(delta) / abs(old) if old else math.inf
     if name == "accuracy":
-        return f"{arrow} {100 * abs(delta):.1f} points", arrow, share
+        return f"{arrow} {100 * abs(delta):.1f} pp", arrow, share
     if name == "skipped" or not old:
         figure = next(figure for figure in FIGURES if figure.name == name)
         return f"{arrow} {figure.words(abs(delta))}", arrow, share
@@ -262,7 +262,7 @@ def value_words(name: str, text: str) -> str:
 def progress(turn: Turn, *, newest: bool = True) -> str:
     """How far the measurement of a turn is. newest: whether it still goes on."""
     if turn.settled:
-        return f"median of {counted(turn.steps, 'step')} after it"
+        return f"measured: median of {counted(turn.steps, 'step')} after it"
     if not newest:
         if not turn.steps:
             return "not measured: the next turn came too soon"

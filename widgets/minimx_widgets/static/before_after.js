@@ -56,10 +56,14 @@ class BeforeAfter {
       onclick: () => this.back(this.model.get("state").number),
     });
     this.frame.addTool(this.undo);
-    this.note = el("div", { class: "mx-turn-note" });
     this.strip = el("div", { class: "mx-strip", role: "list" });
     this.history = el("div", { class: "mx-turns", role: "list", "aria-label": "Turns" });
-    this.frame.picture.append(this.strip, this.note, this.history);
+    this.none = el("div", {
+      class: "mx-turns-none",
+      text: "Each turn becomes a line here; press a line to go back to what was before it.",
+    });
+    const box = el("div", { class: "mx-turns-box" }, this.none, this.history);
+    this.frame.picture.append(this.strip, box);
   }
 
   showLast() {
@@ -67,10 +71,10 @@ class BeforeAfter {
     const also = state.together?.length ? `, with ${state.together.join(", ")}` : "";
     this.what.textContent = state.title + also;
     this.where.textContent = state.number
-      ? `after step ${state.step.toLocaleString("en")} · ${state.progress}`
+      ? [`after step ${state.step.toLocaleString("en")}`, state.progress, state.note]
+          .filter(Boolean)
+          .join(" · ")
       : state.empty;
-    this.note.textContent = state.note ?? "";
-    this.note.hidden = !state.note;
     this.undo.hidden = !state.number;
     this.strip.hidden = !state.rows.length;
     this.strip.replaceChildren(...state.rows.map(figure));
@@ -102,7 +106,7 @@ class BeforeAfter {
       if (this.history.children[place] !== node)
         this.history.insertBefore(node, this.history.children[place] ?? null);
     });
-    this.history.hidden = !history.length;
+    this.none.hidden = history.length > 0;
   }
 
   line({ number }) {
@@ -171,20 +175,26 @@ function figure(row) {
     },
     el(
       "div",
-      { class: "mx-figure-label" },
-      row.label,
-      el("small", { text: row.source, data: { source: row.source } }),
+      { class: "mx-figure-head" },
+      el("span", { class: "mx-figure-label", text: row.label, data: { source: row.source } }),
+      el("span", { class: "mx-figure-change", text: row.change }),
     ),
     el(
       "div",
       { class: "mx-figure-sides" },
-      el("span", { class: "mx-figure-before", text: row.before }),
+      el("span", { class: "mx-figure-before", text: withoutUnit(row.before, row.after) }),
       el("span", { class: "mx-figure-arrow", text: "→", "aria-hidden": "true" }),
       el("b", { class: "mx-figure-after", text: row.after }),
     ),
     el("div", { class: "mx-figure-bars", "aria-hidden": "true" }, ...bars),
-    el("div", { class: "mx-figure-change", text: row.change }),
   );
+}
+
+/** A figure without its unit, where the other side has the same: "20.8 → 15.5 MiB".
+ * @param {string} text @param {string} other */
+function withoutUnit(text, other) {
+  const unit = text.slice(text.indexOf(" "));
+  return text.includes(" ") && other.endsWith(unit) ? text.slice(0, -unit.length) : text;
 }
 
 /** @param {HTMLElement} node @param {any} line */

@@ -40,6 +40,7 @@ class FiveSwitches {
       onkey: (event) => this.key(event),
     });
     this.addTools();
+    this.addHint();
     this.build();
     model.on("change:state", () => this.show());
     model.on("change:hint", () => this.showHint());
@@ -71,6 +72,16 @@ class FiveSwitches {
 
   build() {
     const row = el("div", { class: "mx-five" });
+    for (const declared of this.model.get("declared")) {
+      const made = this.switch(declared);
+      this.switches.set(declared.name, made);
+      row.append(made.node);
+    }
+    this.frame.picture.append(row);
+  }
+
+  /** What a first-time user should do, until it was read or done. */
+  addHint() {
     this.hint = el("div", { class: "mx-hint", role: "note" }, el("span"));
     this.hint.append(
       button({
@@ -84,17 +95,12 @@ class FiveSwitches {
         },
       }),
     );
-    for (const declared of this.model.get("declared")) {
-      const made = this.switch(declared);
-      this.switches.set(declared.name, made);
-      row.append(made.node);
-    }
-    this.frame.picture.append(this.hint, row);
+    this.frame.numbers.replaceWith(this.hint);
   }
 
   switch(declared) {
     const controls = declared.parts.map((part) => this.part(declared, part));
-    const knob = el("small", { text: declared.meaning });
+    const meaning = el("small", { text: declared.meaning, title: declared.meaning });
     const state = el("div", { class: "mx-five-state", role: "status" });
     const node = el(
       "div",
@@ -104,7 +110,7 @@ class FiveSwitches {
         "aria-label": `${declared.label}: ${declared.meaning}`,
         data: { switch: declared.name },
       },
-      el("div", { class: "mx-five-name" }, el("b", { text: declared.label }), knob),
+      el("div", { class: "mx-five-name" }, el("b", { text: declared.label }), meaning),
       el("div", { class: "mx-five-controls" }, ...controls),
       el("div", { class: "mx-five-moves", text: `moves: ${declared.moves}` }),
       state,
@@ -114,7 +120,7 @@ class FiveSwitches {
 
   part(declared, part) {
     const { signal } = this;
-    const label = `${declared.label}${part.label ? `, ${part.label}` : ""}`;
+    const label = [declared.label, part.meaning].filter(Boolean).join(", ");
     const turn = (/** @type {string} */ text) => this.turn(part.name, declared.name, text);
     const make = { choice: radioRow, toggle, select: dropDown }[part.kind];
     const made = make({ label, choices: part.choices, signal, onchange: turn });
