@@ -33,19 +33,23 @@ class Binding:
         self._net, self._loss, self._device = net, loss, device
         self._made_under: tuple[Any, ...] | None = None
         self._countdown = 0
-        self.way = ""
+        self.way = self.dtype = ""
         self.planned = self.returned = 0
+        self._most = 0  # the plan for a whole batch; the last of an epoch is smaller
 
-    def change(self, way: str) -> bool:
-        """Run in another way from the next call on; returns whether it is one."""
-        if way == self.way:
+    def change(self, way: str, dtype: str = "float32") -> bool:
+        """Run in another way or type from the next call on; returns whether it is one.
+
+        Graphs of the old type, which a block would keep, are forgotten.
+        """
+        if (way, dtype) == (self.way, self.dtype):
             return False
         for block in (self._net, self._loss):
             block.hybridize(**WAYS[way])
-        self.way = way
+        self.way, self.dtype = way, dtype
         return True
 
-    def look(self, dtype: str = "float32") -> tuple[int, int] | None:
+    def look(self) -> tuple[int, int] | None:
         """After a step: the planned bytes before and now, if graphs were bound again.
 
         That is so after another knob, another way to run or another type; not for a
@@ -57,10 +61,14 @@ class Binding:
             if not self._countdown:
                 self.returned = storage.pool_for(self._device).release_all()
         found = self.prepared()
-        before, self.planned = self.planned, sum(each.plan.total for each in found)
-        made_under = (self.way, dtype, *(each.settings for each in found))
+        self.planned = sum(each.plan.total for each in found)
+        made_under = (self.way, self.dtype, *(each.settings for each in found))
         known, self._made_under = self._made_under, made_under
-        if known is None or known == made_under:
+        if known == made_under:
+            self._most = max(self._most, self.planned)
+            return None
+        before, self._most = self._most, self.planned
+        if known is None:
             return None
         self._countdown = UNTIL_FREE
         return before, self.planned

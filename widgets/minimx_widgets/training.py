@@ -297,7 +297,7 @@ class Fit:
         if trainer.learning_rate != settings.learning_rate:
             trainer.set_learning_rate(settings.learning_rate)
         self.precision.change(settings.dtype, settings.scaling)
-        self.binding.change(settings.graph)
+        self.binding.change(settings.graph, settings.dtype)
 
     def _batch(self, x: Pixels, y: Pixels) -> tuple[Any, Any]:
         with attributed(phase="data", category="data"):
@@ -328,7 +328,7 @@ class Fit:
 
     def _measure(self, samples: int) -> None:
         """Note what the step took, and samples per second over the last dozen."""
-        bound = self.binding.look(self.precision.dtype)
+        bound = self.binding.look()
         facts = self._meter.end()
         if bound is not None:
             self._rebound(*bound)
@@ -364,18 +364,18 @@ class Fit:
             words += f" · loss scale {precision.loss_scale:,.0f}"
         if precision.skipped:
             words += f", {counted(precision.skipped, 'step')} skipped"
-        if self._rate:
-            words += f" · {self._rate:,.0f} samples/s"
-            if self.settings.epochs:
-                epochs = self.settings.epochs - self.epoch + 1
-                left = len(self.data.train_x) * epochs - self._seen
-                words += f" · {_clock(left / self._rate)} left"
         return self._at(words)
 
     def _at(self, words: str, *, step: bool = True) -> Progress:
         size, epochs = len(self.data.train_x), self.settings.epochs
         done = (self.epoch - 1) * size + self._seen
-        return Progress(done, epochs * size, words, self.epoch, epochs, self.step, step)
+        total, pace = epochs * size, ""
+        if self._rate:
+            pace = f"{self._rate:,.0f} samples/s"
+            if epochs:
+                pace += f" · {_clock((total - done) / self._rate)} left"
+        reached = (self.epoch, epochs, self.step)
+        return Progress(done, total, words, *reached, step, pace)
 
 
 class Tally:
