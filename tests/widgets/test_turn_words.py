@@ -114,7 +114,7 @@ def test_the_main_figure_is_what_the_knob_is_turned_for() -> None:
     assert main(turn(before, None)) is None
     unmoved = main(turn(before, before))
     assert unmoved is not None
-    assert unmoved.words == "peak of a step 10 B, same as before"
+    assert unmoved.words == "step peak 10 B, same as before"
 
 
 def test_a_learning_loss_is_not_taken_for_the_effect_of_a_knob() -> None:

@@ -68,7 +68,7 @@ SWITCHES = (
         "engine",
         "Engine",
         "who runs the operations",
-        "timeline, time of a step",
+        "timeline, step time",
         ("engine",),
         (
             Part("engine", "choice", (
@@ -81,7 +81,7 @@ SWITCHES = (
     Switch(
         "pool",
         "Pool",
-        "where freed memory goes",
+        "where freed blocks go",
         "memory held in reserve",
         ("memory",),
         (
@@ -95,7 +95,7 @@ SWITCHES = (
     Switch(
         "inplace",
         "In-place",
-        "results over their inputs",
+        "results over inputs",
         "memory",
         ("memory",),
         (Part("inplace", "toggle", ON_OFF),),
@@ -104,7 +104,7 @@ SWITCHES = (
         "mirror",
         "Mirror",
         "compute again, do not keep",
-        "memory, time of a step",
+        "memory, step time",
         ("memory", "engine"),
         (
             Part("mirror", "toggle", ON_OFF),

@@ -63,10 +63,10 @@ class Figure:
 
 
 FIGURES = (
-    Figure("peak", "peak of a step", human_bytes),
+    Figure("peak", "step peak", human_bytes),
     Figure("planned", "planned", human_bytes, LESS, "planned"),
     Figure("reserved", "reserved", human_bytes),
-    Figure("ms", "time of a step", milliseconds),
+    Figure("ms", "step time", milliseconds),
     Figure("pushes", "pushes", count, NEITHER),
     Figure("driver_calls", "driver calls", count),
     Figure("loss", "loss", lambda value: f"{value:.4f}"),
