@@ -88,6 +88,9 @@ class View(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **_: Any) -> Bundle:
         return mimebundle(self, repr(self), self.svg())
 
+    def leave(self, record: Record) -> None:
+        """The run is about to show another record: keep what is wanted of this one."""
+
     # Selection
 
     def select(self, op: int) -> None:

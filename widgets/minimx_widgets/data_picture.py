@@ -29,7 +29,7 @@ def draw(view: DataView, *, dark: bool, width: int) -> str:
     parts = [svg.text(14, 21, "What the network sees", ink, size=13, bold=True)]
     words = repr(view).removeprefix("DataView(").removesuffix(")").replace(", ", " · ")
     parts.append(
-        svg.text(166, 21, svg.clipped(words, width - 180, 11.5), muted, size=11.5)
+        svg.text(190, 21, svg.clipped(words, width - 204, 11.5), muted, size=11.5)
     )
     look = view.look
     if look is None or not look.strip:
@@ -153,13 +153,13 @@ def _layers(
     ink, muted, alert = (
         palette.surface(name, dark=dark) for name in ("ink", "muted", "alert")
     )
-    parts, places = [], [x + room * share for share in (0.55, 0.78, 1.0)]
+    parts, places = [], [x + room * share for share in (0.46, 0.7, 1.0)]
     for kind, at in zip(KINDS, places, strict=True):
         parts.append(svg.text(at, y, kind, muted, anchor="end", size=10))
     layers = by_layer(look)
     for name, kinds in [*layers.items()][:MOST_LAYERS]:
         y += 17
-        word = svg.clipped(name.partition("/")[2] or name, room * 0.32, 10.5)
+        word = svg.clipped(name.partition("/")[2] or name, room * 0.3, 10.5)
         parts.append(svg.text(x, y, word, ink, size=10.5))
         for kind, at in zip(KINDS, places, strict=True):
             one = kinds.get(kind)

@@ -69,6 +69,8 @@ class Run:
 
     def replace(self, record: Record) -> None:
         """Look at another record from now on; the views begin again."""
+        for view in list(self.views):
+            view.leave(self.record)
         self.record = record
         self.selected = 0
         self.feed.post(self.feed.restart)

@@ -27,7 +27,7 @@ from minimx_widgets.meter import LOSS_SCALE, Facts, Meter
 from minimx_widgets.networks import NETWORKS
 from minimx_widgets.precision import DYNAMIC, SINGLE, Precision
 from minimx_widgets.session import Program, Progress
-from minimx_widgets.training_monitor import LOSS, SPEED, TEST, TRAIN
+from minimx_widgets.training_series import BATCH, LOSS, SPEED, TEST, TRAIN
 from minimx_widgets.units import counted
 
 Pixels = npt.NDArray[np.float32]
@@ -398,8 +398,10 @@ class Tally:
             return
         step, loss, right, samples = pushed
         self.loss = float(loss.asscalar())
-        self._right += float(right.asscalar())
+        known = float(right.asscalar())
+        self._right += known
         self.samples += samples
+        self._observe(step, BATCH, known / samples)
         self._observe(step, LOSS, self.loss)
         self._observe(step, TRAIN, self.accuracy)
 

@@ -10,42 +10,79 @@ import numpy as np
 import traitlets
 
 from minimx.events import PHASES
-from minimx_widgets import esm, palette, svg
+from minimx.record import Record
+from minimx_widgets import esm
 from minimx_widgets.base import View
 from minimx_widgets.packing import Array, Coder, Columns
 from minimx_widgets.run import News
 from minimx_widgets.tables import Table
-from minimx_widgets.units import human_count, human_share
+from minimx_widgets.training_series import (
+    BATCH,
+    BATCHES,
+    KEPT,
+    LOSS,
+    SPEED,
+    STEADY,
+    TEST,
+    TRAIN,
+    Line,
+    kept,
+    line_of,
+    running_mean,
+    running_median,
+)
+from minimx_widgets.units import human_count
 
-LOSS, TRAIN, TEST, SPEED = "loss", "train accuracy", "test accuracy", "samples/s"
-Point = tuple[float, float]
+__all__ = ["BATCH", "LOSS", "SPEED", "TEST", "TRAIN", "TrainingMonitor"]
 RECENT = 1_000_000_000  # nanoseconds over which the split by phase is taken
 
 
 class TrainingMonitor(View):
-    """Loss, accuracy and throughput of a run; `axis` is "steps" or "time"."""
+    """Loss, accuracy and throughput of a run, over the shadow of the run before.
+
+    axis: "steps" or "time". loss_scale: "linear" or "log". accuracy_scale: "linear", or
+    "nines", on which 98, 99 and 99.9 % lie well apart. A page that switches them tells
+    the kernel, so that they stay.
+    """
 
     _esm = esm.module("training_monitor")
     rate = 5.0
 
     axis = traitlets.Enum(("steps", "time"), "steps").tag(sync=True)
+    loss_scale = traitlets.Enum(("linear", "log"), "linear").tag(sync=True)
+    accuracy_scale = traitlets.Enum(("linear", "nines"), "nines").tag(sync=True)
     height = traitlets.Int(150).tag(sync=True)
 
     def __init__(self, record: Any = None, **settings: Any) -> None:
         self._phases = Coder(PHASES)
         # (when, busy nanoseconds by phase) of the last second.
         self._recent: deque[tuple[int, Array]] = deque()
+        #: The lines of the run before, by name of the metric.
+        self.shadow: dict[str, Line] = {}
         super().__init__(record, **settings)
 
     def series(self, name: str) -> tuple[Array, Array]:
         """Axis values and values of a metric, in the order in which it was observed."""
-        metrics, strings = self.record.metrics(), self.record.strings
-        if name not in strings:
-            return np.zeros(0), np.zeros(0)
-        rows = metrics[metrics["name"] == strings.index(name)]
-        if self.axis == "steps":
-            return rows["step"].astype(float), rows["value"]
-        return (rows["t"] - self.record.conditions.t_start).astype(float), rows["value"]
+        line = line_of(self.record, name)
+        return line.at(self.axis), line.values
+
+    def leave(self, record: Record) -> None:
+        """Keep the lines of a run that ends: the next one is drawn over them."""
+        self.shadow = kept(record) or self.shadow
+
+    @property
+    def speed(self) -> float | None:
+        """Samples per second: the median of the last few values."""
+        _, values = self.series(SPEED)
+        return float(running_median(values[-STEADY:])[-1]) if len(values) else None
+
+    @property
+    def train_accuracy(self) -> float | None:
+        """On the last batches; on the epoch so far where batches were not noted."""
+        _, values = self.series(BATCH)
+        if not len(values):
+            return self.last(TRAIN)
+        return float(running_mean(values[-BATCHES:])[-1])
 
     def last(self, name: str) -> float | None:
         """The newest value of a metric, if there is one."""
@@ -71,13 +108,27 @@ class TrainingMonitor(View):
         self._count_phases(news)
         rows = news.batch["metrics"]
         start = self.record.conditions.t_start
-        return {
+        tables: dict[str, dict[str, Array]] = {
             "metrics": {
                 "t": (rows["t"] - start).astype("f8"),
                 "step": rows["step"].astype("f8"),
                 "name": rows["name"].astype("u4"),
                 "value": rows["value"].astype("f8"),
             }
+        }
+        if news.full and self.shadow:
+            tables["shadow"] = self._shadow_columns()
+        return tables
+
+    def _shadow_columns(self) -> dict[str, Array]:
+        """The lines of the run before, one after the other; names by place in KEPT."""
+        lines = [(KEPT.index(name), line) for name, line in self.shadow.items()]
+        names = [np.full(len(line.values), place) for place, line in lines]
+        return {
+            "t": np.concatenate([line.times for _, line in lines]),
+            "step": np.concatenate([line.steps for _, line in lines]),
+            "name": np.concatenate(names).astype("u1"),
+            "value": np.concatenate([line.values for _, line in lines]).astype("f8"),
         }
 
     def extras(self, news: Sequence[News]) -> dict[str, Any]:
@@ -120,7 +171,17 @@ class TrainingMonitor(View):
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture: three charts and the split by phase."""
+        from minimx_widgets.training_picture import draw
+
         return draw(self, dark=dark, width=width)
+
+    def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
+        if message.get("kind") != "show":
+            super()._hear(widget, message, buffers)
+            return
+        for name in ("axis", "loss_scale", "accuracy_scale"):
+            if name in message:
+                setattr(self, name, str(message[name]))
 
     def _count_phases(self, news: News) -> None:
         """Add the busy time of new operations, forget what is older than a second."""
@@ -146,100 +207,3 @@ def _busy(ops: Array, codes: Array) -> Array:
 
 def _maybe(value: float | None, words: Any) -> str:
     return "" if value is None else str(words(value))
-
-
-def draw(view: TrainingMonitor, *, dark: bool, width: int) -> str:
-    """The three charts side by side, and under them the split by phase."""
-    height = view.height + 74
-    third = (width - 28) / 3
-    forward, evaluate, update = (
-        palette.phase(name, dark=dark) for name in ("forward", "evaluate", "update")
-    )
-    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-    loss, test, speed = view.last(LOSS), view.last(TEST), view.last(SPEED)
-    charts = [
-        (LOSS, _maybe(loss, lambda v: f"{v:.4f}"), [(LOSS, forward)], None),
-        (
-            "accuracy",
-            _maybe(test, lambda v: f"{100 * v:.1f} %"),
-            [(TRAIN, forward), (TEST, evaluate)],
-            1.0,
-        ),
-        ("samples per second", _maybe(speed, human_count), [(SPEED, update)], None),
-    ]
-    parts = [svg.text(14, 21, "Training", ink, size=13, bold=True)]
-    words = repr(view).removeprefix("TrainingMonitor(").removesuffix(")")
-    parts.append(svg.text(82, 21, words.replace(", ", " · "), muted, size=11.5))
-    for i, (title, value, series, top) in enumerate(charts):
-        box = (14 + i * third, 32.0, third - 12, float(view.height))
-        lines = [(name, *view.series(name), colour) for name, colour in series]
-        parts += _chart(title, value, lines, top, box, dark=dark)
-    parts += _split(view, height - 34, width, dark=dark)
-    return svg.picture(width, height, parts, title=repr(view), dark=dark)
-
-
-def _chart(
-    title: str,
-    value: str,
-    lines: list[tuple[str, Array, Array, str]],
-    top: float | None,
-    box: tuple[float, float, float, float],
-    *,
-    dark: bool,
-) -> list[str]:
-    x, y, wide, high = box
-    left, right, upper, lower = x + 40, x + wide, y + 22, y + high - 18
-    ink, muted, rule = (palette.surface(n, dark=dark) for n in ("ink", "muted", "line"))
-    parts = [
-        svg.text(x, y + 11, title, ink, bold=True),
-        svg.text(right, y + 11, value, ink, anchor="end", bold=True),
-    ]
-    known = [line for line in lines if len(line[1])]
-    if not known:
-        return parts
-    most = top or max(float(ys.max()) for _, _, ys, _ in known) * 1.05 or 1.0
-    first = min(float(xs[0]) for _, xs, _, _ in known)
-    last = max(max(float(xs[-1]) for _, xs, _, _ in known), first + 1)
-    for tick in svg.ticks(0, most, 4):
-        at = lower - tick / most * (lower - upper)
-        parts.append(svg.line([(left, at), (right, at)], rule))
-        label = human_share(tick) if top else human_count(tick)
-        parts.append(svg.text(left - 5, at + 3.5, label, muted, anchor="end", size=10))
-    for tick in svg.ticks(first, last, 4):
-        at = left + (tick - first) / (last - first) * (right - left)
-        label = human_count(tick)
-        parts.append(svg.text(at, lower + 13, label, muted, anchor="middle", size=10))
-    for name, xs, ys, colour in known:
-        across = left + (xs - first) / (last - first) * (right - left)
-        down = lower - np.clip(ys / most, 0, 1) * (lower - upper)
-        points = _thinned(list(zip(across.tolist(), down.tolist(), strict=True)))
-        parts.append(svg.line(points, colour, width=1.6))
-        if name == TEST:
-            parts += [svg.dot(a, b, colour) for a, b in points]
-    return parts
-
-
-def _thinned(points: list[Point], most: int = 300) -> list[Point]:
-    """At most so many points, each the mean of its neighbourhood."""
-    if len(points) <= most:
-        return points
-    groups = np.array_split(np.array(points), most)
-    return [(float(x), float(y)) for x, y in (group.mean(axis=0) for group in groups)]
-
-
-def _split(view: TrainingMonitor, y: float, width: int, *, dark: bool) -> list[str]:
-    """One bar: the share of each phase in the busy time."""
-    parts, x, room = [], 14.0, width - 28.0
-    paper = palette.surface("paper", dark=dark)
-    for name, share in view.phases().items():
-        wide = share * room
-        if wide <= 0:
-            continue
-        colour, words = palette.phase(name, dark=dark), f"{name} {human_share(share)}"
-        shown = max(wide - 2, 0.5)
-        parts.append(svg.rect(x, y, shown, 18, colour, title=words, round_=3))
-        label = svg.clipped(words, wide - 12, 10.5)
-        if label == words:
-            parts.append(svg.text(x + 6, y + 13, label, paper, size=10.5))
-        x += wide
-    return parts
