@@ -4,6 +4,7 @@ An error of ours is a short lesson: what was asked, what is true, what to try.
 
     MXNetError                  the root, a RuntimeError, as in MXNet
     ├─ KnobError                an unknown knob, or a value it cannot take (ValueError)
+    │  └─ KnobBusy              …that it cannot take yet
     ├─ ShapeError               shapes that do not fit together (ValueError)
     ├─ DTypeError               element types that do not fit together (TypeError)
     ├─ DeviceError              an unknown device, or arrays on different devices
@@ -26,7 +27,7 @@ None derives from KeyError, whose `str` puts quotes round the message.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 class MXNetError(RuntimeError):
@@ -35,6 +36,17 @@ class MXNetError(RuntimeError):
 
 class KnobError(MXNetError, ValueError):
     """A knob that does not exist, or a value that it cannot take."""
+
+
+class KnobBusy(KnobError):
+    """A knob cannot be obeyed now, because of what lives or runs.
+
+    `later` has the part obey its knob as soon as it can.
+    """
+
+    def __init__(self, message: str, later: Callable[[], object]) -> None:
+        super().__init__(message)
+        self.later = later
 
 
 class ShapeError(MXNetError, ValueError):

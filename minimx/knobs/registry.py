@@ -18,11 +18,12 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
-from minimx.errors import KnobError, MXNetError, did_you_mean
+from minimx.errors import KnobBusy, KnobError, MXNetError, did_you_mean
 from minimx.knobs import show
 from minimx.knobs.environ import Environment
 from minimx.knobs.knob import Knob, KnobWarning, PlannedKnobWarning, Value
 from minimx.knobs.presets import PRESETS, Preset
+from minimx.knobs.scopes import Layer, Layers
 
 # Told (name, new value, old value), in the thread that turned the knob.
 Watcher = Callable[[str, Any, Any], None]
@@ -44,6 +45,7 @@ class Knobs:
         "_chosen",
         "_early",
         "_environment",
+        "_layers",
         "_lock",
         "_values",
         "_watchers",
@@ -58,7 +60,8 @@ class Knobs:
         self.declared = MappingProxyType(table)
         self._aliases = {alias: k.name for k in table.values() for alias in k.aliases}
         self._announced: set[str] = set()
-        self._chosen: dict[str, Value] = {}
+        self._layers = Layers()
+        self._chosen: dict[str, Value] = {}  # what of them is in force
         self._values = {name: knob.default for name, knob in table.items()}
         self._watchers: dict[str, list[Watcher]] = {}
         self._early: list[Callable[[], None]] = []
@@ -143,11 +146,12 @@ class Knobs:
 
         A value may be text, as in the environment, or a Python value; an empty text or
         None means the default. Raises `KnobError` for an unknown name or a bad value,
-        and whatever a watcher raises. Warns when a knob does not act yet.
+        and whatever a watcher raises. Warns when a knob does not act yet. Where an open
+        `with` block has turned a knob, the value ends with the newest such block.
         """
         chosen = self._checked(changes)
         self._warn_of_planned([name for name, v in chosen.items() if v is not None])
-        self._change(chosen)
+        self._turn(chosen)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in Knobs.__slots__:
@@ -159,23 +163,30 @@ class Knobs:
     def __call__(self, **changes: object) -> Iterator[Knobs]:
         """Turn knobs for the length of a `with` block, in all threads.
 
-        Afterwards each of them is what it was before, also if the block raised.
+        Blocks may overlap in any way: in force is what the newest open one says of a
+        knob. After the last of them each knob is what it was before, also if a block
+        raised. Where that cannot be obeyed at once, a `KnobWarning` says why, and it is
+        obeyed as soon as it can be.
         """
+        chosen = self._checked(changes)
+        self._warn_of_planned([name for name, v in chosen.items() if v is not None])
         with self._lock:
-            before = {
-                self.resolve(n): self._chosen.get(self.resolve(n)) for n in changes
-            }
-            self.set(**changes)
+            layer = self._layers.open(chosen)
+            try:
+                self._change(chosen)
+            except BaseException:
+                self._layers.close(layer)
+                raise
         try:
             yield self
         finally:
-            self._change(before)
+            self._leave(layer)
 
     def reset(self, *names: str) -> None:
         """Put the named knobs, or all, back to their defaults, as if never set."""
         with self._lock:
             targets = [self.resolve(name) for name in names] or list(self._chosen)
-            self._change(dict.fromkeys(targets))
+            self._turn(dict.fromkeys(targets))
 
     @property
     def presets(self) -> Mapping[str, Preset]:
@@ -274,6 +285,44 @@ class Knobs:
             chosen[name] = None if unset else self.declared[name].check(value)
         return chosen
 
+    def _turn(self, chosen: Mapping[str, Value | None], write: bool = True) -> None:
+        """Change what is in force, where it was decided last."""
+        with self._lock:
+            before = self._layers.in_force(chosen)
+            self._layers.put(chosen)
+            try:
+                self._change(chosen, write)
+            except BaseException:
+                self._layers.put(before)
+                raise
+
+    def _leave(self, layer: Layer) -> None:
+        """Close a `with` block. What is beneath is in force whatever watchers say."""
+        late: list[tuple[str, KnobBusy]] = []
+        failed: list[BaseException] = []
+        with self._lock:
+            beneath = self._layers.close(layer)
+            moved = {n: v for n, v in beneath.items() if v != self._chosen.get(n)}
+            for early in list(self._early) if moved else ():
+                early()
+            for name, (new, old) in self._store(moved, write=True).items():
+                for watcher in self._watching(name):
+                    try:
+                        watcher(name, new, old)
+                    except KnobBusy as busy:
+                        busy.later()
+                        late.append((name, busy))
+                    except BaseException as failure:
+                        failed.append(failure)
+        for name, busy in late:
+            shown = self.declared[name].format(self._values[name])
+            _warn(KnobWarning, f"{name} is {shown!r} again, but not yet obeyed: {busy}")
+        if failed:
+            failed[0].add_note(
+                "the knobs of the `with` block were put back all the same"
+            )
+            raise failed[0]
+
     def _change(self, chosen: Mapping[str, Value | None], write: bool = True) -> None:
         """Store checked values, tell the watchers, and take it back if one raises."""
         with self._lock:
@@ -335,7 +384,7 @@ class Knobs:
             name = self.resolve(given)
             try:
                 value = self.declared[name].parse(text) if text else None
-                self._change({name: value}, write=False)
+                self._turn({name: value}, write=False)
             except MXNetError as refused:
                 kept = self.declared[name].format(self._values[name])
                 _warn(KnobWarning, f"{refused} {name} stays {kept!r}.")

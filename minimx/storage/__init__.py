@@ -20,7 +20,7 @@ from typing import Any
 
 from minimx import drivers
 from minimx.device import Device, DeviceLike, as_device
-from minimx.errors import KnobError
+from minimx.errors import KnobBusy, KnobError
 from minimx.knobs import knobs
 from minimx.storage.leaks import LeakCheck
 from minimx.storage.policy import BYPASS, PREFIXES, Policy, from_knobs, knob_names
@@ -54,6 +54,7 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 _pools: dict[Device, Pool] = {}
+_outgrown: dict[Device, Pool] = {}  # to be rebuilt as soon as nothing lives there
 _opening = threading.RLock()
 _before_rebuild: list[Callable[[], object]] = []
 
@@ -66,7 +67,7 @@ def pool_for(device: Device) -> Pool:
 
 def pools() -> list[Pool]:
     """The pools opened so far, one per device."""
-    return list(dict.fromkeys(_pools.values()))
+    return list(dict.fromkeys((*_pools.values(), *_outgrown.values())))
 
 
 def stats(device: Device) -> Stats:
@@ -117,7 +118,7 @@ def check_leaks(device: DeviceLike | None = None) -> LeakCheck:
 
 def empty_cache(device: Device) -> int:
     """Give a device's idle blocks back to it; says how many bytes that was."""
-    pool = _pools.get(device)
+    pool = _pools.get(device) or _outgrown.get(device)
     return pool.release_all() if pool is not None else 0
 
 
@@ -138,7 +139,7 @@ def device_memory_info(device: Device) -> tuple[int, int]:
 
 def _open(device: Device) -> Pool:
     with _opening:
-        pool = _pools.get(device)
+        pool = _pools.get(device) or _still_used(device)
         if pool is None:
             if device.device_type.startswith("cpu") and device.device_id:
                 pool = pool_for(Device(device.device_type, 0))  # one host, one memory
@@ -148,6 +149,15 @@ def _open(device: Device) -> Pool:
                 _announce(pool)
             _pools[device] = pool
         return pool
+
+
+def _still_used(device: Device) -> Pool | None:
+    """The pool of a device that is to be rebuilt, while something lives there."""
+    pool = _outgrown.get(device)
+    if pool is None or pool.lent():
+        return pool
+    _close({device: pool})
+    return None
 
 
 def _retune(name: str, new: Any, old: Any) -> None:
@@ -177,23 +187,42 @@ def _kinds(name: str) -> list[str]:
 def _refit_gpus(name: str, new: Any, old: Any) -> None:
     """The number, size or kind of GPUs changed: let go of those it concerns.
 
-    Raises `KnobError` while arrays live on one of them.
+    Raises `KnobBusy` while arrays live on one of them.
     """
     kept = int(new) if name == "MINIMX_SIM_GPUS" else 0
-    with _opening:
-        doomed = [
-            (device, pool)
-            for device, pool in _pools.items()
-            if device.device_type == "gpu" and device.device_id >= kept
-        ]
-        for _, pool in doomed:
-            _demand_empty(pool, name)
-        for device, pool in doomed:
-            pool.release_all()
-            del _pools[device]
+
+    def when_empty() -> None:
+        with _opening:
+            _outgrown.update(doomed)
+            for device in doomed:
+                _pools.pop(device, None)
+            forget_others()
+
+    def forget_others() -> None:
         for device in [driver.device for driver in drivers.opened()]:
-            if device.device_type == "gpu" and device.device_id >= kept:
+            gone = device.device_type == "gpu" and device.device_id >= kept
+            if gone and device not in _outgrown:
                 drivers.forget(device)
+
+    with _opening:
+        doomed = {
+            device: pool
+            for device, pool in (*_pools.items(), *_outgrown.items())
+            if device.device_type == "gpu" and device.device_id >= kept
+        }
+        for pool in doomed.values():
+            _demand_empty(pool, name, when_empty)
+        _close(doomed)
+        forget_others()
+
+
+def _close(doomed: dict[Device, Pool]) -> None:
+    """Let go of devices whose pools lend nothing; their next use opens them anew."""
+    for device, pool in doomed.items():
+        pool.release_all()
+        _pools.pop(device, None)
+        _outgrown.pop(device, None)
+        drivers.forget(device)
 
 
 def _check_start_values() -> None:
@@ -216,15 +245,16 @@ def _settle() -> None:
     gc.collect()
 
 
-def _demand_empty(pool: Pool, knob: str) -> None:
-    """Raise `KnobError` if arrays live in a pool."""
+def _demand_empty(pool: Pool, knob: str, later: Callable[[], object]) -> None:
+    """Raise `KnobBusy` if arrays live in a pool."""
     if pool.lent():
         _settle()
     if live := pool.lent():
         size = human(sum(block.requested for block in live))
-        raise KnobError(
+        raise KnobBusy(
             f"{knob}: arrays live on {pool.name} ({len(live):,}, {size} in all). Copy "
-            "them to the CPU or delete them; then the device can be rebuilt."
+            "them to the CPU or delete them; then the device can be rebuilt.",
+            later,
         )
 
 
