@@ -308,8 +308,13 @@ def test_a_setting_that_begins_afresh_can_be_undone(make: Callable[..., Lab]) ->
     steps(lab, 9)
     assert lab.fit is not None and lab.fit.step == 20
     assert losses(lab)[:19] == losses(plain)[:19], "it went on where it was"
+    lab.undo()
+    assert lab.settings.optimizer == "sgd", "the training that was left now"
+    assert lab.fit is not None and lab.fit.step == 2
+    lab.undo()
+    assert lab.fit is not None and lab.fit.step == 20
     with pytest.raises(mx.base.MXNetError, match=r"Lab\.undo"):
-        lab.undo()
+        make().undo()
 
 
 def test_a_lab_that_made_way_goes_on_where_it_was(make: Callable[..., Lab]) -> None:

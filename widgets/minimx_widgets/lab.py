@@ -7,8 +7,7 @@ anybody looking, `Lab("lenet", "glyphs").run(epochs=3)` trains, waits, returns a
 from __future__ import annotations
 
 import time
-import weakref
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ipywidgets
@@ -16,9 +15,10 @@ import ipywidgets
 from minimx.errors import ArgumentError
 from minimx.knobs import knobs
 from minimx.record import Record
-from minimx_widgets import kernel
+from minimx_widgets import kernel, labs
 from minimx_widgets.base import Bundle, mimebundle
 from minimx_widgets.before_after import BeforeAfter
+from minimx_widgets.busy import Busy
 from minimx_widgets.conv_chooser import ConvChooser
 from minimx_widgets.device_view import DeviceView
 from minimx_widgets.engine_timeline import EngineTimeline
@@ -28,6 +28,7 @@ from minimx_widgets.lab_controls import LabControls
 from minimx_widgets.lab_drawers import Drawers
 from minimx_widgets.lab_layout import composed
 from minimx_widgets.lab_settings import LIVE, fields, parse, text_of
+from minimx_widgets.lab_states import Standing
 from minimx_widgets.memory_timeline import MemoryTimeline
 from minimx_widgets.numerics_monitor import NumericsMonitor
 from minimx_widgets.overview import Overview
@@ -39,10 +40,10 @@ from minimx_widgets.run import Run
 from minimx_widgets.session import (
     DONE,
     FAILED,
-    PAUSED,
-    READY,
+    RUNNING,
     STOPPED,
     Program,
+    Progress,
     Session,
 )
 from minimx_widgets.training import (
@@ -67,6 +68,26 @@ CONVOLUTIONS = "Who computes the convolutions"
 CHOOSING = ("network", "data", "device", "dtype", "batch_size")
 #: Epochs of `run` where the settings say "until it is stopped".
 EPOCHS = 5
+
+
+def _title(settings: Settings) -> str:
+    network, data = (text_of(settings, kind) for kind in ("network", "data"))
+    return f"{network} on {data}"
+
+
+@dataclass(frozen=True)
+class Left:
+    """A training that was left and can be gone on with."""
+
+    settings: Settings
+    fit: Fit
+    record: Record
+    progress: Progress
+
+    @property
+    def title(self) -> str:
+        """What it trains and how far it is."""
+        return f"{_title(self.settings)}, step {self.progress.steps:,}"
 
 
 class Lab:
@@ -108,8 +129,11 @@ class Lab:
         self._complaint = kernel.complaint_here()
         self.fit: Fit | None = None
         self._goes_on = False  # the next program continues the training of `fit`
+        self._taken_by = ""  # the lab that this one made way for
+        self._fresh = True  # nothing was recorded yet
         # The training that a changed setting ended.
-        self._before: tuple[Settings, Fit, Record] | None = None
+        self._before: Left | None = None
+        self._busy = Busy()
         #: What was turned, and what each turn changed.
         self.turns = Turns()
         self._looks = False  # at the numbers in every training, once that was asked
@@ -192,13 +216,26 @@ class Lab:
             skipped=fit.precision.skipped if fit else 0,
         )
 
+    @property
+    def title(self) -> str:
+        """What it trains, such as "lenet on glyphs"."""
+        return _title(self.settings)
+
+    @staticmethod
+    def current() -> Lab:
+        """The lab of this kernel that trains or trained last.
+
+        As the last line of a cell it shows the lab again, for instance after the page
+        was loaded anew. Raises `MXNetError` if no lab has trained.
+        """
+        return labs.require_current()
+
     def __repr__(self) -> str:
         settings, parts = self.settings, []
-        network, data = (text_of(settings, kind) for kind in ("network", "data"))
         device = settings.device
         if settings.dtype != SINGLE:
             device += f" {settings.dtype}"
-        parts.append(f"{network} on {data}, {device}, {self.session.state}")
+        parts.append(f"{self.title}, {device}, {self._standing().shown}")
         if self.fit is not None:
             of = f"/{settings.epochs}" if settings.epochs else ""
             parts.append(f"epoch {self.fit.epoch}{of}")
@@ -233,6 +270,7 @@ class Lab:
 
     def stop(self) -> None:
         """Stop after the current step; the next training begins afresh."""
+        self._let_go()
         self.session.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -261,19 +299,29 @@ class Lab:
             raise
         return self.result
 
-    def leave(self) -> None:
-        """Make way for another lab; Train goes on from here."""
+    def leave(self, taken_by: str = "") -> None:
+        """Make way for another lab, of this name; Train goes on from here."""
+        self._taken_by = taken_by
         self._interrupt()
         if not self._goes_on:
             self.record.stop()
+        self._changed(self.session)
 
     def _interrupt(self) -> None:
         """Stop in such a way that the training can go on where it was."""
-        self._goes_on = self.fit is not None and self.session.alive
+        alive = self._goes_on or self.session.alive
+        self._goes_on = self.fit is not None and alive
         self.session.stop()
-        self._goes_on = self._goes_on and self.session.state == STOPPED
+        self._goes_on = self._goes_on and self.session.state not in (DONE, FAILED)
         if self._goes_on:
             self.record.pause()
+
+    def _let_go(self) -> None:
+        """Do not go on with a training that was left."""
+        if self._goes_on:
+            self._goes_on = False
+            self.record.stop()
+            self._changed(self.session)
 
     def select(self, op: int) -> None:
         """Mark an operation of the record in all views; 0 marks none."""
@@ -283,6 +331,7 @@ class Lab:
         """Stop training, end all threads, take the widgets away."""
         self.session.stop()
         self.record.stop()
+        self._forget_before()
         self._unwatch()
         for part in (
             self.controls, self.five, self.before_after, self.knobs, self.drawers,
@@ -320,16 +369,32 @@ class Lab:
 
     def _begin_afresh(self) -> None:
         """Leave the training; until the next one is left as well it can be undone."""
+        self._leave_for_undo()
+        self.fit, self._goes_on = None, False
+        if not self._fresh:
+            self._fresh = True
+            self._run.replace(Record())
+        self.session.reset()
+
+    def _leave_for_undo(self) -> None:
+        """Interrupt what is under way, and keep it for `undo`."""
         self._interrupt()
         if self._goes_on and self.fit is not None:
-            self._before = (replace(self.settings), self.fit, self.record)
-        self.fit, self._goes_on = None, False
-        self.session.reset()
+            self._forget_before()
+            progress = self.session.progress
+            settings = replace(self.settings)
+            self._before = Left(settings, self.fit, self.record, progress)
+
+    def _forget_before(self) -> None:
+        before, self._before = self._before, None
+        if before is not None:
+            before.record.stop()
 
     def undo(self) -> None:
         """Go back to the training that a changed setting ended; Train goes on with it.
 
-        Raises `ArgumentError` if there is none.
+        Another `undo` goes back to the one that is left now. Raises `ArgumentError` if
+        there is none.
         """
         before, self._before = self._before, None
         if before is None:
@@ -337,16 +402,16 @@ class Lab:
                 "Lab.undo: no setting has ended a training. Network, data, device, "
                 "optimizer and seed do."
             )
-        self.session.reset()
-        if self.fit is not None:
+        self._leave_for_undo()
+        if not self._goes_on and self.fit is not None:
             self.record.stop()
-        settings, self.fit, record = before
-        self._goes_on = True
-        vars(self.settings).update(vars(settings))
-        self._run.replace(record)
+        self.fit, self._goes_on = before.fit, True
+        self._fresh, self._taken_by = False, ""
+        vars(self.settings).update(vars(before.settings))
+        self._run.replace(before.record)
+        self.session.reset(before.progress)
         self._show_settings()
         self.drawers.renew(CONVOLUTIONS)
-        self._changed(self.session)
 
     def go_back(self, number: int) -> None:
         """Give the knob or the setting of a turn the value that it had before it.
@@ -365,9 +430,11 @@ class Lab:
             knobs.set(**{turn.name: turn.old})
 
     def command(self, word: str) -> None:
-        """Do what a button says: train, pause, step or stop."""
+        """Do what a button says: train, pause, step, stop or undo."""
         actions = {"train": self.train, "pause": self.pause, "step": self.step}
+        actions["undo"] = self.undo
         if word == "stop":
+            self._let_go()
             self.session.stop(wait=False)
         elif word in actions:
             actions[word]()
@@ -402,15 +469,17 @@ class Lab:
 
     def _program(self) -> Program:
         """The training of `fit` from where it was, or a new one with a new record."""
-        take_over(self)
+        labs.take_over(self)
+        self._taken_by = ""
         if self._goes_on and self.fit is not None:
             self._goes_on = False
             self.record.resume()
             yield from self.fit.program()
             return
-        record = Record()
-        self._run.replace(record)
-        record.start()
+        if not self._fresh:
+            self._run.replace(Record())
+        self._fresh = False
+        record = self.record.start()
         # After the record's own watcher, so that it has noted a change before we look.
         self._unwatch()
         self._unwatch = knobs.watch("*", self._knob_turned)
@@ -427,7 +496,7 @@ class Lab:
 
     def _changed(self, session: Session) -> None:
         """Show progress now and then, and every change of state."""
-        status = self._status(session)
+        status = self._standing().as_message()
         new_state = status["state"] != self._run.status.get("state")
         self._run.status = {
             key: status[key] for key in ("state", "epoch", "epochs", "step", "message")
@@ -437,31 +506,30 @@ class Lab:
         if new_state:
             self._run.feed.poke()
         now = time.monotonic()
-        if new_state or now - self._last_told >= STATUS_INTERVAL:
+        keep = new_state or status["state"] != RUNNING
+        if keep or now - self._last_told >= STATUS_INTERVAL:
             self._last_told = now
-            self.controls.tell(status, keep=new_state)
+            self.controls.tell(status, keep=keep)
 
-    def _status(self, session: Session) -> dict[str, Any]:
-        progress, error = session.progress, session.error
-        message = "" if error is None else f"{type(error).__name__}: {error}"
-        words = {
-            READY: "Ready. Press Train.",
-            PAUSED: f"Paused · {progress.words}",
-            DONE: f"Done · {self.result.words}" if session.state == DONE else "",
-            STOPPED: f"Stopped · {progress.words}",
-            FAILED: "Failed: see below.",
-        }.get(session.state, progress.words or "Preparing data and network…")
-        return {
-            "state": session.state,
-            "done": progress.done,
-            "total": progress.total,
-            "words": words,
-            "epoch": progress.epoch,
-            "epochs": progress.epochs or self.settings.epochs,
-            "step": progress.steps,
-            "error": message or self._complaint,
-            "message": message,
-        }
+    def _standing(self) -> Standing:
+        """Where it stands, for the page and for `repr`."""
+        session, before = self.session, self._before
+        if session.state == RUNNING:
+            self._busy.look()
+        other = labs.other_than(self)
+        return Standing(
+            session.state,
+            session.progress,
+            session.error,
+            result=self.result.words if session.state == DONE else "",
+            epochs=self.settings.epochs,
+            goes_on=self._goes_on,
+            taken_by=self._taken_by,
+            other="" if other is None else other.title,
+            undo="" if before is None else before.title,
+            busy=self._busy.words,
+            complaint=self._complaint,
+        )
 
     def _compose(self) -> ipywidgets.Box:
         top = (self.controls, self.five, self.before_after)
@@ -483,16 +551,3 @@ class Lab:
             record=self._run,
             data=(settings.batch_size, *data.train_x.shape[1:]),
         )
-
-
-# The lab that trains: two at once would share the devices and show each other's work.
-_listening: weakref.ref[Lab] | None = None
-
-
-def take_over(lab: Lab) -> None:
-    """Stop the lab that trains now, if it is another one; its Train goes on later."""
-    global _listening
-    other = None if _listening is None else _listening()
-    if other is not None and other is not lab and other.record.running:
-        other.leave()
-    _listening = weakref.ref(lab)

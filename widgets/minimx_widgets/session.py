@@ -29,6 +29,7 @@ class Progress:
     """How far a program got: pieces done of a total, and in words.
 
     `step` is true if this piece was a training step, which is what "Step" counts.
+    `pace` says in words how fast it goes, which holds only while it does.
     """
 
     done: int
@@ -38,8 +39,10 @@ class Progress:
     epochs: int = 0
     steps: int = 0
     step: bool = True
+    pace: str = ""
 
 
+NOTHING = Progress(0, 0, "")
 Program = Generator[Progress, None, None]
 
 
@@ -64,7 +67,7 @@ class Session:
         self._single_steps = 0
         self._telling = False  # others are still to hear of the state
         self.state = READY
-        self.progress = Progress(0, 0, "")
+        self.progress = NOTHING
         self.error: BaseException | None = None
 
     @property
@@ -123,10 +126,10 @@ class Session:
             raise error
         return True
 
-    def reset(self) -> None:
-        """Stop, and be as if nothing had ever run."""
+    def reset(self, progress: Progress = NOTHING) -> None:
+        """Stop, and be as if nothing had ever run, or as far as `progress`."""
         self.stop()
-        self.progress, self.error = Progress(0, 0, ""), None
+        self.progress, self.error = progress, None
         self._become(READY)
 
     def _go(self) -> None:

@@ -1,0 +1,92 @@
+"""What a lab says of itself: the words of its state, and what the page may do in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from minimx_widgets.session import (
+    DONE,
+    FAILED,
+    PAUSED,
+    READY,
+    RUNNING,
+    STOPPED,
+    Progress,
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a lab stands.
+
+    state: of its session. goes_on: a training waits to be gone on with, whatever the
+    session says. taken_by: the lab that it made way for. other: the lab that would make
+    way for this one. undo: the training that can be brought back. busy: what is to be
+    said about the machine. complaint: about the kernel.
+    """
+
+    state: str
+    progress: Progress
+    error: BaseException | None = None
+    result: str = ""
+    epochs: int = 0
+    goes_on: bool = False
+    taken_by: str = ""
+    other: str = ""
+    undo: str = ""
+    busy: str = ""
+    complaint: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The state for the page: what can be gone on with is paused."""
+        return PAUSED if self.goes_on and self.state in (READY, STOPPED) else self.state
+
+    @property
+    def words(self) -> str:
+        """The state in a line."""
+        told = self.progress.words
+        if self.shown == RUNNING:
+            return " · ".join(filter(None, (told, self.progress.pace))) or (
+                "Preparing data and network…"
+            )
+        if self.shown == PAUSED and self.taken_by:
+            return f"Paused, as {self.taken_by} took over: Go on takes over · {told}"
+        ready = "Ready. Press Train."
+        if self.other:
+            ready = f"Ready. Train takes over from {self.other}, which is paused then."
+        return {
+            READY: ready,
+            PAUSED: f"Paused · {told}",
+            DONE: f"Done · {self.result}",
+            STOPPED: f"Stopped · {told}",
+            FAILED: "Failed: see below.",
+        }[self.shown]
+
+    @property
+    def loses(self) -> str:
+        """What is under way, and would end if a setting began afresh."""
+        if self.shown not in (RUNNING, PAUSED):
+            return ""
+        progress = self.progress
+        return f"step {progress.steps:,} of epoch {progress.epoch}"
+
+    def as_message(self) -> dict[str, Any]:
+        """The standing as the browser wants it."""
+        progress, error = self.progress, self.error
+        message = "" if error is None else f"{type(error).__name__}: {error}"
+        return {
+            "state": self.shown,
+            "done": progress.done,
+            "total": progress.total,
+            "words": self.words,
+            "epoch": progress.epoch,
+            "epochs": progress.epochs or self.epochs,
+            "step": progress.steps,
+            "error": message or self.complaint,
+            "message": message,
+            "loses": self.loses,
+            "undo": self.undo,
+            "busy": self.busy if self.shown == RUNNING else "",
+        }
