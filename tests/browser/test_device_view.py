@@ -98,6 +98,9 @@ def test_lanes_links_and_selection(page: Page, light: bool) -> None:
     until(page, "dataset.selected === '0'")
     page.keyboard.press("ArrowRight")
     until(page, "dataset.selected !== '0'")
+    assert data(page, "colour") == "operator", "there is only one phase"
+    page.keyboard.press("c")
+    until(page, "dataset.colour === 'phase'")
     page.keyboard.press("c")
     until(page, "dataset.colour === 'layer'")
     page.keyboard.press("e")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
 from minimx.record import Record
@@ -38,7 +39,7 @@ def test_tables_count_lanes_and_operators(record: Record) -> None:
 
 
 @pytest.mark.parametrize("axis", ["time", "events"])
-@pytest.mark.parametrize("colour", ["phase", "layer"])
+@pytest.mark.parametrize("colour", ["phase", "layer", "operator"])
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_picture_is_well_formed(
     record: Record, axis: str, colour: str, dark: bool
@@ -85,3 +86,56 @@ def test_an_empty_record_has_the_lane_of_the_pusher() -> None:
     assert view.lanes == ["python"]
     ET.fromstring(view.svg())
     assert "python" in repr(view.table())
+
+
+def bulked() -> Record:
+    """Three operations that were joined to one, on one worker, and one that was not."""
+    record = Record()
+    for member in (2, 3, 4):
+        record.dependency(1, member, "BULK")
+    record.dependency(2, 5, "RAW")
+    rows = [(2, "relu", 10, 30), (3, "relu", 30, 50), (4, "dot", 50, 90)]
+    rows += [(1, "ImperativeBulk", 8, 92), (5, "relu", 100, 110)]
+    for op, name, start, end in rows:
+        times = (0, 0, start, end)
+        record.op(op, name, "", "other", "cpu(0)", "cpu(0)/0", *times, 0, 0, False)
+    return record
+
+
+def test_a_nanosecond_of_a_lane_counts_once() -> None:
+    view = EngineTimeline(bulked())
+    assert view.busy["cpu(0)/0"] == pytest.approx(90 / 100)
+    lines = [" ".join(line.split()) for line in repr(view.table()).splitlines()]
+    assert "cpu(0)/0 4 90 ns 90 % 40 ns" in lines
+    assert any(line.startswith("relu 3 50 ns") for line in lines)
+    assert not any(line.startswith("ImperativeBulk") for line in lines)
+
+
+def test_a_bulk_reaches_the_page_as_what_holds_its_members() -> None:
+    view = EngineTimeline(bulked())
+    view.freeze()
+    view.select(2)
+    assert "<polygon" in view.svg(), "the arrow of the one true dependency"
+    header, buffers = view.frozen
+    flat = {
+        (table, name): np.frombuffer(buffer, dtype)
+        for (table, (name, dtype)), buffer in zip(
+            (
+                (table, column)
+                for table, columns in header["tables"].items()
+                for column in columns
+            ),
+            buffers,
+            strict=True,
+        )
+    }
+    assert flat["ops", "holds"].tolist() == [0, 0, 0, 1, 0]
+    assert flat["deps", "src"].tolist() == [2]
+
+
+def test_one_phase_is_coloured_by_operator(record: Record) -> None:
+    alone = EngineTimeline(bulked())
+    assert alone.shown_colour == "operator"
+    assert "relu" in alone.svg()
+    assert EngineTimeline(record).shown_colour == "phase"
+    assert EngineTimeline(bulked(), colour="layer").shown_colour == "layer"

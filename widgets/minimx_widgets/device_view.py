@@ -12,18 +12,17 @@ import traitlets
 from minimx.drivers import HOST
 from minimx.record import Record
 from minimx_widgets import esm, svg
-from minimx_widgets.engine_timeline import (
+from minimx_widgets.engine_layout import (
     LANE,
     PUSHER,
     TOP,
     Box,
     EngineLayout,
-    EngineTimeline,
-    Picture,
-    draw,
     lane_order,
-    lay_out,
 )
+from minimx_widgets.engine_picture import Picture, draw
+from minimx_widgets.engine_timeline import EngineTimeline
+from minimx_widgets.joined import busy
 from minimx_widgets.packing import Array, Columns
 from minimx_widgets.run import News
 from minimx_widgets.tables import Table, Tables
@@ -128,32 +127,34 @@ class DeviceView(EngineTimeline):
     @property
     def busy(self) -> dict[str, float]:
         """The share of the record in which each lane was busy, 0 to 1."""
-        layout = self.layout()
+        layout = self.arrangement()
         return dict(zip(layout.lanes, layout.busy.tolist(), strict=True))
 
-    def layout(self) -> EngineLayout:
+    def arrangement(self) -> EngineLayout:
         """The engine timeline's picture, with the links, device by device."""
-        plain = lay_out(self.record, axis=self.axis)
+        plain = super().arrangement()
         found = crossings(self.record)
         lanes = in_order([*plain.lanes, *{str(one["link"]) for one in found}])
         boxes = [
             Box(lanes.index(plain.lanes[box.lane]), *_rest(box)) for box in plain.boxes
         ]
-        busy = np.zeros(len(lanes))
+        shares = np.zeros(len(lanes))
         for name, share in zip(plain.lanes, plain.busy, strict=True):
-            busy[lanes.index(name)] = share
+            shares[lanes.index(name)] = share
         ops, t0 = self.record.ops(), self.record.conditions.t_start
         span = int(ops["t_end"].max() - ops["t_start"].min()) if len(ops) else 1
-        phases = {box.row: (box.phase, box.layer) for box in plain.boxes}
+        phases = {box.row: (box.phase, box.text) for box in plain.boxes}
+        for link in np.unique(found["link"]).tolist():
+            mine = found[found["link"] == link]
+            shares[lanes.index(link)] = busy(mine["t0"], mine["t1"]) / max(span, 1)
         for one in found:
             row, lane = int(one["row"]), lanes.index(one["link"])
             start, end = float(one["t0"] - t0), float(one["t1"] - t0)
-            busy[lane] += (end - start) / max(span, 1)
             if self.axis == "events":
                 start, end = float(row), row + 0.92
             boxes.append(Box(lane, start, end, *phases.get(row, (0, 0)), row, 1))
         return EngineLayout(
-            tuple(lanes), tuple(boxes), plain.pushes, busy, plain.start, plain.end
+            tuple(lanes), tuple(boxes), plain.pushes, shares, plain.start, plain.end
         )
 
     def summary(self) -> list[str]:
@@ -202,12 +203,12 @@ class DeviceView(EngineTimeline):
 
     def _link_table(self) -> Table:
         sent, rows = crossings(self.record), []
-        busy = self.busy
+        shares = self.busy
         for link in sorted({str(one["link"]) for one in sent}):
             mine = sent[sent["link"] == link]
             nbytes, took = (
                 int(mine["nbytes"].sum()),
-                int((mine["t1"] - mine["t0"]).sum()),
+                busy(mine["t0"], mine["t1"]),
             )
             rows.append(
                 (
@@ -215,7 +216,7 @@ class DeviceView(EngineTimeline):
                     str(len(mine)),
                     _sum_bytes(mine),
                     human_time(took),
-                    human_share(min(1.0, busy[link])),
+                    human_share(shares[link]),
                     f"{nbytes / max(took, 1):.3g} GB/s",
                 )
             )
@@ -224,7 +225,7 @@ class DeviceView(EngineTimeline):
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture of the record, with the arrows of the selected operation."""
-        return draw(self, self.layout(), dark=dark, width=width, picture=_ByDevice)
+        return draw(self, self.arrangement(), dark=dark, width=width, picture=_ByDevice)
 
 
 def _sum_bytes(sent: Array) -> str:
@@ -232,7 +233,7 @@ def _sum_bytes(sent: Array) -> str:
 
 
 def _rest(box: Box) -> tuple[float, float, int, int, int, int]:
-    return box.start, box.end, box.phase, box.layer, box.row, box.count
+    return box.start, box.end, box.phase, box.text, box.row, box.count
 
 
 class _ByDevice(Picture):

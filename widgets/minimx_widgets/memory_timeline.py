@@ -12,12 +12,14 @@ from minimx.errors import ArgumentError, did_you_mean
 from minimx.record import Curve, Record
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import View
+from minimx_widgets.meter import MILLISECONDS, PEAK, PLANNED, RESERVED
 from minimx_widgets.packing import Array, Columns
 from minimx_widgets.run import News
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import human_bytes, human_count, human_time
 
 MEASURES = ("requested", "rounded", "reserved")
+OF_STEPS = (PEAK, RESERVED, PLANNED, MILLISECONDS)
 IDLE = "idle"
 COUNTED = ("alloc", "hit", "free", "release", "flush", "oom")
 LEFT, RIGHT, TOP, BELOW = 66, 14, 34, 44
@@ -156,7 +158,23 @@ class MemoryTimeline(View):
         """The changes of the ledger, column by column."""
         changes = news.memory
         names = changes.dtype.names or ()
-        return {"mem": {name: np.ascontiguousarray(changes[name]) for name in names}}
+        return {
+            "mem": {name: np.ascontiguousarray(changes[name]) for name in names},
+            "metrics": self._metrics(news),
+        }
+
+    def _metrics(self, news: News) -> dict[str, Array]:
+        """What was observed of the memory of steps, times after the record's start."""
+        rows = news.batch["metrics"]
+        names, which = np.unique(rows["name"], return_inverse=True)
+        wanted = [news.strings[int(name)] in OF_STEPS for name in names]
+        rows = rows[np.array(wanted, bool)[which.reshape(-1)]]
+        return {
+            "t": (rows["t"] - self.record.conditions.t_start).astype("f8"),
+            "step": rows["step"].astype("f8"),
+            "name": rows["name"].astype("u4"),
+            "value": rows["value"].astype("f8"),
+        }
 
     def table(self) -> Tables:
         """Bytes by category now and at the peak, and what the pool did."""

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Axis, markText } from "../../../widgets/minimx_widgets/static/lib/axis.js";
+import { Axis, markText, placeLabels } from "../../../widgets/minimx_widgets/static/lib/axis.js";
 import { storeOf } from "../../../widgets/minimx_widgets/static/lib/store.js";
 
 function axisOf(name) {
@@ -77,6 +77,70 @@ test("a short record fills the events axis", () => {
   const [low, high] = axis.range;
   assert.equal(high, 30);
   assert.ok(low > -1 && low <= 0);
+});
+
+test("a turned knob stays in sight for ten seconds, then the window narrows again", () => {
+  const { store } = axisOf("held");
+  let clock = 0;
+  store.clock = () => clock;
+  store.advance(20e9);
+  store.hold(19.9e9);
+  assert.ok(store.range[0] < 19.9e9 && store.range[1] === 20e9);
+  for (let second = 1; second < 10; second += 1) {
+    clock = 1000 * second;
+    store.advance((20 + second) * 1e9);
+    assert.ok(store.range[0] < 19.9e9, `after ${second} s the mark is in sight`);
+    assert.equal(store.range[1], (20 + second) * 1e9);
+  }
+  clock = 10_001;
+  let width = store.range[1] - store.range[0];
+  for (let i = 1; i < 40; i += 1) {
+    store.advance(29e9 + i * 80e6);
+    assert.ok(store.range[1] - store.range[0] <= width);
+    width = store.range[1] - store.range[0];
+  }
+  assert.equal(width, 1e9);
+});
+
+test("a window that somebody chose is not widened", () => {
+  const { store, axis } = axisOf("chosen");
+  store.advance(5e9);
+  axis.key("w");
+  const width = axis.range[1] - axis.range[0];
+  store.hold(4.99e9);
+  store.advance(7e9);
+  assert.ok(Math.abs(axis.range[1] - axis.range[0] - width) < 1);
+  axis.key("a");
+  const range = axis.range;
+  store.hold(7e9);
+  store.advance(8e9);
+  assert.deepEqual(axis.range, range);
+  axis.key("l");
+  store.hold(8e9);
+  store.advance(12e9);
+  assert.ok(axis.range[0] < 8e9, "following live again, it is");
+});
+
+test("whoever zooms while a mark is held gets what was asked for", () => {
+  const { store, axis } = axisOf("zooming");
+  store.advance(5e9);
+  store.hold(5e9);
+  store.advance(9e9);
+  axis.show([6e9, 7e9]);
+  store.advance(10e9);
+  assert.deepEqual(axis.range, [6e9, 7e9]);
+});
+
+test("of labels that would overlap the newest is shown", () => {
+  const placed = placeLabels([10, 30, 90], [40, 40, 40], 0, 200);
+  assert.deepEqual(
+    placed.map(({ i, start }) => [i, start]),
+    [
+      [2, 90],
+      [1, 30],
+    ],
+  );
+  assert.deepEqual(placeLabels([190], [40], 0, 200), [{ i: 0, start: 150 }]);
 });
 
 test("a knob change is named without its prefix", () => {

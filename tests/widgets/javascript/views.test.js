@@ -6,6 +6,12 @@ import {
   busy,
   layOut,
 } from "../../../widgets/minimx_widgets/static/lib/engine_data.js";
+import { longest } from "../../../widgets/minimx_widgets/static/lib/engine_words.js";
+import {
+  extremes,
+  scaleOf,
+  stepAfter,
+} from "../../../widgets/minimx_widgets/static/lib/memory_steps.js";
 import {
   MemoryData,
   between,
@@ -117,6 +123,7 @@ function ops(rows) {
     "phase",
     "worker",
     "failed",
+    "holds",
     "push",
     "ready",
     "start",
@@ -140,6 +147,52 @@ test("lanes are named after workers, numbers in order, the pusher first", () => 
     ["python", "cpu/2", "cpu/10"],
   );
   assert.deepEqual([...busy(data, [0, 8])].sort(), [0, 3, 8]);
+});
+
+test("a nanosecond of a lane counts once, whatever ran inside of what", () => {
+  const data = new EngineData(model("e4"));
+  data.take(head(["cpu", "bulk", "relu"]), {
+    ops: ops([
+      { op: 2, name: 2, start: 10, end: 40 },
+      { op: 3, name: 2, start: 50, end: 90 },
+      { op: 1, name: 1, start: 0, end: 100, holds: 1 },
+      { op: 4, name: 2, start: 30, end: 60 },
+    ]),
+  });
+  const lane = data.lanes.indexOf("cpu");
+  assert.equal(busy(data, [0, 100])[lane], 80);
+  assert.equal(busy(data, [20, 55])[lane], 35);
+  assert.deepEqual(longest(data, [0, 100]), [["relu", 100]]);
+  assert.equal(data.ops.at.op[data.holderOf(0)], 1);
+  assert.equal(data.holderOf(2), -1);
+});
+
+test("what overlaps in a lane of many rows is its union at every zoom", () => {
+  const data = new EngineData(model("e5"));
+  const rows = Array.from({ length: 1000 }, (_, i) => ({ op: i + 1, start: 10 * i, end: 10 * i + 25 }));
+  data.take(head(["cpu"]), { ops: ops(rows.filter((_, i) => i % 2)) });
+  data.take({ ...head([]), full: false }, { ops: ops(rows.filter((_, i) => i % 2 === 0)) });
+  const lane = data.lanes.indexOf("cpu");
+  assert.equal(busy(data, [0, 1e5])[lane], 10_015);
+  assert.equal(busy(data, [105, 9005])[lane], 8900);
+});
+
+test("the peaks of steps keep their extremes on every pixel, and the last one goes on", () => {
+  const at = { step: [1, 2, 3, 4], t: [10, 20, 30, 40], value: [5, 9, 2, 7] };
+  const { low, high } = extremes({ at, n: 4 }, [0.5, 4.5], 2);
+  assert.deepEqual([...low], [5, 2]);
+  assert.deepEqual([...high], [9, 7]);
+  const wide = extremes({ at, n: 4 }, [0.5, 4.5], 8);
+  assert.deepEqual([...wide.high].slice(1), [5, 5, 9, 9, 2, 2, 7]);
+  assert.ok(Number.isNaN(wide.high[0]));
+  assert.equal(stepAfter({ at, n: 4 }, 25), 2.5);
+  assert.equal(stepAfter({ at, n: 4 }, 99), 4.5);
+});
+
+test("a scale begins at zero unless the values are far from it", () => {
+  assert.equal(scaleOf(10, 100)[0], 0);
+  const [low, high] = scaleOf(95, 100);
+  assert.ok(low > 80 && low < 95 && high > 100);
 });
 
 test("short operations become shades whose strength is their share of the pixel", () => {

@@ -51,6 +51,7 @@ class DeviceData extends EngineData {
       ...links,
       lane,
       failed: new Uint8Array(n),
+      holds: new Uint8Array(n),
       push: none,
       ready: links.start,
       forward: new Uint32Array(n),
@@ -94,6 +95,13 @@ class DeviceView extends EngineView {
       y += high;
     }
     this.end = Math.max(y, TOP + 2 * high);
+  }
+
+  /** Without the names of the devices, which have lines of their own. */
+  room(lanes) {
+    const groups = lanes.map((lane) => this.data.group(lane));
+    const heads = groups.filter((group, i) => lanes[i] !== 0 && group !== groups[i - 1]).length;
+    return Math.max(HEAD, super.room(lanes) - HEAD * heads);
   }
 
   draw(ctx, width, height) {

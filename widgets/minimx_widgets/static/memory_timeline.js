@@ -8,20 +8,25 @@ import { PHASES, liveView } from "./lib/live.js";
 import { CATEGORIES, EVENTS, MemoryData, between, columnsOf } from "./lib/memory_data.js";
 import {
   LEFT,
+  STRIP,
   paintBand,
   paintIdle,
   paintPeak,
   paintReserve,
   paintScale,
+  paintStrip,
 } from "./lib/memory_paint.js";
+import { PEAK, PLANNED, StepChart } from "./lib/memory_steps.js";
 import { bytes, duration, roundUp } from "./lib/scale.js";
+import { sourceOf } from "./lib/sources.js";
 import { Surface } from "./lib/surface.js";
 
 const BELOW = 20;
 const HELP =
   "The bytes that live arrays hold, stacked by what they are for. The dashed line is the " +
-  "highest total so far. The thin line above is what the pool holds from the driver: " +
-  "reserved. Requested is what operators asked for, rounded what the pool handed out. " +
+  "highest total so far. The strip above is what the pool holds from the driver, reserved, on " +
+  "a scale of its own. Below, while a lab trains: the most bytes in use during each step of the " +
+  "run, and dashed what the plan of the graph needs. Requested is what operators asked for, rounded what the pool handed out. " +
   "Hover to see who owns what; click to pin; an operation selected in another view is marked.";
 /** @type {[string, string][]} */
 const KEYS = [
@@ -59,7 +64,7 @@ class MemoryView {
       keys: KEYS,
       signal,
       onkey: (event) => this.key(event),
-      ontheme: () => this.surface?.invalidate(),
+      ontheme: () => this.redraw(),
     });
     this.addTools(signal);
     this.surface = new Surface({
@@ -69,6 +74,7 @@ class MemoryView {
       draw: (ctx, width, height) => this.draw(ctx, width, height),
       overlay: (ctx, width, height) => this.drawOverlay(ctx, width, height),
     });
+    this.steps = new StepChart({ parent: this.frame.picture, data, frame: this.frame, signal });
     explore({
       surface: this.surface,
       axis: this.axis,
@@ -142,11 +148,13 @@ class MemoryView {
   /** New rows arrived. @param {() => void} [painted] */
   update(painted) {
     this.chooseDevice();
+    this.steps.invalidate();
     this.surface.invalidate(painted);
   }
 
   redraw() {
-    this.surface.invalidate();
+    this.steps?.invalidate();
+    this.surface?.invalidate();
   }
 
   chooseDevice() {
@@ -330,10 +338,13 @@ class MemoryView {
       measure: this.measure,
     });
     const { layers, tops, reserve } = this.pile(picks, wide);
-    const high = roundUp(Math.max(1024, ...reserve, ...tops[tops.length - 1]) * 1.04);
-    const y = (/** @type {number} */ value) => bottom - (value / high) * (bottom - 18);
-    paintScale(ctx, { high, y, width, theme });
-    drawAxis(ctx, { axis: this.axis, left: LEFT, right: width, top: 18, bottom, theme });
+    const apart = this.measure !== "reserved"; // the reserve does not press the bands flat
+    const highest = Math.max(1024, ...tops[tops.length - 1], ...(apart ? [] : reserve));
+    const high = roundUp(highest * 1.04);
+    const top = apart ? STRIP.below : 18;
+    const y = (/** @type {number} */ value) => bottom - (value / high) * (bottom - top);
+    paintScale(ctx, { high, y, top, width, theme });
+    drawAxis(ctx, { axis: this.axis, left: LEFT, right: width, top, bottom, theme });
     layers.forEach((category, k) => {
       paintBand(ctx, {
         low: k ? tops[k - 1] : null,
@@ -342,10 +353,13 @@ class MemoryView {
         fill: theme.category[category],
       });
     });
-    if (this.measure === "reserved")
+    if (apart) paintStrip(ctx, { line: reserve, width, theme });
+    else {
       paintIdle(ctx, { low: tops[tops.length - 1], high: reserve, y, theme });
-    paintReserve(ctx, { line: reserve, y, theme });
-    paintPeak(ctx, { peak: series.peak[this.measure], y, high, width, theme });
+      paintReserve(ctx, { line: reserve, y, theme });
+    }
+    const words = this.steps.peaks ? "most so far" : "peak";
+    paintPeak(ctx, { peak: series.peak[this.measure], words, y, high, width, theme });
     drawMarks(ctx, {
       marks: this.marksInView(),
       left: LEFT,
@@ -449,16 +463,39 @@ class MemoryView {
     ];
   }
 
+  /** The key numbers: of the newest step where steps are known, else of all.
+   * @returns {[string, string][]} */
+  numbers(measured) {
+    const { series } = this;
+    const step = this.data.last(PEAK);
+    const planned = this.data.last(PLANNED);
+    const most = bytes(series.peak[this.measure].bytes);
+    const now = bytes(series.total(measured));
+    const reserved = bytes(series.live.reserved);
+    if (step === null)
+      return [
+        ["peak", most],
+        ["now", now],
+        ["reserved", reserved],
+      ];
+    return [
+      ["now", now],
+      ["peak of a step", bytes(step)],
+      ...(planned === null ? [] : [["planned", bytes(planned)]]),
+      ["reserved", reserved],
+      ["most so far", most],
+    ];
+  }
+
   /** Numbers in the head, in the legend, and for tests in data attributes. */
   tell() {
     const { series, theme } = this;
     if (!series) return;
     const measured = this.measure === "reserved" ? "rounded" : this.measure;
-    this.frame.setNumbers([
-      ["peak", bytes(series.peak[this.measure].bytes)],
-      ["now", bytes(series.total(measured))],
-      ["reserved", bytes(series.live.reserved)],
-    ]);
+    this.frame.setNumbers(this.numbers(measured));
+    const times = sourceOf(this.data.header);
+    this.frame.setSource(times === "measured" ? times : `bytes measured, ${times}`);
+    const planned = this.data.last(PLANNED);
     this.frame.setLegend([
       ...CATEGORIES.map((name, i) => [name, theme.category[i]]).filter(
         (_, i) =>
@@ -466,7 +503,8 @@ class MemoryView {
           series.at[`${measured}${i}`].subarray(0, series.n).some((v) => v > 0),
       ),
       ["reserved", theme.ink, "line"],
-      ["peak", theme.alert, "dash"],
+      [this.steps.peaks ? "most so far" : "peak", theme.alert, "dash"],
+      ...(planned === null ? [] : [["planned", theme.accent, "dash"]]),
       ["knob turned", theme.mark, "dash"],
     ]);
     Object.assign(this.frame.root.dataset, {
@@ -475,6 +513,8 @@ class MemoryView {
       axis: this.axis.mode,
       reserved: series.live.reserved,
       peak: series.peak[this.measure].bytes,
+      steppeak: this.data.last(PEAK) ?? "",
+      planned: planned ?? "",
       events: series.n + series.gone,
       marks: this.data.marks.length,
       selected: this.data.store.op,

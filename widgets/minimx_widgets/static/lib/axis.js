@@ -68,11 +68,13 @@ export class Axis {
     }
   }
 
-  /** Keep up with the newest event from now on. */
-  follow() {
+  /** Keep up with the newest event from now on. @param {boolean} [own] whether somebody
+   * chose how much is shown, which nothing changes then */
+  follow(own = false) {
     if (this.mode === "events") this.fixed = null;
     else
       this.store.set({
+        own,
         follow: true,
         range: [this.store.now - this.store.span, this.store.now],
       });
@@ -90,7 +92,7 @@ export class Axis {
     const centre = range[0] + (range[1] - range[0]) * share;
     const following = this.following;
     this.show(zoomed(range, factor, centre));
-    if (following && share === 1) this.follow();
+    if (following && share === 1) this.follow(true);
   }
 
   /** @param {number} share of the visible width */
@@ -158,7 +160,8 @@ export function drawAxis(ctx, { axis, left, right, top, bottom, theme }) {
 }
 
 /**
- * Draw the knob changes as vertical lines, with labels where there is room.
+ * Draw the knob changes as vertical lines, with labels where there is room; of labels that
+ * would overlap the newest is drawn.
  * @param {CanvasRenderingContext2D} ctx
  * @param {{marks: {x: number, text: string}[], left: number, right: number, top: number,
  *   bottom: number, theme: any}} options
@@ -167,9 +170,8 @@ export function drawMarks(ctx, { marks, left, right, top, bottom, theme }) {
   ctx.font = `10.5px ${theme.font}`;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
-  let free = -Infinity;
-  for (const { x, text } of marks) {
-    if (x < left || x > right) continue;
+  const shown = marks.filter(({ x }) => x >= left && x <= right);
+  for (const { x } of shown) {
     ctx.strokeStyle = theme.mark;
     ctx.lineWidth = 1.5;
     ctx.setLineDash([4, 3]);
@@ -178,17 +180,35 @@ export function drawMarks(ctx, { marks, left, right, top, bottom, theme }) {
     ctx.lineTo(x, bottom);
     ctx.stroke();
     ctx.setLineDash([]);
-    const wide = ctx.measureText(text).width + 10;
-    const start = x + wide > right ? x - wide : x;
-    if (start < free || start < left) continue;
+  }
+  const wide = shown.map(({ text }) => ctx.measureText(text).width + 10);
+  for (const { i, start } of placeLabels(shown.map(({ x }) => x), wide, left, right)) {
     ctx.fillStyle = theme.mark;
     ctx.beginPath();
-    ctx.roundRect(start, top, wide, 15, 3);
+    ctx.roundRect(start, top, wide[i], 15, 3);
     ctx.fill();
     ctx.fillStyle = theme.paper;
-    ctx.fillText(text, start + 5, top + 8);
-    free = start + wide + 4;
+    ctx.fillText(shown[i].text, start + 5, top + 8);
   }
+}
+
+/**
+ * Where labels go: right of their lines, or left of them at the edge, the newest first.
+ * @param {number[]} xs in order @param {number[]} wide @param {number} left @param {number} right
+ * @returns {{i: number, start: number}[]} those for which there is room
+ */
+export function placeLabels(xs, wide, left, right) {
+  const placed = [];
+  let free = Infinity;
+  for (let i = xs.length - 1; i >= 0; i -= 1) {
+    const fits = [xs[i], xs[i] - wide[i]].find(
+      (at) => at >= left && at + wide[i] <= Math.min(right, free),
+    );
+    if (fits === undefined) continue;
+    placed.push({ i, start: fits });
+    free = Math.min(fits, xs[i]) - 4;
+  }
+  return placed;
 }
 
 /** A knob change in few words: MXNET_ENGINE_TYPE from … to NaiveEngine.

@@ -13,6 +13,7 @@ export const OPS = {
   phase: "u1",
   lane: "u2",
   failed: "u1",
+  holds: "u1",
   push: "f8",
   ready: "f8",
   start: "f8",
@@ -38,6 +39,10 @@ export class EngineData extends RunData {
     this.laneOf = new Map();
     /** @type {Map<number, number>} the layer's string → its number, as they appeared */
     this.layerNumber = new Map();
+    /** Operators take numbers in the order in which they appear. @type {Map<number, number>} */
+    this.operatorNumber = new Map();
+    /** @type {Set<number>} the phases that occur */
+    this.phases = new Set();
     this.failures = 0;
     this.skipped = 0;
     this.first = Infinity;
@@ -46,8 +51,10 @@ export class EngineData extends RunData {
 
   /** Forget the orders of rows; they are made again. */
   indexAnew() {
-    /** @type {Lane[]} the rows of each lane by time */
+    /** @type {Lane[]} the rows of each lane by time, without those that hold others */
     this.byTime = [];
+    /** @type {Lane[]} those that hold others, by time */
+    this.holders = [];
     /** @type {Lane[] | null} the same by number, made when somebody asks */
     this.byEvent = null;
     this.pushes = new Sorted();
@@ -57,8 +64,9 @@ export class EngineData extends RunData {
   /** Rows of operations arrived. */
   addOps(ops) {
     const forgotten = this.ops.append(ops);
-    for (const layer of ops.layer)
-      if (!this.layerNumber.has(layer)) this.layerNumber.set(layer, this.layerNumber.size);
+    number(this.layerNumber, ops.layer);
+    number(this.operatorNumber, ops.name);
+    for (const phase of ops.phase) this.phases.add(phase);
     if (forgotten) this.indexAnew();
     this.index(forgotten ? 0 : this.ops.n - ops.op.length);
   }
@@ -68,7 +76,10 @@ export class EngineData extends RunData {
     const { at, n } = this.ops;
     const pushes = at.push.slice(first, n).filter((push, i) => at.lane[first + i] !== 0 && push >= 0);
     this.pushes.add(pushes);
-    this.indexBy(this.byTime, first, (row) => this.ops.at.start[row], (row) => this.ops.at.end[row]);
+    const start = (row) => this.ops.at.start[row];
+    const end = (row) => this.ops.at.end[row];
+    this.indexBy(this.byTime, first, start, end);
+    this.indexBy(this.holders, first, start, end, 1);
     if (this.byEvent) this.indexByEvent(first);
     this.found.clear();
   }
@@ -78,10 +89,12 @@ export class EngineData extends RunData {
     this.indexBy(this.byEvent, first, (row) => row + gone, (row) => row + gone + EVENT);
   }
 
-  indexBy(lanes, first, start, end) {
+  /** @param {number} [holds] whether they are to be operations that hold others */
+  indexBy(lanes, first, start, end, holds = 0) {
     const { at, n } = this.ops;
     const fresh = this.lanes.map(() => []);
-    for (let row = first; row < n; row += 1) fresh[at.lane[row]].push(row);
+    for (let row = first; row < n; row += 1)
+      if (at.holds[row] === holds) fresh[at.lane[row]].push(row);
     fresh.forEach((rows, lane) => {
       lanes[lane] ??= new Lane(start, end);
       if (rows.length) lanes[lane].add(rows);
@@ -116,6 +129,7 @@ export class EngineData extends RunData {
     }
     if (!ops || ops.op.length === 0) return;
     ops.lane = Uint16Array.from(ops.worker, (worker) => this.laneNumber(worker));
+    ops.holds ??= new Uint8Array(ops.op.length);
     this.addOps(ops);
     let newest = 0;
     for (let i = 0; i < ops.op.length; i += 1) {
@@ -163,6 +177,14 @@ export class EngineData extends RunData {
     this.store.set({ follow: false, range: [this.first - margin, this.store.now + margin] });
   }
 
+  /** The operation that a row is a member of, as a row; -1 for none. @param {number} row */
+  holderOf(row) {
+    const { at } = this.ops;
+    if (at.holds[row]) return -1;
+    const holder = this.holders[at.lane[row]]?.nearest(at.start[row], 0) ?? -1;
+    return holder >= 0 && at.end[holder] >= at.end[row] ? holder : -1;
+  }
+
   /** The row of an operation, or -1 if it is not here (any more). @param {number} op */
   rowOf(op) {
     return this.remembered(op, () => this.ops.at.op.subarray(0, this.ops.n).lastIndexOf(op));
@@ -193,8 +215,15 @@ export class EngineData extends RunData {
   }
 }
 
+/** Give texts numbers in the order in which they appear. @param {Map<number, number>} known
+ * @param {ArrayLike<number>} texts */
+function number(known, texts) {
+  for (let i = 0; i < texts.length; i += 1)
+    if (!known.has(texts[i])) known.set(texts[i], known.size);
+}
+
 /**
- * How many nanoseconds of a range each lane was busy.
+ * How many nanoseconds of a range each lane was busy; what overlaps counts once.
  * @param {EngineData} data @param {[number, number]} range
  */
 export function busy(data, range) {

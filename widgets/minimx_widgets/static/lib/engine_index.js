@@ -33,8 +33,10 @@ export class Lane {
     this.end = end;
     this.n = 0;
     this.rows = new Uint32Array(64);
-    /** Level k sums up 8^(k+1) rows: where they start and end, how long they take in all,
-     * and which of them takes longest.
+    /** The latest end among the rows up to a place: what overlaps counts once. */
+    this.reach = new Float64Array(64);
+    /** Level k sums up 8^(k+1) rows: where they start and end, how long they keep the lane
+     * busy, and which of them takes longest.
      * @type {{start: Float64Array, end: Float64Array, busy: Float64Array, longest: Uint32Array, made: number}[]} */
     this.levels = [];
   }
@@ -61,7 +63,17 @@ export class Lane {
       else b += 1;
     }
     this.n += fresh.length;
+    this.reach = grown(this.reach, this.n);
+    for (let i = from; i < this.n; i += 1)
+      this.reach[i] = Math.max(i ? this.reach[i - 1] : -Infinity, this.end(rows[i]));
     this.sumUp(from);
+  }
+
+  /** How long the row at a place keeps the lane busy between two moments, beyond what
+   * rows before it do. @param {number} i @param {number} [low] @param {number} [high] */
+  own(i, low = -Infinity, high = Infinity) {
+    const from = Math.max(this.start(this.rows[i]), i ? this.reach[i - 1] : -Infinity, low);
+    return Math.max(0, Math.min(this.end(this.rows[i]), high) - from);
   }
 
   /** Make the sums anew from a place on. @param {number} from */
@@ -93,7 +105,7 @@ export class Lane {
     for (let i = block * FAN; i < last; i += 1) {
       const row = below ? below.longest[i] : this.rows[i];
       const took = this.end(row) - this.start(row);
-      busy += below ? below.busy[i] : took;
+      busy += below ? below.busy[i] : this.own(i);
       end = Math.max(end, below ? below.end[i] : this.end(row));
       if (took > most) [most, longest] = [took, row];
     }
@@ -142,11 +154,10 @@ export class Lane {
 
   /** How long the lane was busy between two places. @param {number} low @param {number} high */
   busy(low, high) {
-    const { levels, rows, start, end } = this;
+    const { levels } = this;
     // A group inside counts as a whole; only those at the edges are looked into.
     const part = (/** @type {number} */ k, /** @type {number} */ i) => {
-      if (k === 0)
-        return Math.max(0, Math.min(end(rows[i]), high) - Math.max(start(rows[i]), low));
+      if (k === 0) return this.own(i, low, high);
       const level = levels[k - 1];
       if (level.end[i] <= low || level.start[i] >= high) return 0;
       if (level.start[i] >= low && level.end[i] <= high) return level.busy[i];

@@ -15,24 +15,34 @@ export function paintLanes(
   { data, lanes, theme, width, laneY, laneHeight, shares, active },
 ) {
   ctx.textBaseline = "middle";
+  const high = laneHeight - gap(laneHeight);
+  let free = -Infinity; // below the last name; thin lanes cannot all have one
   lanes.forEach((/** @type {number} */ lane) => {
     const y = laneY(lane);
     ctx.fillStyle = theme.lane;
-    ctx.fillRect(LEFT, y, width - LEFT, laneHeight - 3);
+    ctx.fillRect(LEFT, y, width - LEFT, high);
+    const middle = y + high / 2;
+    if (middle < free) return;
+    free = middle + 11;
     const name = data.lanes[lane];
-    ctx.font = `11.5px ${theme.font}`;
+    ctx.font = `${laneHeight < 13 ? 10 : 11.5}px ${theme.font}`;
     ctx.textAlign = "left";
     ctx.globalAlpha = active[lane] || name === PUSHER ? 1 : 0.5;
     ctx.fillStyle = theme.ink;
     // Cut in the middle: lanes of one thread differ at their ends.
-    ctx.fillText(clip(ctx, data.label(lane), LEFT - 48, 0.5), 2, y + (laneHeight - 3) / 2);
+    ctx.fillText(clip(ctx, data.label(lane), LEFT - 48, 0.5), 2, middle);
     ctx.textAlign = "right";
     ctx.fillStyle = theme.muted;
     const share =
       name === PUSHER && !active[lane] ? "push" : percent(Math.min(1, shares[lane]));
-    ctx.fillText(share, LEFT - 8, y + (laneHeight - 3) / 2);
+    ctx.fillText(share, LEFT - 8, middle);
     ctx.globalAlpha = 1;
   });
+}
+
+/** What stays free between two lanes. @param {number} laneHeight */
+export function gap(laneHeight) {
+  return laneHeight < 9 ? 1 : 3;
 }
 
 /**
@@ -51,7 +61,7 @@ export function paintOps(ctx, view) {
     colour: colourOf,
     colours: palette.length,
   });
-  const high = laneHeight - 3;
+  const high = laneHeight - gap(laneHeight);
   let shades = 0;
   view.lanes.forEach((/** @type {number} */ lane) => {
     const y = laneY(lane);
@@ -73,8 +83,42 @@ export function paintOps(ctx, view) {
   });
   ctx.globalAlpha = 1;
   paintBoxes(ctx, boxes, view, high);
+  if (view.mode === "time") paintHolders(ctx, view, high);
   paintPushes(ctx, view, wide, theme);
   return { boxes: boxes.length, shades };
+}
+
+/** A bracket over the operations that were joined, where it is wide enough to be seen. */
+function paintHolders(ctx, { data, lanes, theme, width, laneY, low, per }, high) {
+  ctx.strokeStyle = theme.ink;
+  ctx.lineWidth = 1;
+  for (const lane of lanes) {
+    const order = data.holders[lane];
+    if (!order?.n) continue;
+    const y = laneY(lane);
+    order.visit(
+      low,
+      low + (width - LEFT) / per,
+      6 / per,
+      (row) => {
+        const x0 = Math.round(LEFT + (order.start(row) - low) * per) + 0.5;
+        const x1 = Math.round(LEFT + (order.end(row) - low) * per) - 0.5;
+        if (x1 - x0 < 6) return;
+        ctx.beginPath();
+        ctx.rect(LEFT, y - 2, width - LEFT, high + 4);
+        ctx.save();
+        ctx.clip();
+        ctx.beginPath();
+        ctx.moveTo(x0, y + high / 2);
+        ctx.lineTo(x0, y - 0.5);
+        ctx.lineTo(x1, y - 0.5);
+        ctx.lineTo(x1, y + high / 2);
+        ctx.stroke();
+        ctx.restore();
+      },
+      () => undefined,
+    );
+  }
 }
 
 function paintBoxes(
@@ -98,7 +142,7 @@ function paintBoxes(
       ctx.fillStyle = theme.alert;
       ctx.fillRect(x0, y + high - 3, x1 - x0, 3);
     }
-    if (x1 - x0 > 34) {
+    if (x1 - x0 > 34 && high > 10) {
       ctx.fillStyle = theme.paper;
       ctx.fillText(
         clip(ctx, data.strings[at.name[row]] ?? "", x1 - x0 - 8),
@@ -119,11 +163,13 @@ function paintPushes(ctx, { data, laneY, laneHeight, mode, low, per, theme }, wi
       : (/** @type {number} */ value) => Math.min(n, Math.max(0, Math.ceil(value - gone)));
   ctx.fillStyle = theme.ink;
   const y = laneY(0);
+  const tall = laneHeight - gap(laneHeight);
+  const inset = tall > 12 ? 3 : 0;
   for (let x = 0, before = upTo(low); x < wide; x += 1) {
     const now = upTo(low + (x + 1) / per);
     if (now > before) {
       ctx.globalAlpha = Math.min(0.9, 0.3 + 0.1 * (now - before));
-      ctx.fillRect(LEFT + x, y + 3, 1, laneHeight - 9);
+      ctx.fillRect(LEFT + x, y + inset, 1, tall - 2 * inset);
     }
     before = now;
   }
@@ -141,7 +187,7 @@ export function paintSelected(
   { data, row, arrows, laneY, laneHeight, xOf, theme, width },
 ) {
   const { at } = data.ops;
-  const high = laneHeight - 3;
+  const high = laneHeight - gap(laneHeight);
   const middle = (/** @type {number} */ i) => laneY(at.lane[i]) + high / 2;
   ctx.save();
   ctx.beginPath();

@@ -3,21 +3,26 @@
 import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "./axis.js";
 import { busy } from "./engine_data.js";
 import { LEFT, paintLanes, paintOps, paintSelected } from "./engine_paint.js";
+import { aboutOperation, aboutStretch } from "./engine_words.js";
 import { explore } from "./explore.js";
 import { Frame, tipHead, tipRow } from "./frame.js";
 import { PHASES } from "./live.js";
-import { count, duration, percent } from "./scale.js";
+import { count, percent } from "./scale.js";
+import { sourceOf } from "./sources.js";
 import { Surface } from "./surface.js";
 
 export const TOP = 20;
 const BELOW = 20;
 const FOLD_AFTER = 4e9; // nanoseconds after which an idle lane is not drawn any more
+const LOWEST = 4; // pixels of a lane
+const USUAL = 28; // and of one where there is room
+const COLOURS = ["phase", "layer", "operator"];
 /** @type {[string, string][]} */
 const KEYS = [
   ...AXIS_KEYS,
   ["← →", "previous, next operation in the lane"],
   ["↑ ↓", "operation at the same time in the lane above, below"],
-  ["C", "colour by phase, by layer"],
+  ["C", "colour by phase, by layer, by operator"],
   ["Shift+drag", "measure a stretch: busy share and top operators"],
   ["Esc", "let go of the selection"],
   ["T", "table"],
@@ -28,7 +33,11 @@ export class EngineView {
   constructor({ model, el, data, signal }) {
     this.model = model;
     this.data = data;
-    this.colour = model.get("colour");
+    /** "auto" is by phase, or by operator where only one phase occurs. */
+    this.colouring = model.get("colour") ?? "auto";
+    /** Once the record grows, the height is that of the setting, however many lanes. */
+    this.fixed = false;
+    this.folded = 0;
     this.lanes = [0];
     this.arrange();
     /** @type {[number, number] | null} */
@@ -48,7 +57,7 @@ export class EngineView {
       onkey: (event) => this.key(event),
       ontheme: () => this.surface?.invalidate(),
     });
-    this.colourings = this.frame.addChoice("Colour", ["phase", "layer"], this.colour, (value) =>
+    this.colourings = this.frame.addChoice("Colour", COLOURS, this.colour, (value) =>
       this.setColour(value),
     );
     this.axes = this.frame.addChoice("Axis", ["time", "events"], this.axis.mode, (value) =>
@@ -93,9 +102,15 @@ export class EngineView {
   }
 
   setColour(value) {
-    this.colour = value;
+    this.colouring = value;
     this.colourings?.show(value);
     this.redraw();
+  }
+
+  /** What the colours stand for: phases, layers or operators. */
+  get colour() {
+    if (this.colouring !== "auto") return this.colouring;
+    return this.data.phases.size === 1 ? "operator" : "phase";
   }
 
   setAxis(value) {
@@ -106,20 +121,36 @@ export class EngineView {
   }
 
   /** The lanes to draw: the pusher's, and those that were not idle for long. Lanes of an
-   * engine that was exchanged fold away. */
+   * engine that was exchanged fold away, and the idlest where there is no room for all. */
   chooseLanes() {
     const range = this.axis.mode === "time" ? this.axis.range : this.timesOf(this.axis.range);
     const used = busy(this.data, [range[0] - FOLD_AFTER, range[1]]);
     const shown = this.data.laneOrder.filter((lane) => lane === 0 || used[lane] > 0);
-    this.lanes = shown.length > 1 ? shown : this.data.laneOrder.slice(0, 4);
+    this.lanes = this.fitting(shown.length > 1 ? shown : this.data.laneOrder.slice(0, 4), used);
+    if (this.data.header.live) this.fixed = true;
     this.arrange();
     const height = this.wantedHeight();
     if (height !== this.surface.height) this.surface.resize(height);
   }
 
+  /** The lanes for which there is room, in their order. */
+  fitting(lanes, used) {
+    const room = Math.max(2, Math.floor(this.room(lanes) / LOWEST));
+    this.folded = Math.max(0, lanes.length - room);
+    if (!this.folded) return lanes;
+    const busiest = [...lanes].sort((a, b) => Number(b === 0) - Number(a === 0) || used[b] - used[a]);
+    const kept = new Set(busiest.slice(0, room));
+    return lanes.filter((lane) => kept.has(lane));
+  }
+
+  /** The height that lanes share. */
+  room(_lanes) {
+    return this.model.get("height");
+  }
+
   get laneHeight() {
-    const lanes = Math.max(2, this.lanes.length);
-    return Math.max(13, Math.min(28, Math.floor(this.model.get("height") / lanes)));
+    const each = Math.floor(this.room(this.lanes) / Math.max(2, this.lanes.length));
+    return Math.max(LOWEST, Math.min(this.fixed ? 2 * USUAL : USUAL, each));
   }
 
   /** Where each lane that is drawn begins, and where the last one ends. */
@@ -130,7 +161,7 @@ export class EngineView {
   }
 
   wantedHeight() {
-    return this.end + BELOW;
+    return (this.fixed ? TOP + this.model.get("height") : this.end) + BELOW;
   }
 
   laneY(lane) {
@@ -155,7 +186,7 @@ export class EngineView {
 
   key(event) {
     const press = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (press === "c") this.setColour(this.colour === "phase" ? "layer" : "phase");
+    if (press === "c") this.setColour(COLOURS[(COLOURS.indexOf(this.colour) + 1) % 3]);
     else if (press === "e") this.setAxis(this.axis.mode === "time" ? "events" : "time");
     else if (press === "Escape") {
       this.brushed = null;
@@ -217,23 +248,9 @@ export class EngineView {
     this.frame.showTip(x, y, this.describe(row));
   }
 
+  /** What pointing at an operation says. @returns {Node[]} */
   describe(row) {
-    const { at } = this.data.ops;
-    const { strings } = this.data;
-    return [
-      tipHead(strings[at.name[row]], this.palette[this.colourOf(row) % this.palette.length]),
-      tipRow("layer", strings[at.layer[row]] || "none"),
-      tipRow("phase", PHASES[at.phase[row]]),
-      tipRow("took", duration(at.end[row] - at.start[row])),
-      tipRow("waited for data", duration(Math.max(0, at.ready[row] - at.push[row]))),
-      tipRow("in queue", duration(Math.max(0, at.start[row] - at.ready[row]))),
-      tipRow("started at", duration(at.start[row])),
-      tipRow(
-        "operation",
-        `#${at.op[row]}${at.forward[row] ? `, gradient of #${at.forward[row]}` : ""}`,
-      ),
-      at.failed[row] ? tipRow("failed", "its error is raised at the next wait") : null,
-    ].filter((line) => line !== null);
+    return aboutOperation(this, row);
   }
 
   /** Select a row in all views of this run, or nothing. */
@@ -260,7 +277,7 @@ export class EngineView {
     if (row < 0) row = by > 0 ? -1 : n;
     const lane = row >= 0 && row < n ? at.lane[row] : -1;
     for (let i = row + by; i >= 0 && i < n; i += by) {
-      if (lane < 0 || at.lane[i] === lane) return this.select(i);
+      if (!at.holds[i] && (lane < 0 || at.lane[i] === lane)) return this.select(i);
     }
     return undefined;
   }
@@ -289,12 +306,17 @@ export class EngineView {
 
   colourOf(row) {
     const { at } = this.data.ops;
-    return this.colour === "phase" ? at.phase[row] : this.layerNumber(at.layer[row]);
+    if (this.colour === "phase") return at.phase[row];
+    return (this.colour === "layer" ? this.layerNumber(at.layer[row]) : this.operatorNumber(at.name[row]));
   }
 
-  /** Layers take colours in the order in which they appear. */
+  /** Layers and operators take colours in the order in which they appear. */
   layerNumber(string) {
     return this.data.layerNumber.get(string) ?? 0;
+  }
+
+  operatorNumber(string) {
+    return this.data.operatorNumber.get(string) ?? 0;
   }
 
   marksInView() {
@@ -315,11 +337,8 @@ export class EngineView {
     const range = this.axis.range;
     const time = this.axis.mode === "time" ? range : this.timesOf(range);
     const used = busy(data, time);
-    const span = Math.max(
-      1,
-      Math.min(time[1], data.store.now) -
-        Math.max(time[0], Math.min(data.first, data.store.now)),
-    );
+    // Of what can be seen, so that picture and number are about the same stretch.
+    const span = Math.max(1, Math.min(time[1], data.store.now) - Math.max(time[0], 0));
     const shares = used.map((ns) => ns / span);
     const view = {
       data,
@@ -399,32 +418,8 @@ export class EngineView {
     this.frame.showTip(
       this.xAt(to),
       TOP,
-      this.sumUp(this.axis.mode === "time" ? [from, to] : this.timesOf([from, to])),
+      aboutStretch(this, this.axis.mode === "time" ? [from, to] : this.timesOf([from, to])),
     );
-  }
-
-  /** The busy share and the longest operators between two moments. */
-  sumUp(time) {
-    const { data } = this;
-    const { at, n } = data.ops;
-    const used = busy(data, time);
-    const span = time[1] - time[0];
-    const byName = new Float64Array(data.strings.length);
-    for (let i = 0; i < n; i += 1) {
-      if (at.end[i] <= time[0] || at.start[i] >= time[1]) continue;
-      byName[at.name[i]] += Math.min(at.end[i], time[1]) - Math.max(at.start[i], time[0]);
-    }
-    const top = Array.from(byName, (ns, i) => [data.strings[i], ns])
-      .filter(([, ns]) => ns > 0)
-      .sort((a, b) => b[1] - a[1])
-      .slice(0, 4);
-    return [
-      tipHead(duration(span), this.theme.accent),
-      ...data.laneOrder
-        .filter((lane) => used[lane] > 0)
-        .map((lane) => tipRow(data.label(lane), percent(used[lane] / span))),
-      ...top.map(([name, ns]) => tipRow(name, duration(ns))),
-    ];
   }
 
   /** The key numbers. @returns {[string, string][]} */
@@ -432,7 +427,7 @@ export class EngineView {
     const { failures } = this.data;
     return [
       ["operations", count(total)],
-      ["lanes", `${workers.length}`],
+      ["lanes", this.folded ? `${workers.length} of ${workers.length + this.folded}` : `${workers.length}`],
       ["busy", percent(mean)],
       ...(failures ? [["failed", count(failures)]] : []),
       ...(this.data.loaded < 1 ? [["loading", percent(this.data.loaded)]] : []),
@@ -448,13 +443,17 @@ export class EngineView {
       : 0;
     const total = data.ops.n + data.ops.gone + data.skipped;
     this.frame.setNumbers(this.numbers(total, workers, mean));
+    const { colour } = this;
+    this.frame.setSource(sourceOf(data.header));
+    this.colourings.show(colour);
+    const numbers = colour === "layer" ? data.layerNumber : data.operatorNumber;
     const names =
-      this.colour === "phase"
+      colour === "phase"
         ? PHASES.map((name, i) => [name, theme.phase[i]])
-        : [...data.layerNumber]
+        : [...numbers]
             .slice(0, 12)
             .map(([string, i]) => [
-              data.strings[string] || "no layer",
+              data.strings[string] || `no ${colour}`,
               theme.layer[i % theme.layer.length],
             ]);
     this.frame.setLegend([...names, ["knob turned", theme.mark, "dash"]]);
@@ -462,7 +461,8 @@ export class EngineView {
       lanes: this.lanes.map((lane) => data.lanes[lane]).join("|"),
       activeLanes: workers.map((lane) => data.lanes[lane]).join("|"),
       axis: this.axis.mode,
-      colour: this.colour,
+      colour,
+      folded: this.folded,
       operations: total,
       selected: data.store.op,
       boxes: painted.boxes,

@@ -1,6 +1,7 @@
 // What surrounds every view: title, key numbers, tools, help, table, tooltip, theme.
 
 import { button, el, segmented } from "./dom.js";
+import { SOURCES } from "./sources.js";
 import { colours, onTheme } from "./theme.js";
 
 /**
@@ -30,6 +31,7 @@ export class Frame {
     /** @type {ReturnType<typeof setInterval> | undefined} */
     this.refresh = undefined;
     this.numbers = el("div", { class: "mx-numbers", "aria-live": "off" });
+    this.source = el("span", { class: "mx-origin", hidden: true });
     this.tools = el("div", { class: "mx-tools" });
     this.picture = el("div", { class: "mx-picture" });
     this.legend = el("div", { class: "mx-legend" });
@@ -42,6 +44,7 @@ export class Frame {
       { class: "mx-head" },
       el("div", { class: "mx-title", text: title }),
       this.numbers,
+      this.source,
       this.tools,
     );
     this.body = el("div", { class: "mx-body" }, this.picture, this.table, this.help);
@@ -140,6 +143,17 @@ export class Frame {
       if (node.children[0].textContent !== label) node.children[0].textContent = label;
       if (node.children[1].textContent !== value) node.children[1].textContent = value;
     });
+  }
+
+  /** Say where the key numbers come from, in words of `SOURCES`, a comma between them.
+   * @param {string} words */
+  setSource(words) {
+    if (this.source.textContent === words) return;
+    this.source.hidden = !words;
+    this.source.textContent = words;
+    const known = words.split(", ").map((word) => SOURCES[word.replace(/^.* /, "")] ?? SOURCES[word]);
+    this.source.title = known.filter(Boolean).join(". ");
+    this.root.dataset.source = words;
   }
 
   /** A legend of coloured names. @param {[string, string, string?][]} entries */

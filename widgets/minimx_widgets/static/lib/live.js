@@ -45,6 +45,7 @@ export class RunData {
     this.marks.push(...header.knobs);
     this.loaded = header.loaded ?? 1;
     this.add(tables, header);
+    if (header.live && !header.full) for (const mark of header.knobs) this.store.hold(mark.t);
     // Nothing more will come: show all of it, unless somebody is looking at a part.
     const short = this.store.follow && this.store.range[0] < 0;
     const range = this.store.range;

@@ -111,10 +111,30 @@ export class MemoryData extends RunData {
     super.reset();
     /** @type {Map<string, Series>} */
     this.devices = new Map();
+    /** What was observed of every step, by name. @type {Map<string, Columns>} */
+    this.metrics = new Map();
+  }
+
+  /** @param {any} metrics columns t, step, name, value */
+  observe(metrics) {
+    for (let i = 0; i < metrics.t.length; i += 1) {
+      const name = this.strings[metrics.name[i]];
+      if (!this.metrics.has(name))
+        this.metrics.set(name, new Columns({ t: "f8", step: "f8", value: "f8" }, CAPACITY));
+      const [t, step, value] = ["t", "step", "value"].map((column) => [metrics[column][i]]);
+      this.metrics.get(name)?.append({ t, step, value });
+    }
+  }
+
+  /** The newest value of a metric, or null. @param {string} name */
+  last(name) {
+    const one = this.metrics.get(name);
+    return one?.n ? one.at.value[one.n - 1] : null;
   }
 
   /** @param {any} tables */
-  add({ mem }) {
+  add({ mem, metrics }) {
+    if (metrics) this.observe(metrics);
     if (!mem || mem.t.length === 0) return;
     /** @type {Map<number, number[]>} */
     const rows = new Map();

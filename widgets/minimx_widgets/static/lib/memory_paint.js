@@ -1,6 +1,6 @@
 // How the memory timeline is painted: the scale, the stacked bands, reserve and peak.
 
-import { byteTicks, bytes } from "./scale.js";
+import { byteTicks, bytes, roundUp } from "./scale.js";
 
 export const LEFT = 118; // as wide as in the engine timeline, so that times line up
 
@@ -9,13 +9,13 @@ export const LEFT = 118; // as wide as in the engine timeline, so that times lin
  * @param {CanvasRenderingContext2D} ctx
  * @param {{high: number, y: (value: number) => number, width: number, theme: any}} options
  */
-export function paintScale(ctx, { high, y, width, theme }) {
+export function paintScale(ctx, { high, y, top = 18, width, theme }) {
   ctx.font = `11px ${theme.font}`;
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
   for (const value of byteTicks(high, 5)) {
     ctx.fillStyle = theme.muted;
-    if (y(value) > 10) ctx.fillText(bytes(value), LEFT - 8, y(value));
+    if (y(value) > top - 8) ctx.fillText(bytes(value), LEFT - 8, y(value));
     ctx.strokeStyle = theme.line;
     ctx.lineWidth = 1;
     ctx.beginPath();
@@ -74,12 +74,42 @@ export function paintReserve(ctx, { line, y, theme }) {
   ctx.stroke();
 }
 
+/** Where the strip of the reserve lies, and where the bands begin below it. */
+export const STRIP = { top: 20, bottom: 38, below: 46 };
+
+/**
+ * What the pool holds of the device, in a strip with a scale of its own: it is often many
+ * times what lives, and would press the bands flat.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {{line: Float64Array, width: number, theme: any}} options
+ */
+export function paintStrip(ctx, { line, width, theme }) {
+  const { top, bottom } = STRIP;
+  const high = roundUp(Math.max(1024, ...line));
+  const y = (/** @type {number} */ value) => bottom - (value / high) * (bottom - top - 2);
+  ctx.fillStyle = theme.lane;
+  ctx.fillRect(LEFT, top, width - LEFT, bottom - top);
+  ctx.save();
+  ctx.globalAlpha = 0.16;
+  paintBand(ctx, { low: null, high: line, y, fill: theme.ink });
+  ctx.restore();
+  paintReserve(ctx, { line, y, theme });
+  ctx.font = `11px ${theme.font}`;
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  ctx.fillStyle = theme.ink;
+  ctx.fillText("reserved", 2, (top + bottom) / 2);
+  ctx.textAlign = "right";
+  ctx.fillStyle = theme.muted;
+  ctx.fillText(`≤ ${bytes(high)}`, LEFT - 8, (top + bottom) / 2);
+}
+
 /**
  * The highest total so far, if it lies on the picture.
  * @param {CanvasRenderingContext2D} ctx
- * @param {{peak: {bytes: number}, y: (value: number) => number, high: number, width: number, theme: any}} options
+ * @param {{peak: {bytes: number}, words: string, y: (value: number) => number, high: number, width: number, theme: any}} options
  */
-export function paintPeak(ctx, { peak, y, high, width, theme }) {
+export function paintPeak(ctx, { peak, words, y, high, width, theme }) {
   if (peak.bytes <= 0 || peak.bytes > high) return;
   const at = Math.round(y(peak.bytes)) + 0.5;
   ctx.strokeStyle = theme.alert;
@@ -96,7 +126,7 @@ export function paintPeak(ctx, { peak, y, high, width, theme }) {
   ctx.fillStyle = theme.alert;
   ctx.textAlign = "right";
   ctx.textBaseline = "bottom";
-  const text = `peak ${bytes(peak.bytes)}`;
+  const text = `${words} ${bytes(peak.bytes)}`;
   ctx.strokeText(text, width - 4, at - 3);
   ctx.fillText(text, width - 4, at - 3);
 }

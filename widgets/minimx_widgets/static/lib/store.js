@@ -1,6 +1,9 @@
 // What all views of one run share on this page: the selection and the visible time.
 
 const RUNS = Symbol.for("minimx.runs");
+const HOLD = 10_000; // milliseconds for which a turned knob stays in sight
+const LEAD = 0.3; // how much of the usual width is shown of the time before it
+const EASE = 0.85; // by how much a wide window narrows again with each move
 
 /**
  * The state that views of a run agree on. `range` is the visible time in nanoseconds,
@@ -19,6 +22,11 @@ class Store extends EventTarget {
     this.range = [0, 1e9];
     /** @type {number | null} */
     this.cursor = null;
+    /** True once somebody chose how wide the following window is. */
+    this.own = false;
+    /** @type {{from: number, until: number}[]} what is to stay in sight for a while */
+    this.held = [];
+    this.clock = () => performance.now();
   }
 
   /**
@@ -29,7 +37,10 @@ class Store extends EventTarget {
     const keys = Object.keys(patch).filter((key) => !same(this[key], patch[key]));
     if (keys.length === 0) return;
     Object.assign(this, patch);
-    if (patch.range) this.span = this.range[1] - this.range[0];
+    if (patch.range) {
+      this.span = this.range[1] - this.range[0];
+      this.held = []; // somebody looks elsewhere
+    }
     this.dispatchEvent(new CustomEvent("change", { detail: keys }));
   }
 
@@ -37,13 +48,40 @@ class Store extends EventTarget {
   advance(time) {
     if (time <= this.now) return;
     this.now = time;
-    if (this.follow) this.set({ range: [time - this.span, time] });
+    if (this.follow) this.move();
+  }
+
+  /** Something happened at `time` that is to stay in sight with what comes of it: a window
+   * that follows widens for ten seconds. One that somebody chose stays as it is.
+   * @param {number} time */
+  hold(time) {
+    if (!this.follow || this.own) return;
+    this.held.push({ from: time - LEAD * this.span, until: this.clock() + HOLD });
+    this.move();
+  }
+
+  /** Show the newest part. */
+  move() {
+    const now = this.clock();
+    this.held = this.held.filter(({ until }) => until > now);
+    const usual = this.now - this.span;
+    const eased = this.now - EASE * (this.range[1] - this.range[0]);
+    const low = this.held.length
+      ? Math.min(usual, ...this.held.map(({ from }) => from))
+      : Math.min(usual, Math.max(eased, this.range[0]));
+    /** @type {[number, number]} */
+    const range = [low, this.now];
+    if (same(this.range, range)) return;
+    this.range = range;
+    this.dispatchEvent(new CustomEvent("change", { detail: ["range"] }));
   }
 
   /** A new record begins: time starts again. */
   restart() {
     this.now = 0;
     this.span = 1e9;
+    this.own = false;
+    this.held = [];
     this.set({ op: 0, opTime: null, follow: true, range: [0, 1e9], cursor: null });
   }
 }
