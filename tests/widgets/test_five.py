@@ -143,7 +143,7 @@ def test_a_switch_that_cannot_act_says_why(desk: Desk) -> None:
     desk.row.show({"graph": "hybridized"})
     assert desk.line("inplace") == ("", "")
     desk.turns.turned("MINIMX_MIRROR", "remap", "best")
-    assert desk.line("mirror") == ("cannot", "acts while mirror is on")
+    assert desk.line("mirror") == ("cannot", "acts with MXNET_BACKWARD_DO_MIRROR=1")
     desk.turns.turned("scaling", "dynamic", "off", "setting")
     assert desk.line("precision") == (
         "cannot",

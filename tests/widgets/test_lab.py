@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 import minimx as mx
@@ -16,23 +15,9 @@ from minimx.record import Record
 from minimx_widgets import Lab
 from minimx_widgets.lab import ACCOUNT, CONVOLUTIONS, NUMBERS, POOL
 from minimx_widgets.training import load
+from tests.widgets.pictures import pictures
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
-
-Arrays = tuple[Any, Any, Any, Any]
-
-
-def pictures(train: int = 256, test: int = 100, side: int = 8) -> Arrays:
-    """Ten patterns under noise, as uint8 images; easy to learn."""
-    random = np.random.default_rng(0)
-    patterns = random.random((10, side, side))
-
-    def some(count: int) -> tuple[Any, Any]:
-        labels = random.integers(0, 10, count)
-        noisy = 0.5 * patterns[labels] + 0.5 * random.random((count, side, side))
-        return (255 * noisy).astype(np.uint8), labels
-
-    return (*some(train), *some(test))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from minimx.knobs import knobs
 from minimx_widgets import Lab, NumericsMonitor
 from minimx_widgets.meter import DRIVER_CALLS, PEAK, PLANNED, PUSHES
 from minimx_widgets.turns import Turn
-from tests.widgets.test_lab import pictures
+from tests.widgets.pictures import pictures
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 

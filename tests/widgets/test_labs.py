@@ -9,7 +9,7 @@ import pytest
 
 import minimx as mx
 from minimx_widgets import Lab, labs
-from tests.widgets.test_lab import pictures
+from tests.widgets.pictures import pictures
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 

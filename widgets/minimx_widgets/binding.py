@@ -11,6 +11,7 @@ from typing import Any
 import minimx as mx
 from minimx import storage
 from minimx.graph.prepare import Prepared
+from minimx.graph.specs import plan_of
 
 #: The arguments of `hybridize` for each way to run.
 WAYS: dict[str, dict[str, bool]] = {
@@ -33,8 +34,12 @@ class Binding:
         self._net, self._loss, self._device = net, loss, device
         self._made_under: tuple[Any, ...] | None = None
         self._countdown = 0
+        self._again = False
         self.way = self.dtype = ""
         self.planned = self.returned = 0
+        #: Whether the graphs that were bound last differ from those before.
+        self.differs = False
+        self.shape: tuple[Any, ...] = ()
         self._most = 0  # the plan for a whole batch; the last of an epoch is smaller
 
     def change(self, way: str, dtype: str = "float32") -> bool:
@@ -42,12 +47,17 @@ class Binding:
 
         Graphs of the old type, which a block would keep, are forgotten.
         """
-        if (way, dtype) == (self.way, self.dtype):
+        if (way, dtype) == (self.way, self.dtype) and not self._again:
             return False
+        self._again = False
         for block in (self._net, self._loss):
             block.hybridize(**WAYS[way])
         self.way, self.dtype = way, dtype
         return True
+
+    def bind_again(self) -> None:
+        """Bind the graphs again at the next step, whatever they were bound under."""
+        self._again = True
 
     def look(self) -> tuple[int, int] | None:
         """After a step: the planned bytes before and now, if graphs were bound again.
@@ -68,10 +78,18 @@ class Binding:
             self._most = max(self._most, self.planned)
             return None
         before, self._most = self._most, self.planned
+        shape = tuple(map(_shape, found))
+        self.differs, self.shape = shape != self.shape, shape
         if known is None:
             return None
         self._countdown = UNTIL_FREE
         return before, self.planned
+
+    @property
+    def operators(self) -> frozenset[str]:
+        """The names of the operators in the graphs of the latest step."""
+        nodes = (node for each in self.prepared() for node in each.graph)
+        return frozenset(node.op.name for node in nodes if node.op is not None)
 
     def prepared(self) -> list[Prepared]:
         """What the graphs of the latest step became; empty where there are none."""
@@ -84,3 +102,14 @@ class Binding:
         self._net.apply(add)
         self._loss.apply(add)
         return found
+
+
+def _shape(prepared: Prepared) -> tuple[Any, ...]:
+    """What a graph became, for comparison: operators, segments, places in memory."""
+    plan = prepared.plan
+    nodes = [node for node in prepared.graph if node.op is not None]
+    names = tuple(node.op.name for node in nodes if node.op is not None)
+    # The bytes of a workspace tell which algorithm computes a convolution.
+    scratch = tuple(plan_of(node, prepared.specs).workspace for node in nodes)
+    cuts = tuple(len(s.nodes) for s in (*prepared.forward, *prepared.backward))
+    return names, scratch, cuts, plan.total, tuple(plan.storage.values())

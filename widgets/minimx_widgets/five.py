@@ -221,8 +221,6 @@ class FiveSwitches(anywidget.AnyWidget):
             return f"only {HALF} is scaled; layers compute in {settings['dtype']}"
         device = settings["device"].partition("(")[0]
         now = Situation(settings["graph"], device, settings["dtype"], training=True)
-        if name == POLICY and not knobs.get(MIRROR):
-            return reason(name, now) or "acts while mirror is on"
         return reason(name, now)
 
     def table(self) -> Table:

@@ -34,7 +34,7 @@ from minimx_widgets.numerics_monitor import NumericsMonitor
 from minimx_widgets.overview import Overview
 from minimx_widgets.pool_map import PoolMap
 from minimx_widgets.precision import DYNAMIC, SINGLE
-from minimx_widgets.reach import Situation, reason
+from minimx_widgets.reach import Situation, about_graphs, reason
 from minimx_widgets.result import Result
 from minimx_widgets.run import Run
 from minimx_widgets.session import (
@@ -456,14 +456,18 @@ class Lab:
         self.turns.turned(name, declared.format(old), declared.format(new))
         if why_not := reason(name, self.situation):
             self.turns.note(name, why_not)
+        elif declared.scope == "bind" and self.fit is not None:
+            self.fit.binding.bind_again()
         self._run.feed.poke()
 
     def _rebound(self, before: int, after: int) -> None:
         """Graphs were bound again in the step under way: say so where it was turned."""
         fit, turn = self.fit, self.turns.last
         if fit is not None and turn is not None and fit.step - turn.step <= 2:
-            planned = f"planned {human_bytes(before)} → {human_bytes(after)}"
-            self.turns.note(turn.name, f"bound again at step {fit.step:,}, {planned}")
+            came = f"planned {human_bytes(before)} → {human_bytes(after)}"
+            if about_graphs(turn.name) and not fit.binding.differs:
+                came = "which left the graph of this network as it was"
+            self.turns.note(turn.name, f"bound again at step {fit.step:,}, {came}")
 
     # What the session asks for; in its thread
 
