@@ -223,8 +223,19 @@ def _tell_of(loop: Loop) -> None:
     if knobs.get("MXNET_VERBOSE_TUNING_INFO"):
         print(f"operator tuning: {row}")
     if knobs.get("MXNET_OUTPUT_TUNING_DATA"):
-        types = ",".join(dtype.name for dtype in (*loop.ins, *loop.outs))
-        print(f'TUNING "{loop.text}",{types},{row.work_ns:.0f},{row.crossing:.0f}')
+        print(row.data())
+
+
+def _tell_what_is_known(name: str, new: bool, old: bool) -> None:
+    """Printing was turned on: begin with what was measured before."""
+    if not new:
+        return
+    verbose = name == "MXNET_VERBOSE_TUNING_INFO"
+    with _measuring:
+        if verbose and _known.start is not None:
+            _tell_of_starting()
+        for row in report():
+            print(f"operator tuning: {row}" if verbose else row.data())
 
 
 # -- what there is to see --------------------------------------------------------------
@@ -247,6 +258,12 @@ class Tuned:
             f"{self.loop}: {self.work_ns:,.0f} ns for {UNIT} elements; threads pay "
             f"above {self.crossing:,.0f}"
         )
+
+    def data(self) -> str:
+        """The row in the form of MXNet's tuning data."""
+        loop = self.loop
+        types = ",".join(dtype.name for dtype in (*loop.ins, *loop.outs))
+        return f'TUNING "{loop.text}",{types},{self.work_ns:.0f},{self.crossing:.0f}'
 
 
 class Report(Sequence[Tuned]):
@@ -317,4 +334,7 @@ knobs.watch(
         "MXNET_OMP_MAX_THREADS",
     ),
     lambda name, new, old: forget(),
+)
+knobs.watch(
+    ("MXNET_VERBOSE_TUNING_INFO", "MXNET_OUTPUT_TUNING_DATA"), _tell_what_is_known
 )

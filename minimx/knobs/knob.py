@@ -45,9 +45,10 @@ class Knob:
 
     `scope` says when a change acts: `live` at the next operation, `bind` when the next
     graph is bound, `restart` after the part it belongs to was drained and started anew,
-    which happens at once and inside the running process. `observable` is one sentence
-    about what to look at. A knob that is `planned` names the part of the system in
-    which it will act. `follows` names the knob whose value is this one's default.
+    which happens at once and inside the running process, `create` when what `made`
+    names is made anew. `observable` is one sentence about what to look at. A knob that
+    is `planned` names the part of the system in which it will act. `follows` names the
+    knob whose value is this one's default.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Knob:
     defaults_by_document: Mapping[str, str] = field(default_factory=dict)
     default_words: str = ""
     follows: str = ""
+    made: str = ""  # such as "a DataLoader"
 
     @property
     def live(self) -> bool:

@@ -17,7 +17,7 @@ from minimx.knobs import PRESETS
 from minimx.knobs.declarations import GROUPS
 from minimx.knobs.examples import Example
 from minimx.knobs.knob import Knob
-from minimx.knobs.show import SCOPES, acts, shown, tried
+from minimx.knobs.show import acts, shown, tried, when
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
@@ -83,9 +83,8 @@ def _section(knob: Knob) -> Iterator[str]:
     yield f"({knob.name.lower().replace('_', '-')})="
     yield f"### `{knob.name}`\n"
     yield f"{knob.meaning}\n"
-    when = SCOPES[knob.scope] if knob.live else f"not yet; {acts(knob)}"
     yield f"- **Values** {knob.kind}; default {knob.default_text}"
-    yield f"- **Acts** {when}"
+    yield f"- **Acts** {when(knob)}"
     if knob.example is not None:
         yield f"- **Acts in** `{knob.example.acts_in}`"
     yield f"- **Look at** {knob.observable}"

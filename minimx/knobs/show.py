@@ -12,9 +12,22 @@ if TYPE_CHECKING:
 
 SCOPES = {
     "live": "at the next operation",
-    "bind": "when the next graph is bound",
+    "bind": (
+        "when the next graph is bound: a hybridized block binds again by itself at its "
+        "next call, an executor that is bound stays as it is"
+    ),
+    "create": "when what obeys it is made; what exists stays as it is",
     "restart": "at once: its part is drained and restarted in this process",
 }
+
+
+def when(knob: Knob) -> str:
+    """When a change acts, in words, with what must be made anew."""
+    if not knob.live:
+        return f"not yet; {acts(knob)}"
+    if knob.made:
+        return f"when {knob.made} is made; one that exists stays as it is"
+    return SCOPES[knob.scope]
 
 
 def acts(knob: Knob) -> str:
@@ -103,7 +116,6 @@ class Card:
     def rows(self) -> list[tuple[str, str]]:
         """The facts as (label, text)."""
         knob = self.knob
-        when = SCOPES[knob.scope] if knob.live else f"not yet; {acts(knob)}"
         documented = (
             f"{doc}: {text}" for doc, text in knob.defaults_by_document.items()
         )
@@ -113,7 +125,7 @@ class Card:
             ("default", knob.default_text),
             ("allowed", knob.kind),
             ("group", knob.group),
-            ("acts", when),
+            ("acts", when(knob)),
             ("acts in", example.acts_in if example else ""),
             ("look at", knob.observable),
             ("also called", ", ".join(knob.aliases)),

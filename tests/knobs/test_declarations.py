@@ -213,6 +213,7 @@ def test_no_name_is_declared_twice() -> None:
 def test_a_declaration_is_complete(knob: Knob) -> None:
     assert knob.group in {group.GROUP for group in GROUPS}
     assert knob.scope in SCOPES
+    assert (knob.scope == "create") == bool(knob.made)
     assert knob.status in ("live", "planned")
     assert knob.observable.endswith(".")
     assert knob.meaning.endswith(".")

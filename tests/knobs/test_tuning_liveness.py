@@ -76,3 +76,19 @@ def test_tuning_says_what_it_measures(capsys: pytest.CaptureFixture[str]) -> Non
     silent, told = turned(first_words, MXNET_OUTPUT_TUNING_DATA=1)
     assert silent == []
     assert told == ['TUNING "exp(x)",float32,float32']
+
+
+def test_what_was_measured_before_is_told_when_telling_is_turned_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with knobs(OMP_NUM_THREADS=2, MXNET_CPU_PARALLEL_SIZE=None):
+        crossing_of(nd.exp)
+        assert not capsys.readouterr().out
+        with knobs(MXNET_VERBOSE_TUNING_INFO=1):
+            head, row = capsys.readouterr().out.splitlines()
+            assert head.startswith("operator tuning: starting 2 threads takes")
+            assert row == f"operator tuning: {tuning.report()[0]}"
+        with knobs(MXNET_OUTPUT_TUNING_DATA=1):
+            (row,) = capsys.readouterr().out.splitlines()
+            assert row == tuning.report()[0].data()
+        assert not capsys.readouterr().out

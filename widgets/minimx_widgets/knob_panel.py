@@ -215,6 +215,7 @@ def describe(knob: Knob) -> dict[str, Any]:
         "unit": knob.unit,
         "group": knob.group,
         "scope": knob.scope,
+        "made": knob.made,
         "live": knob.live,
         "planned_in": knob.planned_in,
         "observable": knob.observable,
@@ -256,4 +257,9 @@ def draw(panel: KnobPanel, *, dark: bool, width: int) -> str:
     return svg.picture(width, height, parts, title=repr(panel), dark=dark)
 
 
-_ACTS = {"live": "next op", "bind": "next bind", "restart": "restarts its part"}
+_ACTS = {
+    "live": "next op",
+    "bind": "next bind",
+    "restart": "restarts its part",
+    "create": "when made anew",
+}

@@ -208,7 +208,8 @@ KNOBS = (
         default=1,
         low=1,
         high=MOST_THREADS,
-        scope="restart",
+        scope="create",
+        made="a DataLoader",
         status="live",
         meaning=(
             "CPU engine threads inside each worker process of a DataLoader. Raising it "
@@ -228,7 +229,8 @@ KNOBS = (
         default=0,
         low=0,
         high=MOST_THREADS,
-        scope="restart",
+        scope="create",
+        made="a DataLoader",
         status="live",
         meaning=(
             "Threads that OpenCV may use inside each worker process, for resizing and "

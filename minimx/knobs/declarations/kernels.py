@@ -240,21 +240,25 @@ KNOBS = (
     ),
     tuning(
         name="MXNET_VERBOSE_TUNING_INFO",
+        scope="live",
         type="bool",
         default=False,
         meaning=(
-            "Print what operator tuning measures. No document names it, but MXNet "
-            "reads it."
+            "Print what operator tuning measures: what it has measured already as soon "
+            "as this is turned on, the rest as it comes. No document names it, but "
+            "MXNet reads it."
         ),
         observable="Nanoseconds per operator, printed.",
     ),
     tuning(
         name="MXNET_OUTPUT_TUNING_DATA",
+        scope="live",
         type="bool",
         default=False,
         meaning=(
             "Print the measurements of operator tuning as a table that a program can "
-            "read. No document names it, but MXNet reads it."
+            "read, those that there are already as soon as this is turned on. No "
+            "document names it, but MXNet reads it."
         ),
         observable="The printed table.",
     ),

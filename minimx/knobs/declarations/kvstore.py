@@ -146,6 +146,8 @@ KNOBS = (
     ),
     declare(
         name="MXNET_UPDATE_ON_KVSTORE",
+        scope="create",
+        made="a Trainer or Module",
         status="live",
         planned_in="",
         sources=(
@@ -158,7 +160,8 @@ KNOBS = (
             "Run the optimizer where the gradients meet instead of on every device. "
             "Then weights travel back, not gradients. An explicit argument of Trainer "
             "wins, and mixed precision needs 0, because it must be able to skip a "
-            "step."
+            "step. A Trainer looks at its first step, and again when its parameters "
+            "move to other devices; a Module in init_optimizer."
         ),
         observable="Updates per step: one per parameter, or one per device as well.",
     ),

@@ -68,7 +68,8 @@ KNOBS = (
         low=1,
         high=100_000_000,
         unit="events per table",
-        scope="restart",
+        scope="create",
+        made="a Record",
         meaning=(
             "How many events of each kind a record keeps. When it is full, the oldest "
             "make room and are counted as dropped. A record that starts after the "

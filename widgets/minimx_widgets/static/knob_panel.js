@@ -6,8 +6,9 @@ import { control } from "./lib/knob_controls.js";
 
 const SCOPES = {
   live: ["next op", "acts at the next operation"],
-  bind: ["next bind", "acts when the next graph is bound"],
+  bind: ["next bind", "acts when the next graph is bound; a hybridized block does so by itself"],
   restart: ["restarts", "acts at once: its part is drained and restarted in this process"],
+  create: ["made anew", "acts when what obeys it is made; what exists stays as it is"],
 };
 const HELP =
   "Each row is one variable. A change is checked, then applied in the running process, also " +
@@ -340,7 +341,14 @@ class KnobPanel {
       ["default", knob.default_text],
       ["look at", knob.observable],
       ["also called", knob.aliases.join(", ")],
-      ["acts", knob.live ? SCOPES[knob.scope][1] : `not yet: comes with ${knob.planned_in}`],
+      [
+        "acts",
+        knob.made
+          ? `acts when ${knob.made} is made; one that exists stays as it is`
+          : knob.live
+            ? SCOPES[knob.scope][1]
+            : `not yet: comes with ${knob.planned_in}`,
+      ],
       ["acts in", knob.trial ? `\`${knob.trial.acts_in}\`` : ""],
       ["named in", knob.sources.join("; ")],
     ].filter(([, text]) => text);
