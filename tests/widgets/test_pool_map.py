@@ -63,7 +63,7 @@ def test_it_shows_the_replay_and_turns_no_knob(view: PoolMap) -> None:
     names["MXNET_GPU_MEM_POOL_PAGE_SIZE"] = 8192
     truth = replay_pool(view.record, gpu(), knobs=names).history
     assert np.array_equal(view.shown().history.address, truth.address)
-    assert view.tried == {"type": "Round", "cutoff": "20", "page": "8192"}
+    assert view.tried == {"type": "Round", "cutoff": "20", "page": "8KiB"}
     assert knobs.snapshot() == before
     code = view.code()
     assert f'{TYPE}="Round"' in code and "CUTOFF=20" in code
@@ -170,6 +170,7 @@ def test_the_frame_has_everything_that_is_drawn(view: PoolMap) -> None:
     header, buffers = view.frozen
     assert header["pool"] == "Naive" and header["ghost"] == "Unpooled"
     assert header["values"][SIZE] == "512MiB"
+    assert header["values"]["MXNET_GPU_MEM_LARGE_ALLOC_ROUND_SIZE"] == "2MiB"
     columns = [name for name, _ in header["tables"]["shown"]]
     events = np.frombuffer(buffers[columns.index("event")], "u1")
     assert np.array_equal(events, view.shown().history.event)
@@ -226,3 +227,13 @@ def test_ten_thousand_events_are_redrawn_within_a_tenth_of_a_second() -> None:
     print(f"\n10,000 events under other knobs: {1e3 * took:.0f} ms")
     assert took < 0.1
     view.close()
+
+
+def test_bytes_are_tried_with_and_without_a_unit(view: PoolMap) -> None:
+    view.what_if(large="4MiB", page="8 KiB")
+    assert view.tried == {"large": "4MiB", "page": "8KiB"}
+    view.what_if(page=None)
+    view.what_if(large="1048576")
+    assert view.tried == {"large": "1MiB"}
+    control = next(c for c in view.declared if c["name"].endswith("ROUND_SIZE"))
+    assert control["type"] == "size"

@@ -172,7 +172,7 @@ def _roofline(
             svg.dot(*scale.at(each["intensity"], each["rate"], box), colour, title)
         )
     if not state["roofs"]:
-        words = "no roof was measured yet"
+        words = "no roof yet: Measure, or view.measure()"
         parts.append(svg.text(left, top + high + 44, words, muted, size=10))
     return parts, y + PLOT + 16
 

@@ -25,8 +25,9 @@ from minimx.storage.policy import PREFIXES, knob_names
 from minimx_widgets import esm
 from minimx_widgets.base import View
 from minimx_widgets.inbox import latest
-from minimx_widgets.knob_panel import code, describe
+from minimx_widgets.knob_panel import code
 from minimx_widgets.packing import Array, Coder, Columns, pack
+from minimx_widgets.pool_knobs import MEMORY, control, value_of, words_of
 from minimx_widgets.pool_scene import Region, holes, regions_at, size_classes
 from minimx_widgets.run import News
 from minimx_widgets.tables import Table, Tables
@@ -34,14 +35,11 @@ from minimx_widgets.units import human_bytes, human_share
 
 #: What can be tried, in the order of `minimx.storage.policy.knob_names`.
 FIELDS = ("type", "page", "reserve", "large", "cutoff")
-MEMORY = "MINIMX_SIM_GPU_MEMORY"
 RECORDED = "recorded"
 GHOSTS = ("", RECORDED, "Naive", "Round", "Unpooled")
 AXES = ("events", "time")
 KEPT = 12
 Made = TypeVar("Made")
-# Where the sliders end of knobs whose upper bound is out of reach.
-LARGEST = {"PAGE_SIZE": 1 << 20, "ROUND_SIZE": 64 << 20, "GPU_MEMORY": 16 << 30}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +89,7 @@ class PoolMap(View):
         self._known: dict[Any, Any] = {}  # what was made, the oldest first
         self._read: tuple[Any, Any] = (None, None)  # of which events, and their rows
         super().__init__(record, **settings)
-        self.declared = [_control(name) for name in self.controls]
+        self.declared = [control(name) for name in self.controls]
 
     @traitlets.validate("ghost")
     def _valid_ghost(self, proposal: Any) -> str:
@@ -158,9 +156,7 @@ class PoolMap(View):
                 )
             trial.pop(field, None)
             if value is not None:
-                declared = knobs.declared[names[field]]
-                taken = declared.parse(value) if isinstance(value, str) else value
-                trial[field] = declared.check(taken)
+                trial[field] = value_of(names[field], value)
         before, self._trial = self._trial, trial
         try:
             self.shown()
@@ -194,8 +190,7 @@ class PoolMap(View):
         """What is tried out, in words: field → value."""
         names = {field: name for name, field in self.controls.items()}
         return {
-            field: knobs.declared[names[field]].format(value)
-            for field, value in self._trial.items()
+            field: words_of(names[field], value) for field, value in self._trial.items()
         }
 
     @property
@@ -380,7 +375,7 @@ class PoolMap(View):
             "capacity": shown.history.capacity,
             "pool": self.pool,
             "ghost": shadow.words if shadow is not None else "",
-            "values": {n: knobs.declared[n].format(v) for n, v in values.items()},
+            "values": {name: words_of(name, value) for name, value in values.items()},
             "tried": [name for name, field in names.items() if field in self._trial],
             "code": self.code(),
         }
@@ -447,7 +442,7 @@ class PoolMap(View):
         else:
             self._trial = {}
             self.device = str(message["name"])
-            self.declared = [_control(name) for name in self.controls]
+            self.declared = [control(name) for name in self.controls]
 
 
 def _sums(history: History) -> tuple[str, ...]:
@@ -465,11 +460,3 @@ def _sums(history: History) -> tuple[str, ...]:
 
 def _kind(device: str) -> str:
     return device.split("(")[0]
-
-
-def _control(name: str) -> dict[str, Any]:
-    """The description of a knob, for a control that tries values."""
-    found = describe(knobs.declared[name]) | {"live": True}
-    ends = (high for ending, high in LARGEST.items() if name.endswith(ending))
-    found["high"] = next(ends, found["high"])
-    return found

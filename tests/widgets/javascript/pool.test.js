@@ -13,6 +13,7 @@ import {
   addressAt,
   boxesOf,
   classAt,
+  countWords,
   layAddresses,
   layClasses,
 } from "../../../widgets/minimx_widgets/static/lib/pool_paint.js";
@@ -128,4 +129,10 @@ test("a frame without histories keeps those that are known", () => {
   assert.equal(data.shown.n, ROWS.length);
   assert.equal(data.ghost, null);
   assert.equal(data.store.now, 60);
+});
+
+test("blocks of a size are counted in words", () => {
+  assert.equal(countWords([3, 0, 0]), "3 in use");
+  assert.equal(countWords([0, 2, 1]), "2 cached, 1 stranded");
+  assert.equal(countWords(), "none");
 });

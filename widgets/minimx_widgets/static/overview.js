@@ -4,6 +4,7 @@ import { button, el } from "./lib/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/frame.js";
 import { dots, nearest, rateWords, roofline } from "./lib/roofline.js";
 import { bytes, count, duration, percent } from "./lib/scale.js";
+import { sourceOf } from "./lib/sources.js";
 import { storeOf } from "./lib/store.js";
 
 const HELP =
@@ -103,6 +104,8 @@ class Overview {
   setBusy(on) {
     this.busy = on;
     this.measuring.lastChild.textContent = on ? "Stop" : "Measure";
+    const asked = this.board?.querySelector(".mx-over-ask");
+    if (asked) asked.hidden = on;
     this.frame.setNote(on ? "Measuring how fast this machine is …" : "");
   }
 
@@ -113,10 +116,10 @@ class Overview {
   update() {
     const { state, frame } = this;
     this.setBusy(false);
-    const clock = state.clock === "virtual" ? "virtual time" : "time";
+    frame.setSource(sourceOf(state));
     frame.setNumbers([
       ["operations", count(state.count)],
-      [clock, duration(state.span)],
+      ["time", duration(state.span)],
       ["busy", duration(state.busy)],
       ["memory", bytes(state.memory.nbytes)],
     ]);
@@ -205,8 +208,25 @@ class Overview {
     svg.addEventListener("pointermove", (event) => this.point("operators", found(event)), { signal });
     svg.addEventListener("pointerleave", () => this.point("operators", -1), { signal });
     svg.addEventListener("click", (event) => this.choose("operators", found(event)), { signal });
-    const said = state.roofs.map((one) => one[2]).join("; ") || "no roof was measured yet";
-    return this.part("roof", ["Under the roof", said], svg);
+    const said = state.roofs.map((one) => one[2]).join("; ");
+    return this.part("roof", ["Under the roof", said], state.roofs.length ? null : this.ask(), svg);
+  }
+
+  /** What to do where nobody knows yet how fast this machine is. */
+  ask() {
+    const words = "How fast could these operators run here? Measure this machine: it takes seconds.";
+    return el(
+      "div",
+      { class: "mx-over-ask" },
+      el("span", { text: words }),
+      button({
+        label: "Measure",
+        title: "Find out how fast this machine is (M)",
+        signal: this.signal,
+        kind: "solid",
+        onclick: () => this.measure(),
+      }),
+    );
   }
 
   /** A row that can be pointed at and chosen. */

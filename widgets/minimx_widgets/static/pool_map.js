@@ -22,7 +22,7 @@ const HELP =
   "A pool keeps the blocks that come back, and lends each again to requests of its own rounded " +
   "size only. On the left are its size classes: what was asked for in colours, what rounding " +
   "wastes in red, cached blocks pale, and hatched what is stranded: idle, and never asked for " +
-  "again before it goes back. The three counts are blocks in use, cached, stranded. On the right " +
+  "again before it goes back. On the right " +
   "lies the device's memory, line after line; empty places are holes. Below is the whole record: " +
   "drag the play head through it. The controls serve the same requests by other settings, and the " +
   "ghost, outlined, by another pool; no knob is turned. Click a size for the lives of its blocks.";
@@ -462,6 +462,9 @@ class PoolView {
     const row = this.now;
     const refused = history.after("oom", history.n - 1);
     this.frame.setNumbers(headNumbers(this));
+    const tried = header.tried?.length > 0;
+    const ghostly = header.ghost && header.ghost !== "recorded" ? ", ghost modelled" : "";
+    this.frame.setSource((tried ? "modelled" : "measured") + ghostly);
     this.frame.setLegend(legend(history, header.ghost, theme));
     Object.assign(this.frame.root.dataset, {
       device: header.device ?? "",

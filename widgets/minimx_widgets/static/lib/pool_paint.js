@@ -113,7 +113,10 @@ export function paintClasses(ctx, options) {
   const more = layout.left ? `the largest ${layout.sizes.length} of them` : "";
   const title = mine.length === 1 ? "1 size class" : `${mine.length} size classes`;
   heading(ctx, theme, title, more);
-  const room = width - NAME - 84;
+  const words = layout.sizes.map((size) => countWords(known.get(size)?.counts));
+  font(ctx, theme);
+  const widest = Math.max(0, ...words.map((text) => ctx.measureText(text).width));
+  const room = Math.max(40, width - NAME - widest - 14);
   layout.sizes.forEach((size, k) => {
     const y = HEAD + k * layout.tall;
     const tall = layout.tall - 4;
@@ -148,10 +151,17 @@ export function paintClasses(ctx, options) {
     }
     ctx.textAlign = "left";
     ctx.fillStyle = theme.muted;
-    const counts = (one?.counts ?? [0, 0, 0]).join(" + ");
-    ctx.fillText(counts, x + 6, y + layout.tall / 2);
+    ctx.fillText(countWords(one?.counts), x + 6, y + layout.tall / 2);
   });
   return layout;
+}
+
+/** How many blocks of a size are in which state, without those that are none.
+ * @param {number[]} [counts] in use, cached, stranded */
+export function countWords(counts = [0, 0, 0]) {
+  const names = ["in use", "cached", "stranded"];
+  const parts = counts.flatMap((count, i) => (count ? [`${count} ${names[i]}`] : []));
+  return parts.join(", ") || "none";
 }
 
 /**
@@ -199,7 +209,8 @@ export function paintAddresses(ctx, options) {
   const free = gaps.reduce((sum, [, length]) => sum + length, 0);
   const largest = Math.max(0, ...gaps.map(([, length]) => length));
   const pieces = gaps.length === 1 ? "one piece" : `${gaps.length} pieces`;
-  const more = `${bytes(free)} free in ${pieces}, the largest ${bytes(largest)}`;
+  const whole = `${bytes(free)} free in ${pieces}`;
+  const more = gaps.length > 1 ? `${whole}, the largest ${bytes(largest)}` : whole;
   heading(ctx, theme, "Addresses", more);
   const tall = layout.tall - 4;
   ctx.fillStyle = theme.lane;
@@ -223,10 +234,11 @@ export function paintAddresses(ctx, options) {
   font(ctx, theme, 10.5);
   ctx.fillStyle = theme.muted;
   ctx.textAlign = "left";
-  ctx.fillText("0", 6, height - 8);
+  ctx.fillText("address 0", 6, height - 8);
   ctx.textAlign = "right";
-  const whole = capacity > span ? ` of ${bytes(capacity)}` : "";
-  ctx.fillText(bytes(span) + whole, width - 6, height - 8);
+  const all = `all ${bytes(capacity)} of the device`;
+  const first = `the first ${bytes(span)} of the device's ${bytes(capacity)}`;
+  ctx.fillText(capacity > span ? first : all, width - 6, height - 8);
   return layout;
 }
 
