@@ -23,6 +23,7 @@ from minimx_widgets import (
     memory_plan,
     mirror_explorer,
     numerics_monitor,
+    training_series,
 )
 
 LISTS = [
@@ -39,6 +40,12 @@ LISTS = [
     ("graph_paint.js", "HIGH", graph_layout.HIGH),
     ("plan_data.js", "ROLES", list(memory_plan.ROLES)),
     ("mirror_paint.js", "FATES", list(mirror_explorer.FATES)),
+    ("training_data.js", "KEPT", list(training_series.KEPT)),
+    ("training_data.js", "STEADY", training_series.STEADY),
+    ("training_data.js", "BATCHES", training_series.BATCHES),
+    ("training_data.js", "TREND", training_series.TREND),
+    ("scale.js", "NINES", list(training_series.NINES)),
+    ("scale.js", "MOST", training_series.MOST),
     ("pixels.js", "ZERO", first_layer.ZERO),
     ("pixels.js", "LOST", first_layer.LOST),
     ("pixels.js", "KINDS", list(layer_health.KINDS)),

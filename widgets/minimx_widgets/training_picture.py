@@ -33,7 +33,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A line of a chart. kind: "line", "faint", "dots" or "shadow"."""
+    """A line of a chart. kind: "line", "faint", "dots", "shadow" or "points"."""
 
     xs: Array
     ys: Array
@@ -94,7 +94,7 @@ def _charts(view: TrainingMonitor, *, dark: bool) -> list[Chart]:
         Chart(
             ("accuracy",),
             _maybe(test, lambda v: f"{100 * v:.1f} %"),
-            [*_shadow(view, shown, dark), *_shadow(view, TEST, dark),
+            [*_shadow(view, shown, dark), *_shadow(view, TEST, dark, "points"),
              Drawn(at, right, forward), Drawn(*view.series(TEST), evaluate, "dots")],
             view.accuracy_scale, (0.0, 0.9 if view.accuracy_scale == "nines" else 1.0),
             lambda v: f"{100 * v:g} %",
@@ -109,12 +109,14 @@ def _charts(view: TrainingMonitor, *, dark: bool) -> list[Chart]:
     ]  # fmt: skip
 
 
-def _shadow(view: TrainingMonitor, name: str, dark: bool) -> list[Drawn]:
+def _shadow(
+    view: TrainingMonitor, name: str, dark: bool, kind: str = "shadow"
+) -> list[Drawn]:
     line = view.shadow.get(name)
     if line is None:
         return []
     grey = palette.surface("muted", dark=dark)
-    return [Drawn(line.at(view.axis), line.values, grey, "shadow")]
+    return [Drawn(line.at(view.axis), line.values, grey, kind)]
 
 
 def _maybe(value: float | None, words: Any) -> str:
@@ -134,7 +136,7 @@ def _chart(
         svg.text(right, y + 11, chart.value, ink, anchor="end", bold=True),
     ]
     lines = [line for line in chart.lines if len(line.xs)]
-    own = [line for line in lines if line.kind != "shadow"]
+    own = [line for line in lines if line.kind not in ("shadow", "points")]
     if not own:
         return parts
     scale = SCALES[chart.scale]
@@ -172,8 +174,10 @@ def _line(line: Drawn, points: list[Point]) -> list[str]:
     few = _thinned(points)
     width = {"line": 1.6, "faint": 1.0}.get(line.kind, 1.3)
     opacity = {"faint": 0.35, "shadow": 0.6}.get(line.kind, 1.0)
-    parts = [svg.line(few, line.colour, width=width, opacity=opacity)]
-    if line.kind == "dots":
+    parts = []
+    if line.kind != "points":
+        parts.append(svg.line(few, line.colour, width=width, opacity=opacity))
+    if line.kind in ("dots", "points"):
         parts += [svg.dot(a, b, line.colour) for a, b in few]
     return parts
 

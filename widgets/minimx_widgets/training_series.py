@@ -80,15 +80,17 @@ def replaced(line: Line, values: Array) -> Line:
 
 
 def trend(values: Array, weight: float = TREND) -> Array:
-    """A running mean that leans on the newest values.
+    """A running mean that leans on the newest values; those not finite are left out.
 
-    >>> trend(np.array([1.0, 3.0]), weight=0.5).tolist()
-    [1.0, 2.0]
+    >>> trend(np.array([1.0, 3.0, np.inf, 2.0]), weight=0.5).tolist()
+    [1.0, 2.0, nan, 2.0]
     """
-    out = np.zeros(len(values))
+    out, mean, known = np.full(len(values), np.nan), 0.0, 0
     for i, value in enumerate(values.tolist()):
-        before = out[i - 1] if i else value
-        out[i] = before + max(weight, 1 / (i + 1)) * (value - before)
+        if math.isfinite(value):
+            known += 1
+            mean += max(weight, 1 / known) * (value - mean)
+            out[i] = mean
     return out
 
 
@@ -135,7 +137,7 @@ def log_ticks(low: float, high: float, count: int) -> list[float]:
     if not 0 < low < high:
         return []
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for parts in ((1, 2, 5), (1,)):
+    for parts in ((1, 2, 5), (1, 3), (1,)):
         found = [part * 10.0**power for power in powers for part in parts]
         found = [value for value in found if low <= value <= high]
         if len(found) <= count:

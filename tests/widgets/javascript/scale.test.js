@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  SCALES,
   byteTicks,
   bytes,
   duration,
+  logTicks,
   lowerBound,
   moment,
+  nineTicks,
+  nines,
   percent,
   roundUp,
   ticks,
@@ -48,4 +52,26 @@ test("lowerBound finds the first value that is not below", () => {
   assert.equal(lowerBound(values, 4, 3), 1);
   assert.equal(lowerBound(values, 4, 4), 3);
   assert.equal(lowerBound(values, 4, 8), 4);
+});
+
+test("on a scale of nines 90, 99 and 99.9 % are equally far apart", () => {
+  const apart = nines(0.99) - nines(0.9);
+  assert.ok(Math.abs(nines(0.999) - nines(0.99) - apart) < 1e-9);
+  assert.ok(nines(0.99) - nines(0.98) > 0.15 * nines(0.99));
+  assert.ok(Number.isFinite(nines(1)));
+  assert.deepEqual(nineTicks(0, 0.992, 5), [0, 0.5, 0.9, 0.98, 0.99]);
+  assert.deepEqual(nineTicks(0, 0.9, 2), [0, 0.9]);
+});
+
+test("a logarithmic axis has round values", () => {
+  assert.deepEqual(logTicks(0.3, 3, 4), [0.5, 1, 2]);
+  assert.deepEqual(logTicks(0.02, 3, 4), [0.1, 1]);
+  assert.deepEqual(logTicks(0, 3, 4), []);
+  assert.ok(logTicks(1e-9, 1e3, 4).length <= 4);
+});
+
+test("every scale leads back", () => {
+  for (const { to, from } of Object.values(SCALES))
+    assert.ok(Math.abs(from(to(0.73)) - 0.73) < 1e-9);
+  assert.ok(Number.isNaN(SCALES.log.to(0)));
 });

@@ -21,7 +21,6 @@ import {
   numberOf,
   sliderScale,
 } from "../../../widgets/minimx_widgets/static/lib/knob_controls.js";
-import { smooth } from "../../../widgets/minimx_widgets/static/lib/chart.js";
 
 const model = (run) => ({ get: () => run });
 const head = (strings, more = {}) => ({
@@ -248,12 +247,6 @@ test("sizes are read with and without units", () => {
   assert.equal(numberOf("64MiB"), 64 * 2 ** 20);
   assert.equal(numberOf("12"), 12);
   assert.equal(numberOf("twelve"), null);
-});
-
-test("a running mean begins at the first value and follows", () => {
-  const out = smooth([1, 1, 1, 5], 4, 0.5);
-  assert.equal(out[0], 1);
-  assert.ok(out[3] > 2 && out[3] < 5);
 });
 
 test("a measured stretch counts its events and bytes, and nothing outside of it", () => {

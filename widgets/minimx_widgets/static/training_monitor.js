@@ -1,63 +1,49 @@
 // How training goes: loss, accuracy, throughput, and where the time of a step went.
 
-import { el } from "./lib/dom.js";
-import { drawChart, plotBox, smooth } from "./lib/chart.js";
-import { Columns } from "./lib/columns.js";
+import { button, el } from "./lib/dom.js";
+import { drawChart, plotBox } from "./lib/chart.js";
 import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { PHASES, RunData, liveView } from "./lib/live.js";
+import { PHASES, liveView } from "./lib/live.js";
 import { count, duration, lowerBound, moment, percent } from "./lib/scale.js";
 import { Surface } from "./lib/surface.js";
 import { markText } from "./lib/axis.js";
+import { TrainingData } from "./lib/training_data.js";
+import { LANE, boxes, chartsHigh, drawLane } from "./lib/training_paint.js";
 
 const HELP =
-  "Loss per step with its running mean; accuracy on the training data so far in this epoch, " +
-  "and dots for the test set after each epoch; samples per second. The bar below splits the " +
-  "workers' busy time of the last second by phase. A dashed line marks a knob that was turned.";
+  "Loss per step with its running mean; accuracy on the last 50 training batches, and dots for " +
+  "the test set after each epoch; samples per second, the median of the last 15 steps. On the " +
+  "scale of nines 90, 99 and 99.9 % are equally far apart. Grey is the run before. A dashed line " +
+  "marks a knob that was turned; several near each other are one line with their number. With a " +
+  "loss scale, a lane shows it, red where a step was skipped. The bar at the bottom splits the " +
+  "workers' busy time of the last second by phase. All figures are measured.";
 /** @type {[string, string][]} */
 const KEYS = [
   ["X", "horizontal axis: steps, time"],
+  ["G", "loss: linear, logarithmic"],
+  ["N", "accuracy: linear, nines"],
   ["← →", "point at the previous, next step"],
   ["T", "table"],
 ];
-
-class TrainingData extends RunData {
-  reset() {
-    super.reset();
-    /** @type {Map<string, Columns>} */
-    this.series = new Map();
-    this.status = { state: "", epoch: 0, epochs: 0, step: 0, message: "" };
-    this.phases = new Float64Array(PHASES.length);
-    this.newest = 0;
-  }
-
-  /** @param {any} tables @param {any} header */
-  add({ metrics }, header) {
-    if (header.status?.state) this.status = header.status; // records without a session have none
-    if (header.phases) this.phases = Float64Array.from(header.phases);
-    if (!metrics) return;
-    for (let i = 0; i < metrics.t.length; i += 1) {
-      const name = this.strings[metrics.name[i]];
-      if (!this.series.has(name))
-        this.series.set(name, new Columns({ t: "f8", step: "f8", value: "f8" }, 100_000));
-      this.series
-        .get(name)
-        ?.append({ t: [metrics.t[i]], step: [metrics.step[i]], value: [metrics.value[i]] });
-      this.newest = Math.max(this.newest, metrics.t[i]);
-    }
-  }
-
-  /** @param {string} name @returns {number | null} */
-  last(name) {
-    const one = this.series.get(name);
-    return one?.n ? one.at.value[one.n - 1] : null;
-  }
-}
+// What the tooltip says of each series, and how its values are written.
+/** @type {[string, string, (value: number) => string][]} */
+const TOLD = [
+  ["loss", "loss", (v) => v.toFixed(4)],
+  ["batch accuracy", "right in this batch", (v) => share(v)],
+  ["train accuracy", "right in this epoch", (v) => share(v)],
+  ["test accuracy", "right in the test set", (v) => share(v)],
+  ["samples/s", "samples per second", (v) => count(Math.round(v))],
+  ["loss scale", "loss scale", (v) => v.toLocaleString("en")],
+  ["skipped", "steps skipped so far", (v) => count(v)],
+];
 
 class TrainingView {
   constructor({ model, el: host, data, signal }) {
     this.model = model;
     this.data = data;
     this.axis = model.get("axis");
+    this.lossScale = model.get("loss_scale") ?? "linear";
+    this.accuracyScale = model.get("accuracy_scale") ?? "nines";
     /** @type {number | null} an axis value under the pointer */
     this.cursor = null;
     this.frame = new Frame({
@@ -74,9 +60,16 @@ class TrainingView {
     this.axes = this.frame.addChoice("Axis", ["steps", "time"], this.axis, (value) =>
       this.setAxis(value),
     );
+    this.logButton = this.addSwitch("log loss", "Loss on a logarithmic scale (G)", () =>
+      this.setLoss(this.lossScale === "log" ? "linear" : "log"),
+    );
+    this.ninesButton = this.addSwitch("nines", "Accuracy on a scale of nines (N)", () =>
+      this.setAccuracy(this.accuracyScale === "nines" ? "linear" : "nines"),
+    );
+    this.high = model.get("height");
     this.surface = new Surface({
       parent: this.frame.picture,
-      height: model.get("height"),
+      height: this.high,
       signal,
       draw: (ctx, width, height) => this.draw(ctx, width, height),
     });
@@ -96,15 +89,38 @@ class TrainingView {
     this.surface.invalidate(painted);
   }
 
-  setAxis(value) {
-    this.axis = value;
-    this.axes?.show(value);
+  addSwitch(label, title, onclick) {
+    const node = button({ label, title, signal: this.frame.signal, onclick });
+    this.frame.addTool(node);
+    return node;
+  }
+
+  /** The kernel keeps what was chosen, for pages that are opened later. */
+  setAxis(axis) {
+    this.axis = axis;
+    this.axes?.show(axis);
     this.cursor = null;
+    this.model.send({ kind: "show", axis });
+    this.surface.invalidate();
+  }
+
+  setLoss(scale) {
+    this.lossScale = scale;
+    this.model.send({ kind: "show", loss_scale: scale });
+    this.surface.invalidate();
+  }
+
+  setAccuracy(scale) {
+    this.accuracyScale = scale;
+    this.model.send({ kind: "show", accuracy_scale: scale });
     this.surface.invalidate();
   }
 
   key(event) {
-    if (event.key.toLowerCase() === "x") this.setAxis(this.axis === "steps" ? "time" : "steps");
+    const press = event.key.toLowerCase();
+    if (press === "x") this.setAxis(this.axis === "steps" ? "time" : "steps");
+    else if (press === "g") this.logButton.click();
+    else if (press === "n") this.ninesButton.click();
     else if (event.key === "ArrowLeft" || event.key === "ArrowRight")
       this.walk(event.key === "ArrowLeft" ? -1 : 1);
     else return false;
@@ -116,27 +132,39 @@ class TrainingView {
     return this.axis === "steps" ? "step" : "t";
   }
 
+  /** What of the axis is shown: the run, and of the run before at most twice as much. */
   get range() {
+    let [low, high] = this.extentOf(this.data.series);
+    if (!(high >= low)) return [0, 1];
+    high = Math.max(high, low + (this.axis === "steps" ? 10 : 1e9));
+    const [, before] = this.extentOf(this.data.shadow);
+    return [low, Math.max(high, Math.min(before, low + 3 * (high - low)))];
+  }
+
+  /** The first and last axis value of some series. @param {Map<string, any>} series */
+  extentOf(series) {
     let low = Infinity;
     let high = -Infinity;
-    for (const { at, n } of this.data.series.values()) {
+    for (const { at, n } of series.values()) {
       if (!n) continue;
       low = Math.min(low, at[this.column][0]);
       high = Math.max(high, at[this.column][n - 1]);
     }
-    if (!(high >= low)) return [0, 1];
-    return [low, Math.max(high, low + (this.axis === "steps" ? 10 : 1e9))];
+    return [low, high];
   }
 
-  get thirds() {
-    const width = this.surface.width / 3;
-    return [0, 1, 2].map((i) => ({ x: i * width, width: width - (i < 2 ? 10 : 0) }));
+  get boxes() {
+    return boxes(this.surface.width, this.high);
   }
 
   hover(event) {
     const { x, y } = this.surface.place(event);
-    const third = this.thirds.find(
-      (box) => x >= plotBox(box.x, box.width).left && x <= plotBox(box.x, box.width).right,
+    const third = this.boxes.find(
+      (box) =>
+        x >= plotBox(box.x, box.width).left &&
+        x <= plotBox(box.x, box.width).right &&
+        y >= box.y &&
+        y <= box.y + box.height,
     );
     const loss = this.data.series.get("loss");
     if (!third || !loss?.n) return this.leave();
@@ -153,7 +181,7 @@ class TrainingView {
     const keys = loss.at[this.column];
     const now = this.cursor === null ? loss.n - 1 : lowerBound(keys, loss.n, this.cursor) + by;
     this.pointAt(keys[Math.min(loss.n - 1, Math.max(0, now))]);
-    const { x, width } = this.thirds[0];
+    const { x, width } = this.boxes[0];
     const { left, right } = plotBox(x, width);
     const [low, high] = this.range;
     this.frame.showTip(
@@ -189,27 +217,44 @@ class TrainingView {
         this.axis === "steps" ? `step ${Math.round(this.cursor)}` : duration(this.cursor),
       ),
     ];
-    for (const [name, { at, n }] of this.data.series) {
-      const row = lowerBound(at[this.column], n, this.cursor + 1e-9) - 1;
-      if (row >= 0)
-        lines.push(
-          tipRow(name, at.value[row] < 1 ? at.value[row].toFixed(4) : count(at.value[row])),
-        );
+    for (const [name, words, format] of TOLD) {
+      const one = this.data.series.get(name);
+      if (!one || (name === "train accuracy" && this.data.series.has("batch accuracy"))) continue;
+      const row = lowerBound(one.at[this.column], one.n, this.cursor + 1e-9) - 1;
+      if (row >= 0) lines.push(tipRow(words, format(one.at.value[row])));
     }
+    for (const mark of this.data.marks)
+      if (Math.abs(this.placeOf(mark.t) - this.cursor) <= this.near)
+        lines.push(tipRow("turned", markText(mark)));
     return lines;
   }
 
-  line(name, colour, more = {}) {
+  /** How far from the pointer a mark may be to be told, on the axis. */
+  get near() {
+    const [low, high] = this.range;
+    const { left, right } = plotBox(this.boxes[0].x, this.boxes[0].width);
+    return ((high - low) / (right - left || 1)) * 6;
+  }
+
+  /**
+   * The lines of a metric: the run before, what was observed, and its running value.
+   * @param {string} name @param {string} colour @param {"line" | "dots"} [kind]
+   */
+  lines(name, colour, kind = "line") {
+    const found = [];
+    const before = this.data.shadow.get(name);
     const one = this.data.series.get(name);
-    if (!one?.n) return null;
-    return {
-      xs: one.at[this.column],
-      ys: one.at.value,
-      n: one.n,
-      colour,
-      kind: "line",
-      ...more,
-    };
+    const add = (from, ys, more) =>
+      found.push({ xs: from.at[this.column], ys, n: from.n, colour, kind, ...more });
+    if (before?.n && one?.n)
+      add(before, before.at.value, {
+        colour: this.theme.muted,
+        kind: kind === "dots" ? "points" : "shadow",
+      });
+    if (!one?.n) return found;
+    if (name === "loss" || name === "samples/s") add(one, one.at.value, { kind: "faint" });
+    add(one, kind === "dots" ? one.at.value : one.at.smooth, {});
+    return found;
   }
 
   /** Where a moment lies on the axis: itself, or the step that was being taken. */
@@ -222,50 +267,82 @@ class TrainingView {
   draw(ctx, width, height) {
     const { data, theme } = this;
     this.tell();
-    const [left, middle, right] = this.thirds;
+    const scale = data.series.get("loss scale");
+    const charts = chartsHigh(width, this.high);
+    const wanted = charts + (scale?.n ? LANE : 0);
+    if (wanted !== height) {
+      this.surface.resize(wanted);
+      return;
+    }
+    const [left, middle, right] = this.boxes;
     const shared = {
-      height,
       theme,
       range: this.range,
       cursor: this.cursor,
-      marks: data.marks.map((mark) => this.placeOf(mark.t)),
+      marks: data.marks.map((mark) => ({ at: this.placeOf(mark.t), text: markText(mark) })),
+      labels: false,
       selected: data.store.opTime === null ? null : this.placeOf(data.store.opTime),
       formatX: (value) => (this.axis === "steps" ? count(value) : moment(value, 1e9)),
     };
-    const loss = this.line("loss", theme.phase[2], { faint: true });
-    const trend = loss && { ...loss, ys: smooth(loss.ys, loss.n, 0.08), faint: false };
+    const logarithmic = this.lossScale === "log";
+    const loss = data.last("loss");
     drawChart(ctx, {
       ...shared,
       ...left,
-      title: "loss",
-      value: number(data.last("loss"), 4),
-      low: 0,
-      series: [loss, trend].filter(Boolean),
-      format: (v) => number(v, v < 1 ? 2 : 1),
+      labels: true,
+      titles: logarithmic ? ["loss, logarithmic", "loss, log", "loss"] : ["loss"],
+      value: number(loss, 4),
+      alert: loss !== null && !Number.isFinite(loss),
+      scale: this.lossScale,
+      cover: logarithmic ? [] : [0],
+      series: this.lines("loss", theme.phase[2]),
+      format: (v) => (logarithmic ? String(v) : number(v, v < 1 ? 2 : 1)),
     });
-    const train = this.line("train accuracy", theme.phase[2]);
-    const test = this.line("test accuracy", theme.phase[5], { kind: "dots" });
+    const nine = this.accuracyScale === "nines";
     drawChart(ctx, {
       ...shared,
       ...middle,
-      title: "accuracy",
-      value: share(data.last("test accuracy") ?? data.last("train accuracy")),
-      series: [train, test].filter(Boolean),
-      low: 0,
-      high: 1,
-      format: (v) => `${Math.round(100 * v)} %`,
+      titles: nine ? ["accuracy, scale of nines", "accuracy, nines", "accuracy"] : ["accuracy"],
+      value: share(data.last("test accuracy") ?? data.last(data.trainName, "smooth")),
+      series: [
+        ...this.lines(data.trainName, theme.phase[2]),
+        ...this.lines("test accuracy", theme.phase[5], "dots"),
+      ],
+      scale: this.accuracyScale,
+      cover: [0, nine ? 0.9 : 1],
+      format: (v) => `${Number((100 * v).toFixed(3))} %`,
     });
-    const speed = this.line("samples/s", theme.phase[4]);
+    const speed = data.last("samples/s", "smooth");
+    const clock = data.header.clock === "virtual" ? "virtual" : "measured";
     drawChart(ctx, {
       ...shared,
       ...right,
-      title: "samples per second",
-      value: speed ? count(Math.round(data.last("samples/s"))) : "",
-      series: [speed].filter(Boolean),
-      low: 0,
+      titles: [`samples per second, ${clock}`, `samples/s, ${clock}`, "samples/s"],
+      value: speed === null ? "" : count(Math.round(speed)),
+      series: this.lines("samples/s", theme.phase[4]),
+      scale: "linear",
+      cover: [0],
       format: count,
     });
+    if (scale?.n) this.drawScale(ctx, scale, charts, width);
     if (data.series.size === 0) this.invite(ctx, width, height);
+  }
+
+  drawScale(ctx, { at, n }, top, width) {
+    const { data } = this;
+    const skipped = data.series.get("skipped");
+    const total = data.last("skipped") ?? 0;
+    const now = (data.last("loss scale") ?? 1).toLocaleString("en");
+    drawLane(ctx, {
+      scale: { xs: at[this.column], ys: at.value, n },
+      skipped: data.skippedSteps.map((row) => skipped?.at[this.column][row]),
+      range: this.range,
+      top,
+      left: 0,
+      right: width,
+      words: `${now} · ${count(total)} ${total === 1 ? "step" : "steps"} skipped`,
+      theme: this.theme,
+    });
   }
 
   invite(ctx, width, height) {
@@ -286,7 +363,7 @@ class TrainingView {
     [...this.split.children].forEach((node, i) => {
       const part = total ? phases[i] / total : 0;
       node.hidden = part === 0;
-      node.title = `${words[i]} of the busy time`;
+      node.title = `${words[i]} of the busy time of the last second, measured`;
       node.textContent = part * this.surface.width > 7 * words[i].length + 12 ? words[i] : "";
       node.style.setProperty("--swatch", `var(--mx-phase-${i})`);
       node.style.flexGrow = part.toFixed(3);
@@ -311,15 +388,25 @@ class TrainingView {
     this.frame.setNote(status.state === "failed" ? status.message : "", "error");
     this.tellSplit();
     this.frame.setLegend([
-      ["training", theme.phase[2]],
+      ["training", theme.phase[2], "line"],
       ["test set", theme.phase[5]],
-      ["knob turned", theme.mark, "dash"],
+      ...(data.shadow.size ? [["the run before", theme.muted, "line"]] : []),
+      ...(data.marks.length ? [["knob turned", theme.mark, "dash"]] : []),
+      ...(data.last("skipped") ? [["step skipped", theme.alert, "line"]] : []),
     ]);
+    this.logButton.setAttribute("aria-pressed", String(this.lossScale === "log"));
+    this.ninesButton.setAttribute("aria-pressed", String(this.accuracyScale === "nines"));
     Object.assign(this.frame.root.dataset, {
       state: status.state,
       epoch: status.epoch,
       step: status.step,
       axis: this.axis,
+      lossScale: this.lossScale,
+      accuracyScale: this.accuracyScale,
+      shadow: [...data.shadow.keys()].join("|"),
+      skipped: data.last("skipped") ?? "",
+      speed: data.last("samples/s", "smooth") ?? "",
+      trainAccuracy: data.last(data.trainName, "smooth") ?? "",
       loss: data.last("loss") ?? "",
       testAccuracy: data.last("test accuracy") ?? "",
       marks: data.marks.map(markText).join("|"),

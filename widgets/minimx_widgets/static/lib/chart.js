@@ -1,77 +1,94 @@
 // A small line chart on a canvas: series over an axis, with gaps for what is unknown.
 
-import { lowerBound, ticks } from "./scale.js";
+import { SCALES, lowerBound, ticks } from "./scale.js";
 
-const LEFT = 42;
+const LEFT = 46;
 const BELOW = 18;
 const TOP = 24;
 
 /**
  * @typedef {{xs: ArrayLike<number>, ys: ArrayLike<number>, n: number, colour: string,
- *   kind: "line" | "dots", faint?: boolean}} Series
+ *   kind: "line" | "dots" | "faint" | "shadow" | "points"}} Series
  */
 
 /**
- * Draw a chart of `series` into the box given by `x`, `width` and `height`.
+ * Draw a chart of `series` into the box given by `x`, `y`, `width` and `height`.
+ * `titles` are the same words from long to short; `cover` are values that are always in
+ * sight; marks have a place on the axis and a text, which is drawn if `labels` is set.
  * @param {CanvasRenderingContext2D} ctx
- * @param {{x: number, width: number, height: number, title: string, value: string,
- *   series: Series[], range: [number, number], low?: number, high?: number,
- *   format: (value: number) => string, formatX: (value: number) => string,
- *   marks: number[], cursor: number | null, selected: number | null, theme: any}} options
+ * @param {{x: number, y: number, width: number, height: number, titles: string[],
+ *   value: string, alert?: boolean, series: Series[], range: [number, number],
+ *   scale: keyof typeof SCALES, cover: number[], format: (value: number) => string,
+ *   formatX: (value: number) => string, marks: {at: number, text: string}[],
+ *   labels: boolean, cursor: number | null, selected: number | null, theme: any}} options
  */
 export function drawChart(ctx, options) {
-  const { x, width, height, title, value, theme } = options;
-  const box = { left: x + LEFT, right: x + width - 6, top: TOP, bottom: height - BELOW };
-  ctx.textBaseline = "alphabetic";
-  ctx.textAlign = "left";
-  ctx.font = `600 11.5px ${theme.font}`;
-  ctx.fillStyle = theme.ink;
-  ctx.fillText(title, x + 4, 13);
-  ctx.textAlign = "right";
-  ctx.fillText(value, box.right, 13);
+  const { x, y, width, height, theme } = options;
+  const box = { left: x + LEFT, right: x + width - 6, top: y + TOP, bottom: y + height - BELOW };
+  drawTitle(ctx, options, box);
   if (options.series.length === 0) return;
-  const [low, high] = extent(options);
+  const scale = SCALES[options.scale];
+  const [low, high] = extent(options, scale);
   const [from, to] = options.range;
   const at = {
     x: (/** @type {number} */ v) =>
       box.left + ((v - from) / (to - from || 1)) * (box.right - box.left),
     y: (/** @type {number} */ v) =>
-      box.bottom - ((v - low) / (high - low || 1)) * (box.bottom - box.top),
+      box.bottom - ((scale.to(v) - low) / (high - low || 1)) * (box.bottom - box.top),
   };
-  drawGrid(ctx, { ...options, box, at, low, high });
+  drawGrid(ctx, { ...options, box, at, scale, low: scale.from(low), high: scale.from(high) });
   ctx.save();
   ctx.beginPath();
   ctx.rect(box.left, box.top - 4, box.right - box.left + 4, box.bottom - box.top + 6);
   ctx.clip();
-  drawVerticals(ctx, { ...options, box, at });
   for (const one of options.series) drawSeries(ctx, one, { ...options, at, box });
+  drawVerticals(ctx, { ...options, box, at });
   ctx.restore();
+  if (options.labels) drawLabels(ctx, { ...options, box, at });
+  ctx.fillStyle = theme.ink;
 }
 
-/** The range of values; what is given wins over what is seen. */
-function extent({ series, range, low, high }) {
-  let least = Infinity;
-  let most = -Infinity;
+/** The longest of the titles that leaves room for the value. */
+function drawTitle(ctx, { x, y, titles, value, alert, theme }, box) {
+  ctx.textBaseline = "alphabetic";
+  ctx.font = `600 11.5px ${theme.font}`;
+  const room = box.right - x - 4 - ctx.measureText(value).width - 12;
+  const title = titles.find((words) => ctx.measureText(words).width <= room) ?? "";
+  ctx.textAlign = "left";
+  ctx.fillStyle = theme.ink;
+  ctx.fillText(title, x + 4, y + 13);
+  ctx.textAlign = "right";
+  ctx.fillStyle = alert ? theme.alert : theme.ink;
+  ctx.fillText(value, box.right, y + 13);
+}
+
+/** The lowest and highest height of what is in sight, with a little room above. */
+function extent({ series, range, cover }, scale) {
+  const heights = cover.map(scale.to);
+  let least = Math.min(...heights);
+  let most = Math.max(...heights);
   for (const { xs, ys, n } of series) {
     const end = Math.min(n, lowerBound(xs, n, range[1]) + 1);
     for (let i = Math.max(0, lowerBound(xs, n, range[0]) - 1); i < end; i += 1) {
-      if (ys[i] < least) least = ys[i];
-      if (ys[i] > most) most = ys[i];
+      const height = scale.to(ys[i]);
+      if (!Number.isFinite(height)) continue;
+      if (height < least) least = height;
+      if (height > most) most = height;
     }
   }
-  if (!(most >= least)) return [low ?? 0, high ?? 1];
-  const pad = (most - least || Math.abs(most) || 1) * 0.06;
-  return [low ?? least - pad, high ?? most + pad];
+  if (!(most >= least)) return [0, 1];
+  const pad = (most - least || Math.abs(most) || 1) * 0.05;
+  return [cover.length ? least : least - pad, most + pad];
 }
 
-function drawGrid(ctx, { box, at, low, high, range, format, formatX, theme }) {
+function drawGrid(ctx, { box, at, scale, low, high, range, format, formatX, theme }) {
   ctx.font = `10.5px ${theme.font}`;
   ctx.lineWidth = 1;
   ctx.strokeStyle = theme.line;
   ctx.fillStyle = theme.muted;
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
-  for (const value of ticks(low, high, 4)) {
+  for (const value of scale.ticks(low, high, Math.max(3, Math.round((box.bottom - box.top) / 22)))) {
     const y = Math.round(at.y(value)) + 0.5;
     ctx.beginPath();
     ctx.moveTo(box.left, y);
@@ -90,15 +107,72 @@ function drawGrid(ctx, { box, at, low, high, range, format, formatX, theme }) {
   }
 }
 
+/**
+ * Marks that are too near to each other to be told apart become one with a number.
+ * @param {{at: number, text: string}[]} marks @param {(value: number) => number} place
+ * @param {number} gap in pixels @returns {{x: number, text: string, count: number}[]}
+ */
+export function groupMarks(marks, place, gap) {
+  /** @type {{x: number, text: string, count: number}[]} */
+  const groups = [];
+  const placed = marks
+    .map(({ at, text }) => ({ x: place(at), text, count: 1 }))
+    .filter(({ x }) => Number.isFinite(x))
+    .sort((a, b) => a.x - b.x);
+  for (const mark of placed) {
+    const last = groups.at(-1);
+    if (last && mark.x - last.x < gap) {
+      last.count += 1;
+      last.text = `${last.count} turns`;
+    } else groups.push(mark);
+  }
+  return groups;
+}
+
+/** How near marks may be: never more than a dozen lines in a chart. */
+function gapOf(box) {
+  return Math.max(8, (box.right - box.left) / 12);
+}
+
 function drawVerticals(ctx, { marks, cursor, selected, box, at, theme }) {
   ctx.strokeStyle = theme.mark;
   ctx.setLineDash([4, 3]);
-  for (const mark of marks) vertical(ctx, at.x(mark), box);
+  for (const { x } of groupMarks(marks, at.x, gapOf(box))) vertical(ctx, x, box);
   ctx.setLineDash([]);
   ctx.strokeStyle = theme.muted;
   if (cursor !== null) vertical(ctx, at.x(cursor), box);
   ctx.strokeStyle = theme.accent;
   if (selected !== null) vertical(ctx, at.x(selected), box);
+}
+
+/** What was turned, at the top of its line; the newest ones win where room is short. */
+function drawLabels(ctx, { marks, box, at, theme }) {
+  ctx.font = `10.5px ${theme.font}`;
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  let free = Infinity;
+  for (const { x, text } of groupMarks(marks, at.x, gapOf(box)).reverse()) {
+    if (x < box.left || x > box.right) continue;
+    const words = fitting(ctx, text, box.right - box.left - 10);
+    const wide = ctx.measureText(words).width + 10;
+    const start = Math.max(box.left, Math.min(x, box.right - wide));
+    if (start + wide > free) continue;
+    ctx.fillStyle = theme.mark;
+    ctx.beginPath();
+    ctx.roundRect(start, box.top - 4, wide, 14, 3);
+    ctx.fill();
+    ctx.fillStyle = theme.paper;
+    ctx.fillText(words, start + 5, box.top + 3.5);
+    free = start - 3;
+  }
+}
+
+/** As much of a text as fits a width. */
+function fitting(ctx, text, room) {
+  let words = text;
+  while (words.length > 2 && ctx.measureText(words).width > room)
+    words = `${words.slice(0, -2)}…`;
+  return words;
 }
 
 function vertical(ctx, x, box) {
@@ -108,20 +182,36 @@ function vertical(ctx, x, box) {
   ctx.stroke();
 }
 
-/** One series; canvases join the points of a crowded pixel into one stroke by themselves. */
-function drawSeries(ctx, { xs, ys, n, colour, kind, faint }, { at, range }) {
+const LOOKS = {
+  line: { alpha: 1, width: 1.75 },
+  faint: { alpha: 0.35, width: 1 },
+  dots: { alpha: 1, width: 1.75 },
+  shadow: { alpha: 0.65, width: 1.3 },
+  points: { alpha: 0.65, width: 0 },
+};
+
+/** One series, with a gap where values are not finite; canvases join the points of a
+ * crowded pixel into one stroke by themselves. */
+function drawSeries(ctx, { xs, ys, n, colour, kind }, { at, range }) {
   ctx.strokeStyle = colour;
   ctx.fillStyle = colour;
-  ctx.globalAlpha = faint ? 0.35 : 1;
-  ctx.lineWidth = faint ? 1 : 1.75;
+  ctx.globalAlpha = LOOKS[kind].alpha;
+  ctx.lineWidth = LOOKS[kind].width;
   const from = Math.max(0, lowerBound(xs, n, range[0]) - 1);
+  const end = Math.min(n, lowerBound(xs, n, range[1]) + 1);
+  let joined = false;
   ctx.beginPath();
-  for (let i = from; i < n && xs[i] <= range[1]; i += 1) ctx.lineTo(at.x(xs[i]), at.y(ys[i]));
-  ctx.stroke();
-  if (kind === "dots") {
-    for (let i = from; i < n; i += 1) {
+  for (let i = from; i < end; i += 1) {
+    const y = at.y(ys[i]);
+    if (joined && Number.isFinite(y)) ctx.lineTo(at.x(xs[i]), y);
+    else ctx.moveTo(at.x(xs[i]), y);
+    joined = Number.isFinite(y);
+  }
+  if (kind !== "points") ctx.stroke();
+  if (kind === "dots" || kind === "points") {
+    for (let i = from; i < end; i += 1) {
       ctx.beginPath();
-      ctx.arc(at.x(xs[i]), at.y(ys[i]), 3.2, 0, 2 * Math.PI);
+      ctx.arc(at.x(xs[i]), at.y(ys[i]), kind === "dots" ? 3.2 : 2.6, 0, 2 * Math.PI);
       ctx.fill();
     }
   }
@@ -132,17 +222,4 @@ function drawSeries(ctx, { xs, ys, n, colour, kind, faint }, { at, range }) {
  * @param {number} x @param {number} width */
 export function plotBox(x, width) {
   return { left: x + LEFT, right: x + width - 6 };
-}
-
-/**
- * A running mean that leans on the newest values, to show a trend in noise.
- * @param {ArrayLike<number>} ys @param {number} n @param {number} weight of the newest
- */
-export function smooth(ys, n, weight) {
-  const out = new Float64Array(n);
-  for (let i = 0; i < n; i += 1) {
-    const share = Math.max(weight, 1 / (i + 1));
-    out[i] = i ? out[i - 1] + share * (ys[i] - out[i - 1]) : ys[0];
-  }
-  return out;
 }

@@ -114,3 +114,51 @@ export function lowerBound(values, n, wanted) {
   }
   return low;
 }
+
+/** Of shares above this one a scale of nines makes no difference: 100 % is at infinity. */
+export const MOST = 0.99999;
+/** Which shares a scale of nines labels, the most telling first. */
+export const NINES = [0, 0.9, 0.99, 0.5, 0.999, 0.9999, 0.98, 0.95, 0.8, 0.995, 0.998, 0.97];
+
+/** How many nines a share has: 0 % is 0, 90 % is 1, 99 % is 2. @param {number} share */
+export function nines(share) {
+  return -Math.log10(1 - Math.min(share, MOST));
+}
+
+/**
+ * Shares between two bounds that are well apart on a scale of nines.
+ * @param {number} low @param {number} high @param {number} count
+ */
+export function nineTicks(low, high, count) {
+  const gap = (nines(high) - nines(low)) / count / 1.7;
+  const found = [];
+  for (const share of NINES) {
+    const apart = found.every((one) => Math.abs(nines(share) - nines(one)) >= gap);
+    if (low <= share && share <= high && apart && found.length < count) found.push(share);
+  }
+  return found.sort((a, b) => a - b);
+}
+
+/**
+ * Round values between two bounds on a logarithmic axis.
+ * @param {number} low @param {number} high @param {number} count
+ */
+export function logTicks(low, high, count) {
+  if (!(low > 0 && high > low)) return [];
+  let found = [];
+  for (const parts of [[1, 2, 5], [1, 3], [1]]) {
+    found = [];
+    for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(high)); k += 1)
+      found.push(...parts.map((part) => Number(`${part}e${k}`)));
+    found = found.filter((value) => low <= value && value <= high);
+    if (found.length <= count) return found;
+  }
+  return found.filter((_, i) => i % Math.ceil(found.length / count) === 0);
+}
+
+/** How values become heights, and back, and which of them are labelled. */
+export const SCALES = {
+  linear: { to: (v) => v, from: (h) => h, ticks },
+  log: { to: (v) => (v > 0 ? Math.log10(v) : NaN), from: (h) => 10 ** h, ticks: logTicks },
+  nines: { to: nines, from: (h) => 1 - 10 ** -h, ticks: nineTicks },
+};
