@@ -11,8 +11,8 @@ starts the next engine, while other threads go on pushing.
 
 Reading order: `var.py` (the rules), `operation.py` and `base.py`, `naive.py`, then
 `threaded.py` with `lanes.py` and `workers.py`. Beside the road: `failures.py` and
-`origin.py` (errors that come late), `bulking.py`, `trace.py` (what is recorded),
-`virtual.py` with `simulation.py`.
+`origin.py` (errors that come late), `bulking.py`, `urgency.py`, `trace.py` (what is
+recorded), `virtual.py` with `simulation.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Final
 
 from minimx import events
 from minimx.device import Device
-from minimx.engine import bulking, failures
+from minimx.engine import bulking, failures, urgency
 from minimx.engine.base import Engine
 from minimx.engine.costs import Launches, Transfer
 from minimx.engine.delay import Delay
@@ -46,6 +46,7 @@ from minimx.engine.naive import NaiveEngine
 from minimx.engine.operation import Operation
 from minimx.engine.origin import Origin
 from minimx.engine.threaded import ThreadedEngine
+from minimx.engine.urgency import urgent
 from minimx.engine.var import Var, var_lock
 from minimx.engine.virtual import VirtualEngine
 from minimx.engine.workers import on_worker_start
@@ -73,6 +74,7 @@ __all__ = [
     "push",
     "restart",
     "set_bulk_size",
+    "urgent",
     "wait_all",
     "wait_to_read",
     "wait_to_write",
@@ -296,6 +298,7 @@ def _after_fork_in_child() -> None:
     global _switched
     _switched = threading.Condition()  # a thread that is gone may have held it
     bulking.forget_other_threads()
+    urgency.forget_other_threads()
     var_lock.release()
     _install(_make())
     _switching.release()

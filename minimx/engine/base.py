@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 from minimx import events
 from minimx.device import Device
-from minimx.engine import bulking
+from minimx.engine import bulking, urgency
 from minimx.engine.kinds import NORMAL, SEGMENT
 from minimx.engine.operation import Operation
 from minimx.engine.origin import Origin, capture
@@ -55,6 +55,8 @@ class Engine(ABC):
         """
         if origin is None:
             origin = capture()
+        if urgency.users:
+            priority, prop = urgency.marked(device, priority, prop)
         operation = Operation(
             fn, device, reads, writes, name, priority, prop, cost, origin
         )

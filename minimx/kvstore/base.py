@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, TypeVar
 
+from minimx import engine
 from minimx.errors import ArgumentError, Unavailable
 from minimx.nd.array import NDArray
 
@@ -118,11 +119,12 @@ class TestStore(KVStoreBase):
     ) -> None:
         """Sum values, into `out` or back into `value`."""
         values: list[NDArray] = as_list(value)
-        total = values[0]
-        for other in values[1:]:
-            total = total + other.as_in_context(total.context)
-        for one in values if out is None else as_list(out):
-            one[:] = total.as_in_context(one.context)
+        with engine.urgent(priority):
+            total = values[0]
+            for other in values[1:]:
+                total = total + other.as_in_context(total.context)
+            for one in values if out is None else as_list(out):
+                one[:] = total.as_in_context(one.context)
 
     @staticmethod
     def is_capable(capability: str) -> bool:

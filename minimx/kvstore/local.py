@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
-from minimx import autograd
+from minimx import autograd, engine
 from minimx.device import Context, cpu
 from minimx.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minimx.events import attributed
@@ -90,22 +90,24 @@ class KVStore(KVStoreBase):
         """Sum the values of each key; keep the sum, or let the updater have it.
 
         value: an array or a list of them, one for each device; for a list of keys a
-            list of these. priority: as in MXNet; operations are pushed in order here.
+            list of these. priority: what the engine does first, of all that is ready;
+            ordinary work waits for it. An updater's work is ordinary.
         """
         work = _by_key(key, value)
         for one, values in work.items():
             self._check_fits(one, values)
         with autograd.pause():
             for one, values in work.items():
-                self._receive(one, values)
+                self._receive(one, values, priority)
 
-    def _receive(self, key: Key, values: list[NDArray]) -> None:
-        total = self._sum(key, values)
-        if self._updater is None:
-            kept = any(total is value for value in values)
-            self._stored[key] = total.copyto(total.context) if kept else total
-            return
-        stored = self._stored[key].as_in_context(total.context)
+    def _receive(self, key: Key, values: list[NDArray], priority: int) -> None:
+        with engine.urgent(priority):
+            total = self._sum(key, values)
+            if self._updater is None:
+                kept = any(total is value for value in values)
+                self._stored[key] = total.copyto(total.context) if kept else total
+                return
+            stored = self._stored[key].as_in_context(total.context)
         self._updater(key, total, stored)
         self._stored[key] = stored
 
@@ -138,7 +140,7 @@ class KVStore(KVStoreBase):
         work = _by_key(key, out)
         for one, outs in work.items():
             self._check_fits(one, outs)
-        with autograd.pause():
+        with autograd.pause(), engine.urgent(priority):
             for one, outs in work.items():
                 for target in outs:
                     if target.stype == "default" or not ignore_sparse:
@@ -169,7 +171,7 @@ class KVStore(KVStoreBase):
                     f"row_sparse_pull of {one!r}: the stored array and `out` must be "
                     f"stored as row_sparse; here are {sorted(kinds)}. Use pull."
                 )
-        with autograd.pause():
+        with autograd.pause(), engine.urgent(priority):
             for one, targets in outs.items():
                 named = wanted[one] * (len(targets) if len(wanted[one]) == 1 else 1)
                 for target, rows in zip(targets, named, strict=True):

@@ -77,7 +77,7 @@ class Training:
             if not parts:
                 continue
             if self.store is not None:
-                self._meet(name, weights[place], parts)
+                self._meet(name, weights[place], parts, -place)
             for k, grad in enumerate(parts):
                 indices, slopes, values = work[k]
                 indices.append(place * self.devices + k)
@@ -103,15 +103,19 @@ class Training:
             if indices:
                 self.updater(indices, slopes, values)
 
-    def _meet(self, name: str, weights: list[NDArray], grads: list[NDArray]) -> None:
+    def _meet(
+        self, name: str, weights: list[NDArray], grads: list[NDArray], priority: int
+    ) -> None:
         """Sum the gradients in the store; fetch the sum, or the new weights."""
         if not self.on_store:
-            self.store.pushpull(name, grads)
+            self.store.pushpull(name, grads, priority=priority)
         elif {one.stype for one in [*weights, *grads]} == {"default"}:
-            self.store.pushpull(name, grads, out=weights)
+            self.store.pushpull(name, grads, out=weights, priority=priority)
         else:
-            self.store.push(name, grads)
-            self.store.pull(name, weights)  # rows are fetched when they are needed
+            self.store.push(name, grads, priority)
+            self.store.pull(
+                name, weights, priority
+            )  # rows are fetched when they are needed
 
     def fetch_rows(
         self, weights: Sequence[list[NDArray]], rows: Mapping[str, Any]

@@ -87,9 +87,15 @@ KNOBS = (
         meaning=(
             "How many threads serve urgent CPU operations. These have a queue of their "
             "own, highest priority first, so that summing gradients does not wait "
-            "behind ordinary work. Only ThreadedEnginePerDevice has such a queue."
+            "behind ordinary work. What a key-value store sums and copies is urgent; "
+            "Trainer and Module give a parameter the priority of its number, negative, "
+            "so that the layers needed first come first. Only ThreadedEnginePerDevice "
+            "has such a queue."
         ),
-        observable="The number of `cpu priority/…` lanes in the engine timeline.",
+        observable=(
+            "The number of `cpu priority/…` lanes in the engine timeline, and the "
+            "column `priority` of a record's operations."
+        ),
     ),
     declare(
         name="MXNET_GPU_WORKER_NTHREADS",
