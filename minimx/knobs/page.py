@@ -17,7 +17,7 @@ from minimx.knobs import PRESETS
 from minimx.knobs.declarations import GROUPS
 from minimx.knobs.examples import Example
 from minimx.knobs.knob import Knob
-from minimx.knobs.show import acts, shown, tried, when
+from minimx.knobs.show import acts, tried, when
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
@@ -106,11 +106,8 @@ def _section(knob: Knob) -> Iterator[str]:
 
 def _trial(example: Example) -> Iterator[str]:
     yield f"\n{tried(example)}\n"
-    yield f"```python\n{example.code}\n```\n"
-    yield "| value | prints |"
-    yield "| --- | --- |"
-    for value, text in shown(example):
-        yield f"| `{value}` | `{_cell(text)}` |"
+    yield f"```python\n{example.typed()}\n```\n"
+    yield f"It prints\n\n```text\n{example.output()}```"
 
 
 def notebooks(name: str) -> list[Path]:

@@ -151,9 +151,9 @@ class Card:
         example = self.knob.example
         if example is not None:
             lines += ["", *textwrap.wrap(tried(example), 86), ""]
-            lines += [f"    {line}" for line in example.code.splitlines()]
+            lines += [f"    {line}" for line in example.typed().splitlines()]
             lines += ["", "It prints", ""]
-            lines += [f"    {value}: {text}" for value, text in shown(example)]
+            lines += [f"    {line}" for line in example.output().splitlines()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -172,16 +172,10 @@ class Card:
         example = self.knob.example
         if example is None:
             return ""
-        rows = "".join(
-            f"<tr><td style='text-align:left'><code>{_escaped(value)}</code></td>"
-            f"<td style='text-align:left'><code>{_escaped(text)}</code></td></tr>"
-            for value, text in shown(example)
-        )
         return (
             f"<p>{_escaped(tried(example))}</p>"
-            f"<pre>{_escaped(example.code)}</pre>"
-            f"<table><tr><th>value</th><th style='text-align:left'>prints</th></tr>"
-            f"{rows}</table>"
+            f"<pre>{_escaped(example.typed())}</pre>"
+            f"<p>It prints</p><pre>{_escaped(example.output())}</pre>"
         )
 
 
@@ -189,8 +183,3 @@ def tried(example: Example) -> str:
     """What to do with the lines of an example."""
     needed = f" It needs {example.needs}." if example.needs else ""
     return f"Try it: run this under each value of the knob.{needed}"
-
-
-def shown(example: Example) -> list[tuple[str, str]]:
-    """What an example prints, as (value, text); no value means an empty text."""
-    return [(value or "(empty)", text) for value, text in example.expect.items()]

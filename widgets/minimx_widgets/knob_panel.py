@@ -197,8 +197,8 @@ def describe(knob: Knob) -> dict[str, Any]:
     trial = example and {
         "acts_in": example.acts_in,
         "words": show.tried(example),
-        "code": example.code,
-        "prints": show.shown(example),
+        "code": example.typed(),
+        "prints": example.output(),
         "program": example.program(knob.name),
     }
     return {

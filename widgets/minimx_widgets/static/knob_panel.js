@@ -439,15 +439,9 @@ function trial({ words, code, prints }) {
         icon("copy"),
       ),
     ),
-    el("pre", { class: "mx-code", tabindex: "0", text: code }),
-    el(
-      "dl",
-      { class: "mx-trial-prints" },
-      ...prints.flatMap(([value, text]) => [
-        el("dt", {}, el("code", { text: value })),
-        el("dd", {}, el("code", { text })),
-      ]),
-    ),
+    el("pre", { class: "mx-code mx-trial-code", tabindex: "0", text: code }),
+    el("p", { text: "It prints" }),
+    el("pre", { class: "mx-code mx-trial-prints", tabindex: "0", text: prints }),
   ];
 }
 
