@@ -11,6 +11,8 @@ import minimx as mx
 from minimx import events
 from minimx.gluon import nn
 from minimx_widgets.predictions import BROKEN, SAMPLE, Probe, confused, most_confused
+from minimx_widgets.training import Fit, Settings
+from minimx_widgets.training_series import line_of
 from tests.widgets.sights import images, network, ready
 
 
@@ -209,3 +211,27 @@ def test_images_show_before_anybody_is_asked() -> None:
     probe.show(images())
     assert len(seen[0].strip) == 12
     assert seen[0].asked == 0
+
+
+@pytest.mark.parametrize("graph", ["imperative", "hybridized"])
+def test_a_lab_trains_the_same_whether_somebody_looks_or_not(graph: str) -> None:
+    def losses(probe: Probe | None) -> list[float]:
+        record = mx.Record()
+        settings = Settings(
+            network=network, data=images(), graph=graph, batch_size=20, epochs=2, seed=5
+        )
+        fit = Fit(settings, record, data=images(), probe=probe)
+        for _ in fit.program():
+            pass
+        return [float(value) for value in line_of(record, "loss").values]
+
+    probe = watched(every=1, seconds=0.0, share=1.0)
+    seen: list[int] = []
+    probe.watch(lambda look: seen.append(look.step))
+    looked = losses(probe)
+    assert looked == losses(None)
+    assert len(looked) == 12
+    assert set(range(13)) == set(seen)  # 0: the images, before anybody was asked
+    assert seen[-1] == 12
+    assert probe.latest is not None
+    assert probe.latest.health

@@ -26,6 +26,7 @@ from minimx_widgets.binding import Binding
 from minimx_widgets.meter import LOSS_SCALE, Facts, Meter
 from minimx_widgets.networks import NETWORKS
 from minimx_widgets.precision import DYNAMIC, SINGLE, Precision
+from minimx_widgets.predictions import Probe
 from minimx_widgets.session import Program, Progress
 from minimx_widgets.training_series import BATCH, LOSS, SPEED, TEST, TRAIN
 from minimx_widgets.units import counted
@@ -186,7 +187,8 @@ class Fit:
     step counts weights, activations and gradients. record: what the meter reads.
     stepped: called after each step with its number and its facts, in the training's
     thread. rebound: called when graphs were bound again, with the planned bytes before
-    and after (0 where nothing is planned).
+    and after (0 where nothing is planned). probe: asks the network about test images
+    between two steps.
     """
 
     def __init__(
@@ -198,8 +200,9 @@ class Fit:
         looks: Callable[[], bool] = lambda: False,
         stepped: Callable[[int, Facts], None] = lambda step, facts: None,
         rebound: Callable[[int, int], None] = lambda before, after: None,
+        probe: Probe | None = None,
     ) -> None:
-        self.settings = settings
+        self.settings, self._probe = settings, probe
         self._observe, self._looks = record.metric, looks
         self._stepped, self._rebound = stepped, rebound
         self.data = load(settings.data) if data is None else data
@@ -224,6 +227,8 @@ class Fit:
         self._times: deque[tuple[float, int]] = deque(maxlen=12)
         self._rate = 0.0
         self._tally = Tally(self._observe)
+        if probe is not None:
+            probe.show(self.data)
 
     def program(self) -> Program:
         """Train for the epochs of the settings; after each, look at the test set.
@@ -240,6 +245,7 @@ class Fit:
                 yield from self._train_epoch()
                 self._order = None
                 yield from self._evaluate()
+                self._ask_probe(early=True)
         finally:
             self._look(False)
 
@@ -270,6 +276,7 @@ class Fit:
                 self._tally.add(before)
                 before = (self.step, *pushed, len(rows))
                 self._measure(len(rows))
+                self._ask_probe()
                 yield self._progress()
         finally:
             self._tally.add(before)
@@ -290,6 +297,19 @@ class Fit:
             trainer.step(len(x))
             with attributed(phase="evaluate"):
                 return loss.mean(), _right(out, label)
+
+    def _ask_probe(self, *, early: bool = False) -> None:
+        """Let the probe look at the network when it is time; no step pays for that.
+
+        early: also before it is time, if anybody wants to see it.
+        """
+        probe = self._probe
+        if probe is None:
+            return
+        if probe.due(self.step, time.monotonic()) or (early and probe.wanted):
+            with self.precision.computing():
+                probe.look(self.net, self.data, self.device, self.step)
+            self._meter.skip()
 
     def _adapt(self) -> None:
         """Take up the settings that were changed since the step before."""

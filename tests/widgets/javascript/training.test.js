@@ -90,6 +90,15 @@ test("steps were skipped where their total rises", () => {
   assert.deepEqual(data.skippedSteps, [1, 3]);
 });
 
+test("a loss scale of one is none", () => {
+  const data = new TrainingData(model("d"));
+  const strings = ["loss scale"];
+  data.take(head({ strings }), { metrics: table([[0, 1, 1], [0, 2, 1]]) });
+  assert.equal(data.scaled, false);
+  data.take(head({ strings, full: false }), { metrics: table([[0, 3, 1024]]) });
+  assert.equal(data.scaled, true);
+});
+
 test("marks near each other become one with their number", () => {
   const marks = [0, 1, 2, 50, 100].map((at) => ({ at, text: `m${at}` }));
   const groups = groupMarks(marks, (value) => value, 8);

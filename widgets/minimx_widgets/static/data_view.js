@@ -190,6 +190,7 @@ class DataPage {
       : [];
     if (worst) numbers.push(["most confused", `${worst[0]} → ${worst[1]}, ${worst[2]} ×`]);
     frame.setNumbers(numbers);
+    frame.setSource(asked ? "measured" : "");
     const sick = (facts?.health ?? []).filter(([, , word]) => word);
     const said = facts?.problem || sickWords(sick);
     frame.setNote(said, facts?.problem ? "info" : "error");

@@ -5,6 +5,7 @@ import { drawChart, plotBox } from "./lib/chart.js";
 import { Frame, tipHead, tipRow } from "./lib/frame.js";
 import { PHASES, liveView } from "./lib/live.js";
 import { count, duration, lowerBound, moment, percent } from "./lib/scale.js";
+import { sourceOf } from "./lib/sources.js";
 import { Surface } from "./lib/surface.js";
 import { markText } from "./lib/axis.js";
 import { TrainingData } from "./lib/training_data.js";
@@ -269,7 +270,7 @@ class TrainingView {
     this.tell();
     const scale = data.series.get("loss scale");
     const charts = chartsHigh(width, this.high);
-    const wanted = charts + (scale?.n ? LANE : 0);
+    const wanted = charts + (data.scaled ? LANE : 0);
     if (wanted !== height) {
       this.surface.resize(wanted);
       return;
@@ -313,18 +314,17 @@ class TrainingView {
       format: (v) => `${Number((100 * v).toFixed(3))} %`,
     });
     const speed = data.last("samples/s", "smooth");
-    const clock = data.header.clock === "virtual" ? "virtual" : "measured";
     drawChart(ctx, {
       ...shared,
       ...right,
-      titles: [`samples per second, ${clock}`, `samples/s, ${clock}`, "samples/s"],
+      titles: ["samples per second", "samples/s"],
       value: speed === null ? "" : count(Math.round(speed)),
       series: this.lines("samples/s", theme.phase[4]),
       scale: "linear",
       cover: [0],
       format: count,
     });
-    if (scale?.n) this.drawScale(ctx, scale, charts, width);
+    if (data.scaled) this.drawScale(ctx, scale, charts, width);
     if (data.series.size === 0) this.invite(ctx, width, height);
   }
 
@@ -385,6 +385,7 @@ class TrainingView {
       ...session,
       ["test accuracy", share(data.last("test accuracy")) || "–"],
     ]);
+    this.frame.setSource(data.series.size ? sourceOf(data.header) : "");
     this.frame.setNote(status.state === "failed" ? status.message : "", "error");
     this.tellSplit();
     this.frame.setLegend([

@@ -64,6 +64,8 @@ export class TrainingData extends RunData {
     this.status = { state: "", epoch: 0, epochs: 0, step: 0, message: "" };
     this.phases = new Float64Array(PHASES.length);
     this.newest = 0;
+    /** Whether losses were ever scaled by anything but one. */
+    this.scaled = false;
   }
 
   /** @param {any} tables @param {any} header */
@@ -76,6 +78,7 @@ export class TrainingData extends RunData {
       const smooth = this.smoothers.get(name)?.next(metrics.value[i]);
       append(this.series, name, metrics, i, smooth);
       this.newest = Math.max(this.newest, metrics.t[i]);
+      this.scaled ||= name === "loss scale" && metrics.value[i] !== 1;
     }
     for (let i = 0; i < (shadow?.t.length ?? 0); i += 1)
       append(this.shadow, KEPT[shadow.name[i]], shadow, i, shadow.value[i]);
