@@ -168,7 +168,7 @@ def test_a_refused_value_is_told_at_its_switch_until_it_is_settled(
     assert pressed.get_attribute("data-value") == "ThreadedEnginePerDevice"
     page.locator("[data-control=engine] [data-value=ThreadedEngine]").click()
     answer(page, "engine", ok=True, text="applied in 1 ms")
-    assert line.inner_text() == ""
+    assert line.inner_text() == "Who runs the operations."
 
 
 def test_the_hint_goes_for_good_once_it_was_read(

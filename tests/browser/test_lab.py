@@ -68,7 +68,7 @@ def open_lab(notebook: Notebook, *cells: str) -> None:
     name = f"lab-{time.monotonic_ns()}.ipynb"
     notebook.open(notebook.lab.notebook(name, MAKE_LAB, *cells))
     assert notebook.run(0) == "Lab(lenet on (given), cpu(0), ready)"
-    notebook.until("() => document.querySelectorAll('.mx-view').length === 7")
+    notebook.until("() => document.querySelectorAll('.mx-view').length === 8")
     hide_sidebar(notebook)
 
 

@@ -35,7 +35,7 @@ def test_training_in_float16_shows_its_scale_and_the_steps_it_skips(
         "print(lab.settings.dtype, len(rows) > 0, bool(rows['skipped'][0]))"
     )
     open_lab(notebook, said, "import minimx as mx; print(mx.amp.is_active())")
-    choose(notebook, "dtype", "float16")
+    notebook.page.click("[data-control=dtype] [data-value=float16]")
     pull(notebook, NUMBERS)
     train(notebook, 22)
     notebook.until(f"() => /loss scale [0-9,]+, .* skipped/.test({WORDS})")
@@ -53,7 +53,7 @@ def test_training_in_float16_shows_its_scale_and_the_steps_it_skips(
 
     pull(notebook, NUMBERS)  # closed again
     notebook.until("() => !document.querySelector('[data-view=numerics]')")
-    choose(notebook, "dtype", "bfloat16")
+    notebook.page.click("[data-control=dtype] [data-value=bfloat16]")
     notebook.until("() => document.querySelector('[data-view=lab][data-state=ready]')")
     notebook.page.click("[data-command=train]")
     notebook.until(f"() => {STEP} >= 12", timeout=60)

@@ -67,7 +67,7 @@ SWITCHES = (
     Switch(
         "engine",
         "Engine",
-        "who runs the operations",
+        "Who runs the operations.",
         "timeline, step time",
         ("engine",),
         (
@@ -81,8 +81,8 @@ SWITCHES = (
     Switch(
         "pool",
         "Pool",
-        "where freed blocks go",
-        "memory held in reserve",
+        "Where freed blocks go.",
+        "the reserve",
         ("memory",),
         (
             Part("pool", "choice", (
@@ -95,7 +95,7 @@ SWITCHES = (
     Switch(
         "inplace",
         "In-place",
-        "results over inputs",
+        "Let results be written over inputs.",
         "memory",
         ("memory",),
         (Part("inplace", "toggle", ON_OFF),),
@@ -103,7 +103,7 @@ SWITCHES = (
     Switch(
         "mirror",
         "Mirror",
-        "compute again, do not keep",
+        "Compute again instead of keeping.",
         "memory, step time",
         ("memory", "engine"),
         (
@@ -114,7 +114,7 @@ SWITCHES = (
     Switch(
         "precision",
         "Precision",
-        "in what layers compute",
+        "In what layers compute; weights stay float32.",
         "memory, casts, accuracy",
         ("memory", "engine", "training"),
         (

@@ -23,7 +23,10 @@ Choices = tuple[tuple[str, str], ...]
 
 
 def fields(given: Mapping[str, Any]) -> list[Field]:
-    """What the page offers. given: the network and the data of the lab's maker."""
+    """What the page offers beside the five switches, one of which is the precision.
+
+    given: the network and the data of the lab's maker.
+    """
 
     def choices(kind: str, names: Iterable[str]) -> Choices:
         own = () if isinstance(given[kind], str) else ((GIVEN, f"your {kind}"),)
@@ -36,8 +39,6 @@ def fields(given: Mapping[str, Any]) -> list[Field]:
         ("device", "Device", "Where it is trained", same(devices)),
         ("optimizer", "Optimizer", "How weights follow", same(OPTIMIZERS)),
         ("graph", "Runs", "Operator by operator, or as a graph", same(GRAPHS)),
-        ("dtype", "Type", "In what layers compute", same(DTYPES)),
-        ("scaling", "Loss scale", "What keeps small gradients", same(SCALINGS)),
         ("learning_rate", "Learning rate", "The size of a step", ()),
         ("batch_size", "Batch size", "Samples per step", ()),
         ("epochs", "Epochs", "Times through all samples; 0: until stopped", ()),

@@ -100,7 +100,7 @@ class FiveSwitches {
 
   switch(declared) {
     const controls = declared.parts.map((part) => this.part(declared, part));
-    const meaning = el("small", { text: declared.meaning, title: declared.meaning });
+    const moves = `moves ${declared.moves}`;
     const state = el("div", { class: "mx-five-state", role: "status" });
     const node = el(
       "div",
@@ -110,9 +110,8 @@ class FiveSwitches {
         "aria-label": `${declared.label}: ${declared.meaning}`,
         data: { switch: declared.name },
       },
-      el("div", { class: "mx-five-name" }, el("b", { text: declared.label }), meaning),
+      el("div", { class: "mx-five-name" }, el("b", { text: declared.label }), el("small", { text: moves, title: moves })),
       el("div", { class: "mx-five-controls" }, ...controls),
-      el("div", { class: "mx-five-moves", text: `moves: ${declared.moves}` }),
       state,
     );
     return { declared, node, state, refused: "", answer: null };
@@ -152,7 +151,7 @@ class FiveSwitches {
     const { declared, node } = made;
     const line = state.lines[declared.name];
     const kind = made.refused ? "refused" : line.kind;
-    made.state.textContent = made.refused || line.text;
+    made.state.textContent = made.refused || line.text || declared.meaning;
     made.state.title = made.state.textContent;
     made.state.dataset.kind = kind;
     node.dataset.changed = String(declared.parts.some((p) => state.turned.includes(p.name)));

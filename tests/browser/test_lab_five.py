@@ -1,0 +1,168 @@
+"""The five switches in JupyterLab, turned while a network trains.
+
+What is claimed is read from the page: the figures of the strip, the lines of the
+switches, the lanes of the timeline, the views that light up.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.test_lab import LANES, MAKE_LAB, STEP, hide_sidebar, open_lab, train
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Notebook
+
+pytestmark = pytest.mark.browser
+
+TURN = "document.querySelector('[data-view=turns]').dataset"
+SETTLED = f"n => {TURN}.settled === 'true' && Number({TURN}.turn) >= n"
+WORDS = "document.querySelector('.mx-progress-words').textContent"
+VALUE = "document.querySelector('[data-control={}]').dataset.value".format
+SIZES = ((1440, False), (1440, True), (1024, False), (1024, True), (720, True))
+
+
+def settled(notebook: Notebook, turn: int) -> dict[str, tuple[str, str, str]]:
+    """Wait until a turn is measured; its figures: before, after, change."""
+    notebook.until(SETTLED, turn, timeout=60)
+    cards = notebook.page.locator("[data-view=turns] .mx-figure").evaluate_all(
+        "cards => cards.map(card => [card.dataset.figure, "
+        "...['before', 'after', 'change'].map("
+        "part => card.querySelector('.mx-figure-' + part).textContent)])"
+    )
+    return {name: (before, after, change) for name, before, after, change in cards}
+
+
+def share(change: str) -> float:
+    """A change in per cent, less than nothing if it fell."""
+    assert change.endswith(" %"), change
+    return (1 if change.startswith("▲") else -1) * float(change[1:-1])
+
+
+def line(notebook: Notebook, switch: str) -> str:
+    """What a switch says of itself."""
+    at = f"[data-switch={switch}] .mx-five-state"
+    return notebook.page.locator(at).inner_text()
+
+
+def pictures(notebook: Notebook, name: str) -> None:
+    """The lab in every width and theme, to be looked at."""
+    for width, dark in SIZES:
+        notebook.page.set_viewport_size({"width": width, "height": 900})
+        notebook.dark(dark)
+        hide_sidebar(notebook)
+        notebook.shoot(f"lab-five-{width}-{'dark' if dark else 'light'}-{name}")
+    notebook.page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def back(notebook: Notebook, turn: int) -> None:
+    """Press the line of a turn, which is the next turn."""
+    notebook.page.locator(f".mx-turn[data-turn='{turn}']").click()
+    notebook.until(f"n => Number({TURN}.turn) === n", turn + 1)
+
+
+def test_memory_answers_to_in_place_and_mirror_and_comes_back(
+    notebook: Notebook,
+) -> None:
+    open_lab(notebook)
+    pictures(notebook, "ready")
+    train(notebook, 25)
+    notebook.page.locator("[data-switch=inplace] input").press("Space")
+    changed = settled(notebook, 1)
+    assert share(changed["peak"][2]) > 20, changed
+    assert share(changed["planned"][2]) > 20, changed
+    assert line(notebook, "inplace").startswith("bound again at step ")
+    assert int(notebook.data("memory", "lit") or 0) >= 1
+    assert notebook.page.locator(".mx-hint").is_hidden()
+    pictures(notebook, "turned")
+    higher = changed["peak"][1]
+
+    back(notebook, 1)
+    again = settled(notebook, 2)
+    assert again["planned"][1] == changed["planned"][0] + " MiB", (changed, again)
+    assert share(again["peak"][2]) < -15, again
+    assert notebook.page.locator("[data-switch=inplace] input").is_checked()
+
+    notebook.page.locator("[data-control=policy]").select_option("best")
+    notebook.page.locator("[data-switch=mirror] .mx-switch").click()
+    mirrored = settled(notebook, 4)
+    assert share(mirrored["peak"][2]) < -5, mirrored
+    assert higher not in mirrored["peak"]
+    assert line(notebook, "mirror").startswith("bound again at step ")
+    notebook.page.click("[data-command=stop]")
+    assert notebook.complaints == []
+
+
+def test_timeline_and_pool_answer_to_mouse_and_keys(notebook: Notebook) -> None:
+    open_lab(notebook)
+    train(notebook, 25)
+    notebook.shoot("lab-five-timeline")
+    notebook.until(f"() => {LANES} === 'cpu(0)/0'")
+    pressed = notebook.page.locator("[data-control=engine] [aria-checked=true]")
+    pressed.focus()
+    pressed.press("End")
+    notebook.until(f"() => {LANES} === 'python'")
+    settled(notebook, 1)
+    assert int(notebook.data("engine", "lit")) >= 1
+    back(notebook, 1)
+    notebook.until(f"() => {LANES} === 'cpu(0)/0'")
+    settled(notebook, 2)
+
+    notebook.page.locator("[data-control=pool] [data-value=Unpooled]").click()
+    unpooled = settled(notebook, 3)
+    assert float(unpooled["driver_calls"][1]) > 10, unpooled
+    assert share(unpooled["reserved"][2]) < 0, unpooled
+    assert line(notebook, "pool").startswith("reserved ")
+    notebook.page.select_option("select[aria-label^=Stories]", "defaults")
+    notebook.until(f"() => {VALUE('pool')} === 'Naive'")
+    notebook.page.click("[data-command=stop]")
+    assert notebook.complaints == []
+
+
+def test_precision_answers_with_casts_a_scale_and_less_memory(
+    notebook: Notebook,
+) -> None:
+    open_lab(notebook, "print(lab.settings.dtype, lab.settings.scaling)")
+    train(notebook, 25)
+    notebook.page.locator("[data-control=dtype] [data-value=float16]").click()
+    half = settled(notebook, 1)
+    assert share(half["peak"][2]) < -15, half
+    notebook.until(f"() => {WORDS}.includes('loss scale')")
+    assert int(notebook.data("training", "lit")) >= 1
+    notebook.page.locator("[data-control=scaling]").select_option("off")
+    settled(notebook, 2)
+    assert notebook.run(1).strip() == "float16 off"
+    notebook.until(f"() => !{WORDS}.includes('loss scale')")
+    back(notebook, 2)
+    assert notebook.page.locator("[data-control=scaling]").input_value() == "dynamic"
+    notebook.page.locator("[data-control=dtype] [data-value=float16]").press(
+        "ArrowLeft"
+    )
+    full = settled(notebook, 4)
+    assert share(full["peak"][2]) > 15, full
+    step = int(notebook.data("training", "step"))
+    notebook.until(f"n => {STEP} > n", step)
+    assert line(notebook, "precision").startswith("bound again at step ")
+    notebook.page.click("[data-command=stop]")
+    assert notebook.complaints == []
+
+
+def test_a_network_that_runs_imperatively_is_told_to_the_two_that_need_a_graph(
+    notebook: Notebook,
+) -> None:
+    name = f"lab-{time.monotonic_ns()}.ipynb"
+    made = MAKE_LAB.replace("epochs=200", "epochs=200, graph='imperative'")
+    notebook.open(notebook.lab.notebook(name, made, "lab.set('graph', 'hybridized')"))
+    notebook.run(0)
+    notebook.until("() => document.querySelector('[data-switch=inplace]')")
+    why = "acts on graphs; this network runs imperatively"
+    assert line(notebook, "inplace") == line(notebook, "mirror") == why
+    notebook.run(1)
+    notebook.until(
+        "() => !document.querySelector('[data-switch=mirror] .mx-five-state')"
+        ".dataset.kind"
+    )
+    assert notebook.complaints == []
