@@ -7,6 +7,7 @@ import gc
 import pytest
 
 import minimx as mx
+from minimx.events import attributed
 from minimx.knobs import knobs
 from minimx.record import Record
 from minimx_widgets.meter import PEAK, Facts, Meter
@@ -21,6 +22,7 @@ def test_peak_pushes_and_driver_calls_of_one_step() -> None:
         with Record() as record:
             meter = Meter(record, "cpu(0)")
             meter.skip()
+            meter.end()
             base = mx.storage.stats(mx.cpu()).live_requested
             meter.begin()
             a = keep + 1
@@ -42,8 +44,9 @@ def test_peak_pushes_and_driver_calls_of_one_step() -> None:
 def test_what_is_skipped_counts_for_no_step() -> None:
     with knobs(MXNET_ENGINE_TYPE="NaiveEngine"), Record() as record:
         meter = Meter(record, "cpu(0)")
-        x = mx.nd.ones((100_000,))
-        del x
+        with attributed(phase="evaluate"):
+            x = mx.nd.ones((100_000,))
+            del x
         meter.skip()
         meter.begin()
         facts = meter.end()
@@ -56,6 +59,7 @@ def test_other_devices_are_left_out() -> None:
     with knobs(MXNET_ENGINE_TYPE="NaiveEngine"), Record() as record:
         meter = Meter(record, "gpu(0)")
         meter.skip()
+        meter.end()
         mx.nd.ones((100_000,))
         facts = meter.end()
         assert facts.peak == mx.storage.stats(mx.gpu()).live_requested
@@ -67,6 +71,7 @@ def test_bulked_operations_are_one_push() -> None:
         x = mx.nd.ones((10,))
         mx.nd.waitall()
         meter.skip()
+        meter.end()
         with mx.engine.bulk(10):
             for _ in range(5):
                 x = x * 2

@@ -20,6 +20,7 @@ from minimx_widgets.base import Bundle, mimebundle
 from minimx_widgets.before_after import BeforeAfter
 from minimx_widgets.busy import Busy
 from minimx_widgets.conv_chooser import ConvChooser
+from minimx_widgets.data_view import DataView
 from minimx_widgets.device_view import DeviceView
 from minimx_widgets.engine_timeline import EngineTimeline
 from minimx_widgets.five import FiveSwitches
@@ -34,7 +35,8 @@ from minimx_widgets.numerics_monitor import NumericsMonitor
 from minimx_widgets.overview import Overview
 from minimx_widgets.pool_map import PoolMap
 from minimx_widgets.precision import DYNAMIC, SINGLE
-from minimx_widgets.reach import Situation, about_graphs, reason
+from minimx_widgets.predictions import Probe
+from minimx_widgets.reach import Situation, about_graphs, reason, shapes_programs
 from minimx_widgets.result import Result
 from minimx_widgets.run import Run
 from minimx_widgets.session import (
@@ -164,6 +166,9 @@ class Lab:
             self.set(name, str(value))
         self.knobs = KnobPanel(pinned, height=470)
         self.monitor = TrainingMonitor(self._run, height=128)
+        self._probe = Probe()
+        #: Test images with what the network says of them now.
+        self.images = DataView(self._probe)
         self.engine = EngineTimeline(self._run, height=112)
         self.memory = MemoryTimeline(self._run, height=176)
         self._unwatch = knobs.watch("*", self._knob_turned)
@@ -334,7 +339,8 @@ class Lab:
         self._forget_before()
         self._unwatch()
         for part in (
-            self.controls, self.five, self.before_after, self.knobs, self.drawers,
+            self.controls, self.five, self.before_after, self.knobs, self.images,
+            self.drawers,
         ):  # fmt: skip
             part.close()
         self._run.close()
@@ -456,7 +462,7 @@ class Lab:
         self.turns.turned(name, declared.format(old), declared.format(new))
         if why_not := reason(name, self.situation):
             self.turns.note(name, why_not)
-        elif declared.scope == "bind" and self.fit is not None:
+        elif self.fit is not None and shapes_programs(name):
             self.fit.binding.bind_again()
         self._run.feed.poke()
 
@@ -480,10 +486,10 @@ class Lab:
             self.record.resume()
             yield from self.fit.program()
             return
-        if not self._fresh:
-            self._run.replace(Record())
+        record = self.record if self._fresh else Record()
         self._fresh = False
-        record = self.record.start()
+        record.start()
+        self._run.replace(record)  # the views begin where the record does
         # After the record's own watcher, so that it has noted a change before we look.
         self._unwatch()
         self._unwatch = knobs.watch("*", self._knob_turned)
@@ -495,6 +501,7 @@ class Lab:
             looks=self._looking,
             stepped=self.turns.stepped,
             rebound=self._rebound,
+            probe=self._probe,
         )
         yield from self.fit.program()
 
@@ -537,7 +544,7 @@ class Lab:
 
     def _compose(self) -> ipywidgets.Box:
         top = (self.controls, self.five, self.before_after)
-        views = (self.monitor, self.engine, self.memory, self.drawers)
+        views = (self.memory, self.engine, self.monitor, self.images, self.drawers)
         return composed(top, self.knobs, views)
 
     def _looking(self) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 
 from minimx import events
 from minimx.record import Record
+from minimx.record.tables import TABLES
 
 #: Names of metrics in the record. PEAK: bytes in use at most during a step. RESERVED:
 #: bytes that the pool holds at its end. PLANNED: bytes of the plan of a graph's memory.
@@ -67,6 +68,7 @@ METRICS = {
 }
 
 _BEGINS = ("live", "alloc", "hit")
+PHASE, INSIDE = (list(TABLES["ops"]).index(name) for name in ("phase", "inside"))
 
 
 class Meter:
@@ -74,17 +76,18 @@ class Meter:
 
     def __init__(self, record: Record, device: str) -> None:
         self._record, self._device = record, device
-        self._positions = dict.fromkeys(("mem", "ops", "deps"), 0)
+        self._positions = {"mem": 0, "ops": 0}
         self._in_use: dict[int, int] = {}  # block → bytes asked for
         self._live = self._peak = self._held = 0
         self._driver_calls = 0
         self._began = 0
 
     def skip(self) -> None:
-        """Leave out what happened since the last step ended, such as a look at data."""
+        """Leave out the memory that was used since the last step, as by an evaluation.
+
+        Its operations are left out in any case: by their phase.
+        """
         self._memory()
-        self._count("ops")
-        self._count("deps")
         self._peak, self._driver_calls = self._live, 0
 
     def begin(self) -> None:
@@ -95,13 +98,11 @@ class Meter:
         """What happened since the last step ended, and the time since `begin`."""
         took = events.clock() - self._began
         self._memory()
-        # A member of a bulk has a row of its own, and was pushed with the others.
-        members = self._count("deps", "BULK")
         facts = Facts(
             peak=self._peak,
             reserved=self._held,
             ms=took / 1e6,
-            pushes=max(self._count("ops") - members, 0),
+            pushes=self._pushes(),
             driver_calls=self._driver_calls,
         )
         self._peak, self._driver_calls = self._live, 0
@@ -112,9 +113,10 @@ class Meter:
         self._positions[table] = first + len(rows)
         return rows
 
-    def _count(self, table: str, kind: str = "") -> int:
-        rows = self._new(table)
-        return sum(row[2] == kind for row in rows) if kind else len(rows)
+    def _pushes(self) -> int:
+        """New operations of training; what was joined into one counts as one."""
+        rows = self._new("ops")
+        return sum(row[PHASE] != "evaluate" and not row[INSIDE] for row in rows)
 
     def _memory(self) -> None:
         """Follow the memory of the device up to now."""

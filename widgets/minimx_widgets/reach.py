@@ -251,8 +251,8 @@ RULES: tuple[Rule, ...] = (
         "acts on convolutions; this network has none",
     ),
     Rule(
-        "MXNET_CUDNN_AUTOTUNE_DEFAULT MINIMX_CUDNN_INVERTED_LIMIT MXNET_CUDNN_ALLOW_FFT "
-        "MXNET_CUDNN_ALLOW_REDUCED_PRECISION_REDUCTION",
+        "MXNET_CUDNN_AUTOTUNE_DEFAULT MINIMX_CUDNN_INVERTED_LIMIT "
+        "MXNET_CUDNN_ALLOW_FFT MXNET_CUDNN_ALLOW_REDUCED_PRECISION_REDUCTION",
         _tunes,
         "acts where algorithms are tuned: on a GPU, or with MINIMX_CPU_AUTOTUNE=1",
     ),
@@ -334,6 +334,21 @@ RULES: tuple[Rule, ...] = (
         "acts with MXNET_USE_FUSION=1",
     ),
     Rule(
+        "MXNET_FUSION_VERBOSE MXNET_RTC_VERBOSE",
+        never,
+        "acts when a fused kernel is made for the first time; these are made",
+    ),
+    Rule(
+        "MXNET_VERBOSE_TUNING_INFO MXNET_OUTPUT_TUNING_DATA",
+        never,
+        "acts when a loop is measured for the first time; these are measured",
+    ),
+    Rule(
+        "MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING",
+        never,
+        "acts when a symbol is bound; this network is a Gluon block",
+    ),
+    Rule(
         "MXNET_RTC_SIZE_WARNING",
         never,
         "acts after thousands of fused kernels; this network has a few",
@@ -382,3 +397,12 @@ def about_graphs(name: str) -> bool:
     """Whether a knob shapes the graphs of training: what it changes is seen in them."""
     known = name in GRAPH_KNOBS or name in tuner.KNOBS
     return known and name not in ("MXNET_EXEC_BULK_EXEC_INFERENCE", "OMP_NUM_THREADS")
+
+
+def shapes_programs(name: str) -> bool:
+    """Whether a knob acts on what is settled when a graph is bound: it, or its kernels.
+
+    Among the latter are how many threads a loop takes and what is logged on the way.
+    """
+    knob = knobs.declared[name]
+    return knob.scope == "bind" or knob.group == "graph passes and kernels"

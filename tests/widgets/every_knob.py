@@ -1,0 +1,301 @@
+"""Every knob in the lab's default run: what it changes there, or why it cannot act.
+
+    python -m tests.widgets.every_knob       # the table, as Markdown
+
+One lab trains LeNet on the CPU as it comes. Each knob that claims to act is turned
+between two steps, and what it should move is looked at before, during and after.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import os
+import statistics
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import minimx as mx
+from minimx import engine, events, storage
+from minimx.graph.workspaces import workspaces
+from minimx.kernels import pinning, threads, tuning
+from minimx.knobs import knobs
+from minimx.profiler.session import profiler
+from minimx_widgets import Lab
+from minimx_widgets.meter import DRIVER_CALLS, PUSHES
+from minimx_widgets.reach import about_graphs, reason
+from tests.widgets.pictures import pictures
+
+Look = Callable[["Bench"], Any]
+
+
+class Bench:
+    """The lab, paused between two steps, and ways to look at it."""
+
+    def __init__(self) -> None:
+        self.lab = Lab("lenet", pictures(512, side=28), batch_size=64)
+        self.printed = ""
+        self.steps(4)
+
+    def steps(self, count: int) -> None:
+        """Take steps, and wait until the engine is done with them."""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            for _ in range(count):
+                self.lab.step()
+                if not self.lab.wait(60):
+                    raise TimeoutError("a step did not end")
+                mx.nd.waitall()
+        self.printed = out.getvalue()
+
+    def metric(self, name: str) -> float:
+        """The newest value of a metric."""
+        value = self.lab.monitor.last(name)
+        return 0.0 if value is None else value
+
+    def note(self) -> str:
+        """What the lab says of the last turn."""
+        turn = self.lab.turns.last
+        return "" if turn is None else turn.note
+
+    @property
+    def fit(self) -> Any:
+        """The training."""
+        assert self.lab.fit is not None
+        return self.lab.fit
+
+    def graph(self) -> Any:
+        """What the graphs of training became."""
+        self.steps(3)
+        return self.fit.binding.shape
+
+    def lanes(self) -> Any:
+        """The workers that ran operations of two steps."""
+        before = self.lab.record.rows("ops")
+        self.steps(2)
+        ops = self.lab.record.ops()[before:]
+        return sorted(set(self.lab.record.texts(ops["worker"])))
+
+    def predicting(self) -> int:
+        """How many operations one prediction pushes."""
+        images = mx.nd.array(self.fit.data.test_x[:50])
+        self.fit.predict(images).wait_to_read()
+        before = self.lab.record.rows("ops")
+        self.fit.predict(images).wait_to_read()
+        mx.nd.waitall()
+        return self.lab.record.rows("ops") - before
+
+
+def pushes(bench: Bench) -> Any:
+    """Operations pushed by a step."""
+    bench.steps(9)
+    return statistics.median(bench.lab.monitor.series(PUSHES)[1][-7:])
+
+
+def driver_calls(bench: Bench) -> Any:
+    """Calls of the driver by a step."""
+    bench.steps(5)
+    return bench.metric(DRIVER_CALLS)
+
+
+def rounded(bench: Bench) -> Any:
+    """Bytes of the blocks for arrays of two sizes, lent under the policy in force."""
+    before = storage.stats(mx.cpu()).live_rounded
+    arrays = [mx.nd.ones((n,)) for n in (1000, 700_000)]
+    mx.nd.waitall()
+    assert len(arrays) == 2
+    return storage.stats(mx.cpu()).live_rounded - before
+
+
+def says(bench: Bench) -> Any:
+    """Whether the step that binds again, or the next one, prints anything."""
+    bench.steps(1)
+    found = bool(bench.printed.strip())
+    bench.steps(2)
+    return found
+
+
+def places(bench: Bench) -> Any:
+    """On which cores the kernel threads of a worker may run."""
+    found: list[Any] = []
+    done = engine.Var()
+
+    def look() -> None:
+        found.append([sorted(one) for one in pinning.team()])
+
+    engine.push(look, mx.cpu(), (), (done,), "look at threads")
+    engine.wait_to_read(done)
+    return found[0]
+
+
+def starting(bench: Bench) -> Any:
+    """What starting threads is reckoned to cost, as a power of 1000 nanoseconds."""
+    bench.steps(2)
+    cost = tuning._known.start
+    return None if cost is None else round(math.log(cost, 1000))
+
+
+def waits(bench: Bench) -> Any:
+    """Whether steps print anything."""
+    bench.steps(1)
+    return bool(bench.printed.strip())
+
+
+def profile(bench: Bench) -> Any:
+    """Whether a profile is being taken."""
+    return profiler.profile is not None
+
+
+def clock(bench: Bench) -> Any:
+    """The clock of the record."""
+    bench.steps(1)
+    return events.clock.__qualname__
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Values for a knob, and what to look at."""
+
+    values: tuple[str, ...]
+    look: Look
+    what: str
+
+
+def graph(*values: str) -> Trial:
+    """A knob of the graphs of training."""
+    return Trial(values, Bench.graph, "graph and plan")
+
+
+ON_OFF = ("0",)
+TRIALS: dict[str, Trial] = {
+    "MXNET_ENGINE_TYPE": Trial(("NaiveEngine",), Bench.lanes, "lanes"),
+    "MXNET_CPU_WORKER_NTHREADS": Trial(("4",), Bench.lanes, "lanes"),
+    "OMP_NUM_THREADS": Trial(("1",), lambda _: threads.parts(10**6), "threads"),
+    "MXNET_OMP_MAX_THREADS": Trial(("1",), lambda _: threads.parts(10**6), "threads"),
+    "MXNET_CPU_PARALLEL_SIZE": Trial(
+        ("100000000",), lambda _: threads.parts(10**6), "threads"
+    ),
+    "MXNET_CPU_NNPACK_NTHREADS": Trial(
+        ("1",), lambda _: threads.transforming(), "threads of Winograd and FFT"
+    ),
+    "KMP_AFFINITY": Trial(("compact",), places, "cores of two threads"),
+    "MXNET_ENGINE_INFO": Trial(("1",), waits, "lines printed"),
+    "MXNET_CPU_MEM_POOL_TYPE": Trial(("Unpooled",), driver_calls, "driver calls"),
+    "MXNET_USE_NAIVE_STORAGE_MANAGERS": Trial(("1",), driver_calls, "driver calls"),
+    "MXNET_CPU_MEM_POOL_PAGE_SIZE": Trial(("65536",), rounded, "bytes reserved"),
+    "MXNET_CPU_MEM_LARGE_ALLOC_ROUND_SIZE": Trial(("1",), rounded, "bytes reserved"),
+    "MXNET_EXEC_BULK_EXEC_TRAIN": Trial(ON_OFF, pushes, "pushes"),
+    "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN": Trial(("2",), pushes, "pushes"),
+    "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD": Trial(("2",), pushes, "pushes"),
+    "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD": Trial(("2",), pushes, "pushes"),
+    "MXNET_EXEC_BULK_EXEC_INFERENCE": Trial(
+        ON_OFF, Bench.predicting, "pushes of a prediction"
+    ),
+    "MXNET_USE_OPERATOR_TUNING": Trial(
+        ON_OFF, lambda _: tuning._asked_for(mx.nd.ones(1).spec.dtype), "tuned"
+    ),
+    "MXNET_USE_NUM_CORES_OPERATOR_TUNING": Trial(
+        ("1",), lambda _: tuning.cores(), "cores reckoned with"
+    ),
+    "MXNET_TUNING_WEIGHT_SCALE": Trial(("10000",), starting, "cost of threads"),
+    "MXNET_CPU_TEMP_COPY": Trial(
+        ("1",), lambda b: len(workspaces(mx.cpu()).each), "workspaces"
+    ),
+    "MXNET_MEM_PLAN_VERBOSE_LOGGING": Trial(("1",), says, "lines printed"),
+    "MXNET_EXEC_VERBOSE_LOGGING": Trial(("1",), says, "lines printed"),
+    "MXNET_CUDNN_ALGO_VERBOSE_LEVEL": Trial(("2",), says, "lines printed"),
+    "MXNET_PROFILER_AUTOSTART": Trial(("1",), profile, "profiler"),
+    "MINIMX_CLOCK": Trial(("virtual",), clock, "clock"),
+    "MXNET_USE_FUSION": graph("0"),
+    "MINIMX_FUSION_LEAST": graph("100000000"),
+    "MXNET_ELIMINATE_COMMON_EXPR": graph("0"),
+    "MXNET_NODE_ELIMINATION": graph("0"),
+    "MXNET_SUBGRAPH_BACKEND": graph("MINIMX"),
+    "MXNET_EXEC_ENABLE_INPLACE": graph("0"),
+    "NNVM_EXEC_MATCH_RANGE": graph("0"),
+    "NNVM_AUTO_SEARCH_MATCH_RANGE": graph("1"),
+    "MXNET_EXEC_NUM_TEMP": graph("4"),
+    "NNVM_EXEC_NUM_TEMP": graph("4"),
+    "MXNET_EXEC_INPLACE_GRAD_SUM_CAP": graph("2"),
+    "MXNET_MEMORY_OPT": graph("1"),
+    "MXNET_BACKWARD_DO_MIRROR": graph("1"),
+    "MXNET_ENFORCE_DETERMINISM": graph("1"),
+    "MINIMX_CPU_AUTOTUNE": graph("1"),
+    "MXNET_CUDNN_HEUR_MODE": graph("0"),
+    "MXNET_CUDNN_ALLOW_WINOGRAD": graph("0"),
+    "MXNET_CUDNN_DISABLED_CONV_FWD_ENGINES": graph("0", "1", "2", "3", "4"),
+    "MXNET_CUDNN_DISABLED_CONV_DGRAD_ENGINES": graph("0", "1", "2", "3", "4"),
+    "MXNET_CUDNN_DISABLED_CONV_WGRAD_ENGINES": graph("0", "1", "2", "3", "4"),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of a knob: what moved from where to where and back, or why not."""
+
+    name: str
+    why_not: str = ""
+    what: str = ""
+    before: Any = None
+    during: Any = None
+    after: Any = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether what it should move did, and came back."""
+        return self.during != self.before and self.after == self.before
+
+    def row(self) -> str:
+        """A line of the table."""
+        knob = knobs.declared[self.name]
+        scope = knob.scope if knob.live else "–"
+        said = self.why_not
+        if not said:
+            said = f"acts: {self.what}"
+            if not isinstance(self.before, tuple):
+                said += f" {self.before} → {self.during} → {self.after}"
+        return f"| `{self.name}` | {scope} | {said} |"
+
+
+def tried(bench: Bench, name: str) -> Finding:
+    """Turn one knob and back. What cannot act is turned as well if that is harmless."""
+    why_not = reason(name, bench.lab.situation)
+    if why_not:
+        return Finding(name, why_not)
+    trial = TRIALS[name]
+    before = trial.look(bench)
+    found = Finding(name, "", trial.what)
+    for value in trial.values:
+        with knobs(**{name: value}):
+            during = trial.look(bench)
+            note = bench.note()
+        after = trial.look(bench)
+        found = Finding(name, "", trial.what, before, during, after)
+        if found.moved:
+            return found
+    if about_graphs(name) and "left the graph" in note:
+        return Finding(name, note)
+    return found
+
+
+def every() -> list[Finding]:
+    """All knobs, in the order in which they are declared."""
+    folder = os.getcwd()
+    with tempfile.TemporaryDirectory() as here:
+        os.chdir(here)  # a profile is written where the program runs
+        try:
+            bench = Bench()
+            found = [tried(bench, name) for name in knobs.declared]
+            bench.lab.close()
+        finally:
+            os.chdir(folder)
+    return found
+
+
+if __name__ == "__main__":
+    print("| knob | scope | in the lab's default run |\n|---|---|---|")
+    for each in every():
+        print(each.row())
