@@ -25,6 +25,7 @@ class Drawers(ipywidgets.Accordion):  # type: ignore[misc]
         self.view: Any = None
         boxes = [ipywidgets.Box() for _ in makers]
         super().__init__(boxes, titles=tuple(makers), selected_index=None)
+        self.add_class("mx-drawers")
         self.observe(self._opened, "selected_index")
 
     @property

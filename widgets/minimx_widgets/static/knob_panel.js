@@ -3,6 +3,7 @@
 import { button, el, icon } from "./lib/dom.js";
 import { Frame } from "./lib/frame.js";
 import { control } from "./lib/knob_controls.js";
+import { refusal } from "./lib/refusal.js";
 
 const SCOPES = {
   live: ["next op", "acts at the next operation"],
@@ -213,20 +214,16 @@ class KnobPanel {
           text: badge,
           title: when,
         }),
-        el("span", {
-          class: "mx-default",
-          text: `default ${knob.default_text}`,
-          title: `default ${knob.default_text}`,
-        }),
         made.node,
       ),
+      el("div", { class: "mx-default", text: `default ${knob.default_text}` }),
       error,
     );
     return {
       knob,
       node,
       made,
-      error,
+      refused: refusal(node, error, signal),
       reset,
       pin,
       words: [knob.name, ...knob.aliases, knob.meaning, knob.group].join(" ").toLowerCase(),
@@ -315,8 +312,8 @@ class KnobPanel {
     if (message.kind !== "answer") return;
     const row = this.rows.get(message.name);
     if (row) {
-      row.error.hidden = message.ok;
-      row.error.textContent = message.text;
+      if (message.ok) row.refused.settle();
+      else row.refused.refuse(message.text);
       row.node.dataset.refused = String(!message.ok);
       if (!message.ok && !row.made.busy())
         row.made.show(this.model.get("state").values[message.name]);
@@ -371,10 +368,14 @@ class KnobPanel {
   /** Copy the whole program of the card in sight, which runs under every value. */
   copyTrial(event) {
     if (!event.target.closest(".mx-trial-copy")) return;
-    const { knob } = this.rows.get(this.card.dataset.knob);
-    navigator.clipboard?.writeText(knob.trial.program).then(
+    const { program } = this.rows.get(this.card.dataset.knob).knob.trial;
+    const shown = this.card.querySelector(".mx-trial-code");
+    shown.textContent = program;
+    getSelection()?.selectAllChildren(shown); // where a page may not copy, Ctrl+C can
+    const copied = navigator.clipboard?.writeText(program) ?? Promise.reject();
+    copied.then(
       () => this.say("Copied: paste it into a cell."),
-      () => this.say("The browser does not allow copying here.", false),
+      () => this.say("Selected: copy with Ctrl+C."),
     );
   }
 

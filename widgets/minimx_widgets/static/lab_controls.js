@@ -2,11 +2,13 @@
 
 import { button, el } from "./lib/dom.js";
 import { Frame } from "./lib/frame.js";
+import { LIVE, WORDS } from "./lib/link.js";
+import { refusal } from "./lib/refusal.js";
 
 const HELP =
   "Choose what to train and press Train: it runs in the background, so notebook and knobs " +
-  "stay free. Learning rate, batch size and epochs act at the next step. A setting marked " +
-  "with ↺ rebuilds the network, so changing it starts training afresh.";
+  "stay free. A running training takes most settings up at its next step. One marked with ↺ " +
+  "begins afresh: the lab asks before it does, and Undo brings the training back.";
 /** @type {[string, string][]} */
 const KEYS = [
   ["Space", "train, or pause and go on"],
@@ -36,6 +38,9 @@ class LabControls {
     model.on("change:fields", () => this.buildFields());
     model.on("change:status", () => this.showStatus(this.model.get("status")));
     model.on("msg:custom", (message) => this.hear(message));
+    this.frame.root.addEventListener("mx-kernel", (event) => this.showKernel(event.detail), {
+      signal,
+    });
     this.showSettings();
     this.showStatus(model.get("status"));
     model.send({ kind: "hello" }); // from now on somebody reads the progress
@@ -88,14 +93,24 @@ class LabControls {
       el("i"),
     );
     this.words = el("div", { class: "mx-progress-words", role: "status" });
+    this.busy = el("div", { class: "mx-busy", role: "status", hidden: true });
+    this.undo = button({
+      label: "Undo",
+      icon: "back",
+      title: "Go back to the training that was left",
+      kind: "solid",
+      signal,
+      onclick: press("undo"),
+    });
+    this.left = el("div", { class: "mx-left", hidden: true }, el("span"), this.undo);
     this.form = el("div", { class: "mx-form" });
     const names = { train: this.train, pause: this.pause, step: this.step, stop: this.stop };
     for (const [name, node] of Object.entries(names)) node.dataset.command = name;
     this.frame.numbers.replaceWith(
       el("div", { class: "mx-buttons" }, this.train, this.pause, this.step, this.stop),
-      el("div", { class: "mx-run-state" }, this.bar, this.words),
+      el("div", { class: "mx-run-state" }, this.bar, this.words, this.busy),
     );
-    this.frame.picture.append(this.form);
+    this.frame.picture.append(this.left, this.form);
     this.buildFields();
   }
 
@@ -103,7 +118,7 @@ class LabControls {
     const { signal } = this;
     this.fields.clear();
     this.form.replaceChildren(
-      ...this.model.get("fields").map((field) => {
+      ...this.model.get("fields").flatMap((field) => {
         const id = `mx-${this.model.get("run_id")}-${field.name}`;
         const input = field.choices
           ? el(
@@ -112,7 +127,7 @@ class LabControls {
                 id,
                 class: "mx-select",
                 signal,
-                onchange: (event) => this.change(field.name, event.target.value),
+                onchange: (event) => this.choose(field, event.target.value),
               },
               ...field.choices.map(([value, text]) => el("option", { value, text })),
             )
@@ -124,20 +139,72 @@ class LabControls {
               autocomplete: "off",
               spellcheck: "false",
               signal,
-              onchange: (event) => this.change(field.name, event.target.value),
+              onchange: (event) => this.choose(field, event.target.value),
+              onkeydown: (event) => {
+                if (event.key === "Escape") this.keep(field.name);
+              },
             });
         const error = el("div", { class: "mx-field-error", role: "alert", hidden: true });
-        this.fields.set(field.name, { input, error });
-        return el(
+        const ask = field.rebuilds ? this.question(field) : null;
+        const label = el("label", { for: id, text: field.label + (field.rebuilds ? " ↺" : "") });
+        const node = el(
           "div",
           { class: "mx-field", title: field.meaning, data: { field: field.name } },
-          el("label", { for: id, text: field.label + (field.rebuilds ? " ↺" : "") }),
+          label,
           input,
           error,
         );
+        const refused = refusal(node, error, signal);
+        this.fields.set(field.name, { input, ask, refused });
+        return ask ? [node, ask.node] : [node];
       }),
     );
     this.showSettings();
+  }
+
+  /** What a field asks before it ends a training. */
+  question(field) {
+    const { signal } = this;
+    const words = el("span");
+    const begin = button({
+      label: "Begin afresh",
+      title: "Begin afresh; Undo goes back",
+      kind: "solid",
+      signal,
+      onclick: () => {
+        node.hidden = true;
+        this.change(field.name, this.fields.get(field.name).input.value);
+      },
+    });
+    const keep = button({
+      label: "Keep",
+      title: "Keep the training and the setting (Esc)",
+      kind: "solid",
+      signal,
+      onclick: () => this.keep(field.name),
+    });
+    const node = el("div", { class: "mx-ask", role: "alert", hidden: true }, words, begin, keep);
+    return { node, words };
+  }
+
+  /** A value was chosen: one that would end a training asks first. */
+  choose(field, value) {
+    const { ask } = this.fields.get(field.name);
+    if (!ask || !this.loses || value === this.model.get("settings")[field.name]) {
+      if (ask) ask.node.hidden = true;
+      this.change(field.name, value);
+      return;
+    }
+    ask.words.textContent = `${field.label} ${value} begins afresh, and leaves ${this.loses}.`;
+    ask.node.hidden = false;
+  }
+
+  /** Leave a setting, and what is trained, as it is. */
+  keep(name) {
+    const { input, ask } = this.fields.get(name);
+    input.value = this.model.get("settings")[name];
+    if (ask) ask.node.hidden = true;
+    input.focus();
   }
 
   showSettings() {
@@ -149,6 +216,12 @@ class LabControls {
   }
 
   showStatus(status) {
+    this.loses = status.loses;
+    if (!status.loses) for (const { ask } of this.fields.values()) if (ask) ask.node.hidden = true;
+    this.left.hidden = !status.undo;
+    this.left.firstChild.textContent = `A training was left: ${status.undo}.`;
+    this.busy.hidden = !status.busy;
+    this.busy.textContent = status.busy;
     const running = RUNNING.includes(status.state);
     const alive = running || status.state === "paused";
     this.train.disabled = running;
@@ -169,15 +242,27 @@ class LabControls {
     });
   }
 
+  /** Without a kernel nothing can be asked; what is shown is the past. @param {string} state */
+  showKernel(state) {
+    if (state === LIVE) {
+      this.showStatus(this.model.get("status"));
+      this.model.send({ kind: "hello" });
+      return;
+    }
+    for (const node of [this.train, this.pause, this.step, this.stop]) node.disabled = true;
+    this.busy.hidden = true;
+    this.words.textContent = WORDS[state];
+    this.words.dataset.state = this.frame.root.dataset.state = state;
+  }
+
   hear(message) {
     if (message.kind === "status") this.showStatus(message.status);
     if (message.kind !== "answer") return;
     const field = this.fields.get(message.name);
     if (!field) return;
-    field.error.hidden = message.ok;
-    field.error.textContent = message.text;
-    field.input.setAttribute("aria-invalid", String(!message.ok));
-    if (!message.ok) field.input.value = this.model.get("settings")[message.name];
+    if (message.ok) return field.refused.settle();
+    field.refused.refuse(message.text);
+    field.input.value = this.model.get("settings")[message.name];
   }
 
   change(name, value) {
@@ -189,6 +274,7 @@ class LabControls {
   }
 
   key(event) {
+    if ((this.frame.root.dataset.kernel ?? LIVE) !== LIVE) return false;
     const press = event.key.toLowerCase();
     if (press === " ") {
       if (event.target.closest("button")) return false;

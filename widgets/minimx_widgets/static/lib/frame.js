@@ -3,6 +3,10 @@
 import { button, el, segmented } from "./dom.js";
 import { SOURCES } from "./sources.js";
 import { colours, onTheme } from "./theme.js";
+import { GONE, LIVE, WORDS, watchKernel } from "./link.js";
+
+// Views that only ask the kernel for something; others can be explored without it.
+const CONTROLS = ["lab", "knobs", "five", "turns"];
 
 /**
  * The frame of a view. Its parts are public: a view fills them.
@@ -74,7 +78,23 @@ export class Frame {
       this.known = null;
       ontheme?.();
     });
+    watchKernel(model, signal, (state) => this.setKernel(state));
     signal.addEventListener("abort", () => clearInterval(this.refresh), { once: true });
+  }
+
+  /** The kernel went or came. What needs it is off; in a lab its first line says why.
+   * @param {string} state */
+  setKernel(state) {
+    const { root } = this;
+    root.dataset.kernel = state;
+    clearInterval(this.refresh);
+    if (CONTROLS.includes(root.dataset.view ?? ""))
+      for (const part of [this.body, this.tools]) part.inert = state !== LIVE;
+    if (!root.closest(".mx-lab")) this.setNote(WORDS[state], "error");
+    for (const { children } of this.numbers.children)
+      if (state === GONE && children[0].textContent === "state")
+        children[1].textContent = "kernel gone";
+    root.dispatchEvent(new CustomEvent("mx-kernel", { detail: state }));
   }
 
   /** @param {boolean} table */
