@@ -33,10 +33,51 @@ DOORS = {
     "optimizer.optimizer": "optimizer",
     "optimizer.lr_scheduler": "lr_scheduler",
     "error": "errors",
+    "ndarray.op": "nd",
+    "ndarray.numpy_extension": "npx",
+    "symbol.op": "symbol",
+    "symbol.numpy_extension": "symbol.npx",
+    "numpy.function_base": "np",
+    "numpy.stride_tricks": "np",
+    "numpy_extension.utils": "npx",
+    "rnn.rnn": "rnn",
+    "rnn.rnn_cell": "rnn",
+    "contrib.svrg_optimization.svrg_optimizer": "contrib.svrg_optimization",
+    "gluon.contrib.cnn.conv_layers": "gluon.contrib.cnn",
+    "gluon.contrib.nn.basic_layers": "gluon.contrib.nn",
 }
 
-#: The same for single names.
-NAMES = {"nd.CachedOp": "symbol_op.SymbolOp"}
+#: The same for single names: {where MXNet has them: (where they are here, names)}.
+NAMES = {
+    "gluon.block": (
+        "gluon.parameter",
+        "DeferredInitializationError Parameter ParameterDict",
+    ),
+    "gluon.contrib.rnn.rnn_cell": (
+        "gluon.rnn",
+        "HybridRecurrentCell SequentialRNNCell",
+    ),
+    "gluon.data.dataset": ("gluon.data", "RecordFileDataset"),
+    "gluon.data.vision.datasets": (
+        "gluon.data.vision",
+        "ImageFolderDataset ImageRecordDataset",
+    ),
+    "gluon.rnn.rnn_cell": (
+        "gluon.rnn",
+        "BidirectionalCell DropoutCell HybridSequentialRNNCell ModifierCell "
+        "ResidualCell SequentialRNNCell ZoneoutCell",
+    ),
+    "image.detection": (
+        "image",
+        "Augmenter CastAug ColorJitterAug ColorNormalizeAug ForceResizeAug "
+        "HueJitterAug LightingAug RandomGrayAug RandomOrderAug ResizeAug fixed_crop",
+    ),
+    "symbol.symbol": (
+        "symbol",
+        "Group Variable arange eye full histogram hypot linspace load load_json "
+        "maximum minimum ones pow power split_v2 var zeros",
+    ),
+}
 
 
 def open_doors() -> None:
@@ -54,7 +95,9 @@ def open_doors() -> None:
         sys.modules[whole] = sys.modules[f"minimx.{room}"]
         place, _, name = whole.rpartition(".")
         vars(sys.modules[place]).setdefault(name, sys.modules[whole])
-    for door, home in NAMES.items():
-        (place, name), (room, own) = (path.split(".") for path in (door, home))
-        found = getattr(sys.modules[f"minimx.{room}"], own)
-        setattr(sys.modules[f"minimx.{place}"], name, found)
+    for place, (room, names) in NAMES.items():
+        home = sys.modules[f"minimx.{room}"]
+        for name in names.split():
+            setattr(sys.modules[f"minimx.{place}"], name, getattr(home, name))
+    nd, symbol_op = sys.modules["minimx.nd"], sys.modules["minimx.symbol_op"]
+    nd.CachedOp = symbol_op.SymbolOp  # type: ignore[attr-defined]

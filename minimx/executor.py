@@ -369,7 +369,8 @@ class Executor:
 
         Arrays whose shape stays are shared; smaller ones use the front of the old
         memory. partial_shaping: shapes may change that were not named.
-        allow_up_sizing: arrays may become larger; they are new then.
+        allow_up_sizing: arrays may become larger; they are new then. A monitor goes on
+        watching.
         """
         known = {name: array.spec.dtype for name, array in self.arg_dict.items()}
         shapes = {name: tuple(shape) for name, shape in kwargs.items()}
@@ -413,6 +414,7 @@ class Executor:
             self._graph, self._ctx, args, grads, self._reqs, states, self._groups
         )
         made._symbol = self._symbol
+        made._monitor, made._monitor_all = self._monitor, self._monitor_all
         return made
 
     def get_optimized_symbol(self) -> Any:

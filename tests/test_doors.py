@@ -8,7 +8,8 @@ from importlib.machinery import PathFinder
 import pytest
 
 import minimx as mx
-from minimx.doors import DOORS
+from minimx.doors import DOORS, NAMES
+from minimx.symbol_op import SymbolOp
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -34,3 +35,26 @@ def test_what_programs_import_is_what_they_know() -> None:
     assert space["Dense"] is mx.gluon.nn.Dense
     assert space["NDArray"] is mx.nd.NDArray
     assert vars(mx.optimizer)["optimizer"].SGD is mx.optimizer.SGD
+
+
+@pytest.mark.parametrize("place", NAMES)
+def test_a_name_is_what_its_room_has(place: str) -> None:
+    home, names = NAMES[place]
+    found = importlib.import_module(f"minimx.{place}")
+    for name in names.split():
+        own = getattr(importlib.import_module(f"minimx.{home}"), name)
+        assert getattr(found, name) is own
+
+
+def test_names_that_programs_import_from_where_mxnet_defines_them() -> None:
+    space: dict[str, object] = {}
+    exec(
+        "from minimx.gluon.data.vision.datasets import ImageFolderDataset\n"
+        "from minimx.gluon.rnn.rnn_cell import ResidualCell\n"
+        "from minimx.symbol.symbol import Variable\n",
+        space,
+    )
+    assert space["ImageFolderDataset"] is mx.gluon.data.vision.ImageFolderDataset
+    assert space["ResidualCell"] is mx.gluon.rnn.ResidualCell
+    assert space["Variable"] is mx.sym.Variable
+    assert vars(mx.nd)["CachedOp"] is SymbolOp

@@ -85,3 +85,19 @@ def test_a_watched_batch_norm_learns_the_same() -> None:
     assert any(array.any() for array in found[0].values())
     for name, array in found[0].items():
         np.testing.assert_allclose(found[1][name], array, rtol=1e-5, atol=1e-6)
+
+
+def test_a_monitor_goes_on_watching_an_executor_of_other_shapes() -> None:
+    """Also after the second change, and with what goes into each operator."""
+    executor = (mx.sym.var("data") * 2).simple_bind(data=(2, 3))
+    seen: list[tuple[str, tuple[int, ...]]] = []
+    executor.set_monitor_callback(
+        lambda name, array: seen.append((name, array.shape)), monitor_all=True
+    )
+    for rows in (4, 1):
+        seen.clear()
+        executor = executor.reshape(data=(rows, 3), allow_up_sizing=True)
+        executor.forward()
+        assert ("data", (rows, 3)) in seen
+        assert len(seen) > 1
+        assert {shape for _, shape in seen} == {(rows, 3)}

@@ -16,6 +16,7 @@ from typing import Any
 
 from minimx.dtypes import FLOAT32, DType, resolve
 from minimx.errors import DTypeError, MXNetError, ShapeError
+from minimx.flavour import is_np_shape
 from minimx.graph.ir import Entry, Graph, Node, rewritten
 from minimx.ops.registry import Op
 from minimx.ops.spec import Spec
@@ -84,7 +85,7 @@ def infer(
 
 
 def said_shape(node: Node) -> Open:
-    """What a variable says of its own shape; 0 or -1 for axes that are not known."""
+    """What a variable says of its own shape, with the unknown axes that `opened` sees."""
     text = node.attrs.get("__shape__")
     if text is None:
         return None
@@ -98,7 +99,7 @@ def said_shape(node: Node) -> Open:
             f"variable {node.name}: __shape__={text!r} is no shape. Write one like "
             "'(32, 784)'."
         ) from None
-    return opened(axes)
+    return opened(axes, is_np_shape())
 
 
 def said_dtype(node: Node) -> DType | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as onp
@@ -13,7 +14,7 @@ from minimx.nd.array import NDArray
 from minimx.np.arithmetic import store
 from minimx.np.creation import array
 from minimx.np.multiarray import as_ndarray
-from minimx.np.promotion import cast, common
+from minimx.np.promotion import BOOL, cast, common, is_number
 from minimx.ops.registry import lookup
 
 
@@ -24,16 +25,29 @@ def call(name: str, *arrays: Any, out: Any = None, **settings: Any) -> Any:
 
 
 def arrays_of(who: str, values: Any) -> list[Any]:
-    """Several arrays of one element type, from a list of them or the rows of one."""
-    if isinstance(values, NDArray):
-        return [as_ndarray(row, who) for row in values]
+    """Several arrays of one element type, from a list of them or the rows of one.
+
+    NumPy's arrays, numbers and lists of numbers become arrays on the device of the
+    first of ours. As in arithmetic, a number takes the type of the arrays beside it.
+    """
+    if isinstance(values, (NDArray, onp.ndarray)) and values.ndim:
+        values = list(values)
     if not isinstance(values, (list, tuple)) or not values:
         raise ArgumentError(f"np.{who}: give a list of at least one array.")
-    found = [as_ndarray(value, who) for value in values]
-    dtype = found[0].spec.dtype
-    for other in found[1:]:
-        dtype = common(dtype, other.spec.dtype)
-    return [cast(value, dtype) for value in found]
+    device = next((v.context for v in values if isinstance(v, NDArray)), None)
+    found = [_as_array(value, who, device) for value in values]
+    pairs = list(zip(values, found, strict=True))
+    types = [array.spec.dtype for value, array in pairs if not is_number(value)]
+    if not any(dtype != BOOL for dtype in types):
+        types = [array.spec.dtype for array in found]
+    dtype = reduce(common, types)
+    return [cast(array, dtype) for array in found]
+
+
+def _as_array(value: Any, who: str, device: Any) -> Any:
+    """One of ours as it is; a NumPy array, a number or a list as a new array."""
+    plain = isinstance(value, (onp.ndarray, list, tuple)) or is_number(value)
+    return array(value, ctx=device) if plain else as_ndarray(value, who)
 
 
 def constant(numbers: Any, beside: Any, dtype: Any = None) -> Any:

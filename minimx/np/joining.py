@@ -27,7 +27,8 @@ from minimx.shapes import normalize_axis
 def concatenate(seq: Any, axis: int | None = 0, out: Any = None) -> ndarray:
     """Arrays one after another along an axis; axis=None joins them flat.
 
-    seq: arrays whose shapes differ along the axis only
+    seq: arrays whose shapes differ along the axis only; here and in all functions that
+    join, NumPy's arrays, numbers and lists of numbers may stand among them
     """
     return call("_npi_concatenate", *arrays_of("concatenate", seq), dim=axis, out=out)
 
@@ -65,8 +66,7 @@ def column_stack(tup: Any) -> ndarray:
 
 def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
     """An array and, after it along an axis, further values; flat without an axis."""
-    arr = as_ndarray(arr, "append", "arr")
-    return concatenate([arr, value_beside(values, arr, "append")], axis)
+    return concatenate([arr, values], axis)
 
 
 # -- taking apart ----------------------------------------------------------------------

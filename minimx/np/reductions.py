@@ -405,9 +405,13 @@ def nanargmin(a: Any, axis: int | None = None) -> ndarray:
     return argmin(_filled(a, "nanargmin", onp.inf), axis)
 
 
-def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> ndarray:
-    """How many elements are not 0, int64."""
-    return sum(as_ndarray(a, "count_nonzero") != 0, axis, keepdims=keepdims)
+def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """How many elements are not 0, int64; of the whole array a plain int.
+
+    Waits for the numbers if it is one.
+    """
+    found = sum(as_ndarray(a, "count_nonzero") != 0, axis, keepdims=keepdims)
+    return found if found.ndim or axis is not None else found.item()
 
 
 __all__ = [

@@ -16,6 +16,7 @@ from minimx.nd.array import NDArray
 from minimx.np.calls import as_tuple, call, constant, refuse_words, whole
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import cast
+from minimx.shapes import normalize_axis
 
 INT64 = resolve("int64")
 
@@ -169,8 +170,13 @@ def unique(
     is, how often each comes. Waits for the numbers; no gradient.
     """
     ar = as_ndarray(ar, "unique", "ar")
+    numbers = onp.atleast_1d(ar.asnumpy())
+    if axis is not None:
+        axis = normalize_axis("unique", axis, numbers.ndim)
+    if not numbers.size:  # as in MXNet one row of nothing, whatever the axis
+        numbers, axis = numbers.reshape(-1), None
     wanted: tuple[Any, ...] = (return_index, return_inverse, return_counts, axis)
-    found: Any = onp.unique(ar.asnumpy(), *wanted)
+    found: Any = onp.unique(numbers, *wanted)
     if not isinstance(found, tuple):
         return constant(found, ar)
     first, *counts = found

@@ -120,9 +120,17 @@ def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> n
 
 
 def nonzero(a: Any) -> ndarray:
-    """The places of the elements that are not 0: (how many, axes), int64."""
+    """The places of the elements that are not 0: (how many, axes), int64.
+
+    An array without axes is taken for one of length 1.
+    """
     a = as_ndarray(a, "nonzero")
-    return np.array(_argwhere(a.asnumpy()), dtype="int64", ctx=a.context)
+    numbers = a.asnumpy()
+    return np.array(
+        _argwhere(numbers if numbers.ndim else numbers.reshape(1)),
+        dtype="int64",
+        ctx=a.context,
+    )
 
 
 def _argwhere(numbers: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from minimx.dtypes import INT64, numbers, resolve
 from minimx.errors import OperatorError
+from minimx.flavour import is_np_shape
 from minimx.ops.registry import Kernel, Op, Site, Value, register
 from minimx.ops.spec import Cost, Spec
 from minimx.shapes import Deduced, Opens, Shape, merge
@@ -40,11 +41,13 @@ class Constant(Creation):
     @property
     def open(self) -> bool:  # type: ignore[override]
         """Whether the shape is not all said."""
-        return not self.shape or min(self.shape) < 1
+        least = 0 if is_np_shape() else 1  # there an axis may have the length 0
+        return not self.shape or min(self.shape) < least
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
         """The axes that are said."""
-        said = tuple(n if n > 0 else None for n in self.shape) or None
+        least = 0 if is_np_shape() else 1
+        said = tuple(n if n >= least else None for n in self.shape) or None
         return ins, [merge(self.name, said, outs[0])]
 
     def settled(self, out: Spec) -> Op:

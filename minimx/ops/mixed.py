@@ -19,7 +19,7 @@ from minimx.ops.reduce import sum_to
 from minimx.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.ops.spec import Cost, Spec
 from minimx.ops.views import reshaped
-from minimx.shapes import Shape
+from minimx.shapes import Deduced, Opens, Shape, is_whole, merge
 
 
 @register("cast", "Cast")
@@ -65,6 +65,21 @@ class Where(Op):
     inputs = ("condition", "x", "y")
     saves = ("condition",)
     inplace = {"out": ("x", "y", "condition")}
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """x, y and the output are alike; the condition too, or it has their rows.
+
+        As in MXNet, nothing follows before the condition is known.
+        """
+        condition, *both = ins
+        if condition is None or not is_whole(condition):
+            return ins, outs
+        (x, y), outs = deduction.all_alike(self, both, outs)
+        if x is not None:
+            alike = len(condition) == len(x)
+            known = condition if alike else (*condition, *x[1:])
+            x = y = outs[0] = merge(self.name, known, x)
+        return [condition, x, y], outs
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape and type of x."""

@@ -159,3 +159,59 @@ def test_arrays_stretch_together() -> None:
     assert [x.shape for x in found] == [(2, 3)] * 3
     with pytest.raises(ShapeError, match="do not stretch"):
         np.broadcast_arrays(np.ones((2,)), np.ones((3,)))
+
+
+@pytest.mark.parametrize(
+    "name", ["concatenate", "stack", "vstack", "hstack", "dstack", "column_stack"]
+)
+def test_numpy_arrays_are_joined_like_ours(name: str) -> None:
+    ours, theirs = np.array(ROW), ROW + 1
+    expected = getattr(onp, name)([ROW, theirs, ROW])
+    for several in ([ours, theirs, ROW], [ROW, theirs, ROW], [ours, list(theirs), ROW]):
+        found = getattr(np, name)(several)
+        assert isinstance(found, np.ndarray)
+        assert found.dtype == onp.float32
+        onp.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("name", ["stack", "vstack", "hstack", "dstack"])
+def test_numbers_are_joined_as_arrays_without_axes(name: str) -> None:
+    several = [np.array(2.5), onp.float64(0.5), onp.int32(3), 4, True]
+    found = getattr(np, name)(several)
+    assert (
+        found.dtype == onp.float32
+    )  # as in arithmetic, a number takes the array's type
+    onp.testing.assert_array_equal(
+        found.asnumpy(), getattr(onp, name)([2.5, 0.5, 3, 4, 1])
+    )
+
+
+def test_the_type_of_joined_arrays() -> None:
+    whole, half = np.array([1, 2], dtype="int32"), onp.array([0.5], "float16")
+    assert np.concatenate([whole, half]).dtype == onp.float16
+    assert np.append(whole, 2).dtype == onp.int32
+    assert np.append(np.array([True]), 2).tolist() == [1, 2]
+    assert np.stack([onp.int64(1), onp.int64(2)]).dtype == onp.int64
+    assert np.concatenate(onp.ones((2, 3), "float16")).dtype == onp.float16
+
+
+def test_append_to_what_is_no_array_of_ours() -> None:
+    found = np.append(onp.float32(1), np.array([2.0, 3.0]))
+    assert found.tolist() == [1, 2, 3]
+    assert np.append([1, 2], 3).tolist() == [1, 2, 3]
+
+
+def test_gradients_flow_to_ours_among_numpy_arrays() -> None:
+    a = np.array([1.0, 2.0])
+    a.attach_grad()
+    with autograd.record():
+        total = (np.stack([a, onp.ones(2, "float32")]) * 3).sum()
+    total.backward()
+    assert a.grad.tolist() == [3, 3]
+
+
+def test_what_is_no_array_is_not_joined() -> None:
+    with pytest.raises(TypeError, match="must be an mx"):
+        np.stack([np.ones(2), "ab"])
+    with pytest.raises(MXNetError, match="a list of at least one"):
+        np.concatenate(3)

@@ -19,7 +19,7 @@ class UnknownStorage(ParameterError, AssertionError):
 
 def of_one(parameter: Parameter, row_id: NDArray) -> NDArray:
     """The rows named by row_id, on its device."""
-    _check(parameter)
+    _check(parameter, row_id)
     for array in parameter._arrays():
         if array.context is row_id.context:
             return _picked(parameter, array, row_id)
@@ -31,7 +31,7 @@ def of_one(parameter: Parameter, row_id: NDArray) -> NDArray:
 
 def of_all(parameter: Parameter, row_id: NDArray) -> list[NDArray]:
     """The rows named by row_id, on every device of the parameter."""
-    _check(parameter)
+    _check(parameter, row_id)
     return [
         _picked(parameter, array, row_id.as_in_context(array.context))
         for array in parameter._arrays()
@@ -59,7 +59,7 @@ def _picked(parameter: Parameter, array: NDArray, row_id: NDArray) -> NDArray:
     return picked(array, row_id) if autograd.is_recording() else array
 
 
-def _check(parameter: Parameter) -> None:
+def _check(parameter: Parameter, row_id: Any) -> None:
     if parameter._stype != "row_sparse":
         raise ParameterError(
             f"{parameter.name} is stored as {parameter._stype}; use data() instead."
@@ -68,4 +68,9 @@ def _check(parameter: Parameter) -> None:
         raise ParameterError(
             f"{parameter.name}: rows of a row_sparse parameter are handed out once a "
             "Trainer updates it. Make one: gluon.Trainer(net.collect_params(), …)."
+        )
+    if not isinstance(row_id, NDArray):
+        raise TypeError(
+            f"{parameter.name}: row_id is an array with the numbers of the rows, not "
+            f"{type(row_id).__name__}. Write mx.nd.array([3, 1], dtype='int64')."
         )

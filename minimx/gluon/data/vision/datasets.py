@@ -15,7 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 import minimx.nd as nd
+from minimx import np as mxnp
 from minimx.errors import DataError
+from minimx.flavour import is_np_array
 from minimx.gluon.data.dataset import Dataset, gather
 from minimx.gluon.data.files import Known, fetched, folder
 from minimx.gluon.flavours import flavoured
@@ -25,6 +27,8 @@ from minimx.io.idx import MAX_BYTES, read_idx
 class _ImageSet(Dataset):
     """Images (N, H, W, C) of uint8, and labels (N,) of int32, in memory.
 
+    `data[i]`, a slice and a mask give images as arrays of MXNet and labels as numbers
+    or arrays of NumPy; after `npx.set_np()` both are arrays of `mx.np`.
     root: where the files are; MXNET_HOME/datasets/<name> by default.
     train: the training part, or the test part.
     transform: a function `(image, label)` of each sample.
@@ -43,7 +47,8 @@ class _ImageSet(Dataset):
         self._transform = transform
         images, labels = self._read()
         self._data = flavoured(nd.array(images, dtype=np.uint8))
-        self._label = labels.astype(np.int32)
+        numbers = labels.astype(np.int32)
+        self._label = mxnp.array(numbers) if is_np_array() else numbers
 
     def _read(self) -> tuple[Any, Any]:
         """Images and labels as NumPy arrays."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minimx as mx
 from minimx.errors import DataError
 from minimx.gluon.data import DataLoader
 from minimx.gluon.data.vision import CIFAR10, CIFAR100, MNIST
@@ -289,3 +290,32 @@ def test_an_archive_writes_nothing_but_what_was_asked_for(tmp_path: Path) -> Non
 
 def test_the_limit_is_larger_than_any_of_the_sets() -> None:
     assert MAX_BYTES > 60_000 * 28 * 28
+
+
+MASK = LABELS > 3
+
+
+@pytest.mark.parametrize("key", [slice(0, 5), slice(None, None, 2), MASK])
+def test_parts_of_a_set_are_arrays(tmp_path: Path, key: Any) -> None:
+    data = Tiny(root=fill(tmp_path / "mine"))
+    images, labels = data[key]
+    assert type(images) is mx.nd.NDArray
+    assert type(labels) is np.ndarray  # as in MXNet, which keeps them with NumPy
+    assert images.asnumpy().tolist() == IMAGES[key][..., None].tolist()
+    assert labels.tolist() == LABELS[key].tolist()
+
+
+@pytest.mark.parametrize("key", [2, slice(0, 5), slice(None, None, 2), MASK])
+def test_with_numpy_arrays_images_and_labels_are_both_of_mx_np(
+    tmp_path: Path, key: Any
+) -> None:
+    with mx.util.np_array(True), mx.util.np_shape(True):
+        data = Tiny(root=fill(tmp_path / "mine"))
+        images, labels = data[key]
+        assert type(images) is type(labels) is mx.np.ndarray
+        assert labels.dtype == np.int32
+        assert labels.tolist() == LABELS[key].tolist()
+        assert images.tolist() == IMAGES[key][..., None].tolist()
+        batch = next(iter(mx.gluon.data.DataLoader(data, batch_size=4)))
+        assert [type(part) for part in batch] == [mx.np.ndarray] * 2
+        assert batch[1].tolist() == LABELS[:4].tolist()
