@@ -96,6 +96,29 @@ def test_memory_answers_to_in_place_and_mirror_and_comes_back(
     assert notebook.complaints == []
 
 
+def test_mirror_lowers_the_peak_of_a_residual_network_by_a_third(
+    notebook: Notebook,
+) -> None:
+    name = f"lab-{time.monotonic_ns()}.ipynb"
+    notebook.open(notebook.lab.notebook(name, MAKE_LAB.replace("lenet", "resnet")))
+    notebook.run(0)
+    notebook.until("() => document.querySelector('[data-switch=mirror]')")
+    hide_sidebar(notebook)
+    notebook.page.locator("[data-control=policy]").select_option("best")
+    train(notebook, 12)
+    notebook.page.locator("[data-switch=mirror] input").press("ArrowRight")
+    lower = settled(notebook, 2)
+    assert share(lower["peak"][2]) <= -30, lower
+    assert share(lower["planned"][2]) <= -30, lower
+    notebook.shoot("lab-five-residual")
+    notebook.page.locator("[data-switch=mirror] input").press("ArrowLeft")
+    again = settled(notebook, 3)
+    assert share(again["peak"][2]) > 30, again
+    assert line(notebook, "mirror").startswith("bound again at step ")
+    notebook.page.click("[data-command=stop]")
+    assert notebook.complaints == []
+
+
 def test_timeline_and_pool_answer_to_mouse_and_keys(notebook: Notebook) -> None:
     open_lab(notebook)
     train(notebook, 25)
