@@ -165,3 +165,13 @@ def test_planned_knobs_warn_in_code_as_they_do_on_the_panel() -> None:
     value = knob.choices[-1] if knob.choices else knob.default
     with pytest.warns(PlannedKnobWarning, match=name):
         knobs.set(**{name: knob.format(value) or "x"})
+
+
+def test_the_page_gets_the_example_of_every_live_knob(desk: Desk) -> None:
+    for knob in desk.panel.declared:
+        assert (knob["trial"] is not None) is knob["live"], knob["name"]
+    (engine,) = (k for k in desk.panel.declared if k["name"] == "MXNET_ENGINE_TYPE")
+    trial = engine["trial"]
+    assert trial["acts_in"] == "minimx.engine._make"
+    assert trial["code"] in trial["program"].replace(8 * " ", "")
+    assert "NaiveEngine: ['python']" in trial["prints"]
