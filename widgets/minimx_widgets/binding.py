@@ -112,4 +112,4 @@ def _shape(prepared: Prepared) -> tuple[Any, ...]:
     # The bytes of a workspace tell which algorithm computes a convolution.
     scratch = tuple(plan_of(node, prepared.specs).workspace for node in nodes)
     cuts = tuple(len(s.nodes) for s in (*prepared.forward, *prepared.backward))
-    return names, scratch, cuts, plan.total, tuple(plan.storage.values())
+    return names, scratch, cuts, plan.total, sorted(plan.storage.values())
