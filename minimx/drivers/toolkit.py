@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +21,7 @@ from typing import Any
 
 from minimx.errors import DeviceError
 from minimx.knobs import knobs
+from minimx.knobs.telling import warn
 
 #: The oldest CUDA that numba-cuda's releases of today work with.
 OLDEST_CUDA = (12, 0)
@@ -95,10 +95,9 @@ def look() -> Stack:
 
 def _useless(trouble: str) -> Stack:
     """A CUDA that cannot be used; said once, as the program goes on without it."""
-    warnings.warn(
+    warn(
         f"CUDA: {trouble}. GPUs are simulated on the CPU. Install minimx[cuda] and a "
-        "recent driver, or set MINIMX_CUDA=off to be told no more.",
-        stacklevel=2,
+        "recent driver, or set MINIMX_CUDA=off to be told no more."
     )
     return Stack("none", 0, trouble)
 
@@ -146,7 +145,7 @@ def check_libraries() -> list[str]:
         said.append(lesson("CUDNN", cudnn_version(), OLDEST_CUDNN))
     texts = [text for text in said if text]
     for text in texts:
-        warnings.warn(text, stacklevel=2)
+        warn(text)
     return texts
 
 

@@ -12,7 +12,6 @@ so a kernel runs in which each thread binds itself.
 from __future__ import annotations
 
 import os
-import warnings
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +24,7 @@ from minimx.kernels import threads
 from minimx.kernels.affinity import NAME, Affinity, Place, Processor, places, read
 from minimx.knobs import knobs
 from minimx.knobs.knob import KnobWarning
+from minimx.knobs.telling import warn
 
 MASK_BYTES: Final = 128  # 1024 processors, as in glibc
 CPUS: Final = Path("/sys/devices/system/cpu")
@@ -88,11 +88,10 @@ def _turned(name: str, new: Any, old: Any) -> None:
     global _state
     wish = read(new)
     if wish.binds and not POSSIBLE:
-        warnings.warn(
+        warn(
             f"{NAME}={new!r}: this system does not bind threads to cores. The knob "
             "stays without effect.",
             KnobWarning,
-            stacklevel=2,
         )
         return
     state = _State(wish)
@@ -114,7 +113,7 @@ def _begin() -> None:
             _turned(NAME, text, "")
         except KnobError as mistake:
             knobs.reset(NAME)
-            warnings.warn(f"{mistake} Nobody is bound.", KnobWarning, stacklevel=2)
+            warn(f"{mistake} No thread is bound.", KnobWarning)
 
 
 _state = _State(Affinity())

@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterable, Mapping, MutableMapping
 
 from minimx.errors import did_you_mean
+from minimx.knobs.assigned import Environ
+from minimx.knobs.foreign import PREFIXES, meant
 from minimx.knobs.knob import Knob, Value
 
 # Names that begin like this are ours or MXNet's, so an unknown one is a mistake.
@@ -55,12 +57,19 @@ class Environment:
         return {self._names[name].name: self._names[name] for name in names}.values()
 
     def unknown(self) -> list[tuple[str, str]]:
-        """Variables that begin like ours but are not: (name, sentence of advice)."""
-        return [
-            (name, did_you_mean(name, self._names))
-            for name in self._environ
-            if name.startswith(OURS) and name not in self._names
-        ]
+        """Variables that begin like ours but are not: (name, sentence of advice).
+
+        Of those that begin like other programs', the ones that are nearly a knob.
+        """
+        found = []
+        for name in self._environ:
+            if name in self._names:
+                continue
+            if name.startswith(OURS):
+                found.append((name, did_you_mean(name, self._names)))
+            elif near := meant(name, self._names):
+                found.append((name, f" Did you mean {near}?"))
+        return found
 
     def contradictions(self, name: str) -> list[str]:
         """Aliases of a knob that stand beside its own name and hold another text."""
@@ -73,9 +82,20 @@ class Environment:
 
     def write(self, name: str, value: Value | None) -> None:
         """Let child processes inherit a knob; None removes it in every spelling."""
+        environ = self._environ
         for spelling in (name, *self._declared[name].aliases):
-            self._environ.pop(spelling, None)
             self._seen.pop(spelling, None)
+            if isinstance(environ, Environ):
+                environ.quietly_remove(spelling)
+            else:
+                environ.pop(spelling, None)
         if value is not None:
-            text = self._declared[name].format(value)
-            self._environ[name] = self._seen[name] = text
+            text = self._seen[name] = self._declared[name].format(value)
+            if isinstance(environ, Environ):
+                environ.quietly_set(name, text)
+            else:
+                environ[name] = text
+
+    def concerns(self, name: str) -> bool:
+        """Whether a change of this variable is worth a look."""
+        return name in self._names or name.startswith((*OURS, *PREFIXES))

@@ -6,8 +6,7 @@ IPython is never imported from here; where it does not run, there is nothing to 
 from __future__ import annotations
 
 import sys
-
-from minimx.knobs import knobs
+from typing import Any
 
 
 def install() -> bool:
@@ -15,8 +14,7 @@ def install() -> bool:
 
     Calling it again changes nothing.
     """
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
+    shell = _shell()
     if shell is None:
         return False
     if before_cell not in shell.events.callbacks["pre_run_cell"]:
@@ -26,4 +24,18 @@ def install() -> bool:
 
 def before_cell(info: object) -> None:
     """Adopt what the cells before changed in the environment."""
+    from minimx.knobs import knobs  # which asks here whether IPython runs
+
     knobs.sync_from_environ()
+
+
+def runs() -> bool:
+    """Whether changes of the environment wait for the next cell."""
+    shell = _shell()
+    return shell is not None and before_cell in shell.events.callbacks["pre_run_cell"]
+
+
+def _shell() -> Any:
+    ipython = sys.modules.get("IPython")
+    get = getattr(ipython, "get_ipython", None)  # it may be half imported
+    return get() if get is not None else None

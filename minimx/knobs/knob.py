@@ -70,6 +70,7 @@ class Knob:
     default_words: str = ""
     follows: str = ""
     made: str = ""  # such as "a DataLoader"
+    first: bool = False  # of several numbers with commas between, the first counts
 
     @property
     def live(self) -> bool:
@@ -216,6 +217,8 @@ def _read_bool(knob: Knob, text: str) -> bool:
 
 
 def _read_int(knob: Knob, text: str) -> int:
+    if knob.first and "," in text:
+        return [_read_int(knob, part) for part in text.split(",")][0]
     if not _INTEGER.fullmatch(text.strip()):
         example = _as_whole_number(text)
         hint = f" Write {example}." if example else ""

@@ -10,9 +10,7 @@ This room knows no part of the system that a knob moves. Those rooms call `watch
 
 from __future__ import annotations
 
-import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -24,6 +22,7 @@ from minimx.knobs.environ import Environment
 from minimx.knobs.knob import Knob, KnobWarning, PlannedKnobWarning, Value
 from minimx.knobs.presets import PRESETS, Preset
 from minimx.knobs.scopes import Layer, Layers
+from minimx.knobs.telling import warn
 
 # Told (name, new value, old value), in the thread that turned the knob.
 Watcher = Callable[[str, Any, Any], None]
@@ -116,8 +115,8 @@ class Knobs:
         known = self._aliases[name]
         if name not in self._announced:
             self._announced.add(name)
-            _warn(
-                KnobWarning, f"{name} is another name of {known}; minimx uses {known}."
+            warn(
+                f"{name} is another name of {known}; minimx uses {known}.", KnobWarning
             )
         return known
 
@@ -207,12 +206,18 @@ class Knobs:
     def sync_from_environ(self) -> dict[str, Any]:
         """Adopt what changed in `os.environ` since it was last looked at.
 
-        This is what makes `%env NAME=value` act from the next cell. A text that a knob
-        cannot take is warned about and put back. Returns the adopted values by name.
+        This is what makes `%env NAME=value` act from the next cell, and `os.environ[
+        NAME] = value` in a script at once. A text that a knob cannot take is warned
+        about and put back. Returns the adopted values by name.
         """
         with self._lock:
             names = self._adopt(self._environment.changed_texts(), put_back=True)
             return {name: self._values[name] for name in names}
+
+    def assigned(self, name: str) -> None:
+        """A variable of the environment was assigned or deleted, outside IPython."""
+        if self._environment.concerns(name):
+            self.sync_from_environ()
 
     def after_fork(self) -> None:
         """Forget, in a child process, a lock that a thread of the parent held."""
@@ -316,7 +321,7 @@ class Knobs:
                         failed.append(failure)
         for name, busy in late:
             shown = self.declared[name].format(self._values[name])
-            _warn(KnobWarning, f"{name} is {shown!r} again, but not yet obeyed: {busy}")
+            warn(f"{name} is {shown!r} again, but not yet obeyed: {busy}", KnobWarning)
         if failed:
             failed[0].add_note(
                 "the knobs of the `with` block were put back all the same"
@@ -387,15 +392,13 @@ class Knobs:
                 self._turn({name: value}, write=False)
             except MXNetError as refused:
                 kept = self.declared[name].format(self._values[name])
-                _warn(KnobWarning, f"{refused} {name} stays {kept!r}.")
                 if put_back:
                     self._environment.write(name, self._chosen.get(name))
+                warn(f"{refused} {name} stays {kept!r}.", KnobWarning)
             else:
                 adopted.append(name)
             for alias in self._environment.contradictions(name):
-                _warn(
-                    KnobWarning, f"{name} and its alias {alias} differ; {name} rules."
-                )
+                warn(f"{name} and its alias {alias} differ; {name} rules.", KnobWarning)
         self._warn_of_planned(name for name in adopted if name in self._chosen)
         self._warn_of_unknown()
         return adopted
@@ -404,19 +407,19 @@ class Knobs:
         for name, near in self._environment.unknown():
             if name not in self._announced:
                 self._announced.add(name)
-                _warn(
-                    KnobWarning,
+                warn(
                     f"the environment has {name}, which is not a knob and does "
                     f"nothing.{near} `minimx knobs` lists all of them.",
+                    KnobWarning,
                 )
 
     def _warn_of_planned(self, names: Iterable[str]) -> None:
         planned = [self.declared[n] for n in names if not self.declared[n].live]
         if planned:
             which = ", ".join(f"{knob.name} ({knob.planned_in})" for knob in planned)
-            _warn(
-                PlannedKnobWarning,
+            warn(
                 f"set, but without effect until the part in brackets exists: {which}.",
+                PlannedKnobWarning,
             )
 
 
@@ -429,17 +432,3 @@ def _tell_old_values(
             watcher(name, old, new)
         except Exception as again:
             failure.add_note(f"going back to {name}={old!r} failed as well: {again}")
-
-
-def _warn(category: type[Warning], message: str) -> None:
-    """Warn at the first line outside this package."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(_OWN_FRAMES):
-        frame = frame.f_back
-        # The warnings module does not count the frames of the import system either.
-        level += not frame.f_globals.get("__name__", "").startswith("importlib")
-    warnings.warn(message, category, stacklevel=level)
-
-
-# Frames to look past: this package, and contextlib for `with knobs(...)`.
-_OWN_FRAMES = ("minimx.knobs", "contextlib", "importlib")

@@ -14,7 +14,6 @@ import gc
 import logging
 import os
 import threading
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +21,7 @@ from minimx import drivers
 from minimx.device import Device, DeviceLike, as_device
 from minimx.errors import KnobBusy, KnobError
 from minimx.knobs import knobs
+from minimx.knobs.telling import warn
 from minimx.storage.leaks import LeakCheck
 from minimx.storage.policy import BYPASS, PREFIXES, Policy, from_knobs, knob_names
 from minimx.storage.pool import Block, Pool, Usage
@@ -232,10 +232,7 @@ def _check_start_values() -> None:
             from_knobs(kind, knobs.get)
         except KnobError as contradiction:
             knobs.reset(*knob_names(kind))
-            warnings.warn(
-                f"{contradiction} The pool of {kind} starts with its defaults.",
-                stacklevel=2,
-            )
+            warn(f"{contradiction} The pool of {kind} starts with its defaults.")
 
 
 def _settle() -> None:

@@ -6,13 +6,17 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
+from minimx.errors import KnobError
 from minimx.knobs import (
     Knobs,
     KnobWarning,
     PlannedKnobWarning,
+    assigned,
+    foreign,
     knobs,
     sync_from_environ,
 )
@@ -53,6 +57,39 @@ def test_a_bad_value_warns_and_is_left_alone() -> None:
 def test_an_unknown_variable_warns_with_the_nearest_name() -> None:
     with pytest.warns(KnobWarning, match="MXNET_ENGIN_TYPE.*Did you mean MXNET_ENGINE"):
         registry(MXNET_ENGIN_TYPE="NaiveEngine")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("OMP_NUM_THREAD", "OMP_NUM_THREADS"),
+        ("OMP_NUMTHREADS", "OMP_NUM_THREADS"),
+        ("KMP_AFINITY", "KMP_AFFINITY"),
+        ("DMLC_LOG_STACK_DEPTH", "DMLC_LOG_STACK_TRACE_DEPTH"),
+        ("DMLC_NUM_WORKERS", "DMLC_NUM_WORKER"),
+        ("PS_RESEND_TIMOUT", "PS_RESEND_TIMEOUT"),
+    ],
+)
+def test_a_misspelt_variable_of_another_family_warns(name: str, meant: str) -> None:
+    with pytest.warns(KnobWarning, match=f"{name}, which is not.*Did you mean {meant}"):
+        registry(**{name: "1"})
+
+
+def test_what_other_programs_read_warns_nobody() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        registry(**dict.fromkeys(foreign.KNOWN, "1"), PS_1="", OMP_X="", KMP="")
+    assert not foreign.KNOWN & {knob.name for knob in DECLARATIONS}
+
+
+def test_of_a_list_of_thread_counts_the_first_counts() -> None:
+    fresh, environ = registry(OMP_NUM_THREADS="2,1")
+    assert fresh.get("OMP_NUM_THREADS") == 2
+    assert environ == {"OMP_NUM_THREADS": "2,1"}
+    with pytest.raises(KnobError, match="whole number"):
+        fresh.set(OMP_NUM_THREADS="2,many")
+    with pytest.raises(KnobError, match="whole number"):
+        fresh.set(MXNET_CPU_WORKER_NTHREADS="2,1")
 
 
 def test_variables_of_others_are_none_of_our_business() -> None:
@@ -178,7 +215,9 @@ def test_a_later_alias_is_adopted() -> None:
 
 def test_the_real_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with knobs(MINIMX_PROGRESS=True):
+        monkeypatch.setattr(assigned, "_tell", None)  # as in IPython
         monkeypatch.setitem(os.environ, "MINIMX_PROGRESS", "0")
+        assert knobs.MINIMX_PROGRESS is True
         assert sync_from_environ() == {"MINIMX_PROGRESS": False}
         assert knobs.MINIMX_PROGRESS is False
 
@@ -209,3 +248,80 @@ def test_a_foreign_variable_does_not_stop_a_program() -> None:
     assert done.stdout == "ran\n"
     assert "MXNET_NO_SUCH_THING, which is not a knob" in done.stderr
     assert "choose wall or virtual" in done.stderr
+
+
+def test_warnings_at_the_start_point_at_the_users_import(tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text("# mine\nimport minimx\n")
+    done = subprocess.run(
+        [sys.executable, script],
+        env={
+            **os.environ,
+            "MXNET_NO_SUCH_THING": "1",
+            "MINIMX_CLOCK": "sundial",
+            "MXNET_KVSTORE_LOGTREE": "1",
+            "KMP_AFFINITY": "everywhere",
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    places = [x.partition(" ")[0] for x in done.stderr.splitlines() if "Warning:" in x]
+    assert len(places) == 4
+    assert set(places) == {f"{script}:2:"}
+
+
+# Later, in a script
+
+
+def later(code: str) -> list[str]:
+    """What a script prints that has imported the knobs, and lines of its warnings."""
+    done = run(f"import os\nfrom minimx.knobs import knobs\n{code}")
+    assert "Traceback" not in done.stderr, done.stderr
+    warned = [x.partition(": ")[2] for x in done.stderr.splitlines() if "Warning" in x]
+    return [*done.stdout.splitlines(), *warned]
+
+
+def test_assigning_to_the_environment_acts_at_once() -> None:
+    assert later(
+        "heard = []\n"
+        "knobs.watch('*', lambda *news: heard.append(news))\n"
+        "os.environ['MXNET_CPU_WORKER_NTHREADS'] = '3'\n"
+        "os.environ.update(MXNET_CPU_POOL_PAGE_SIZE='8192')\n"
+        "os.environ.setdefault('MINIMX_CLOCK', 'virtual')\n"
+        "os.environ['SOMETHING_ELSE'] = '3'\n"
+        "print(knobs.MXNET_CPU_WORKER_NTHREADS, knobs.MXNET_CPU_MEM_POOL_PAGE_SIZE)\n"
+        "del os.environ['MXNET_CPU_WORKER_NTHREADS']\n"
+        "os.environ.pop('MINIMX_CLOCK')\n"
+        "print(len(heard), knobs.diff())"
+    )[:2] == ["3 8192", "5 {'MXNET_CPU_MEM_POOL_PAGE_SIZE': (4096, 8192)}"]
+
+
+def test_what_cannot_act_is_said_at_the_line_that_assigned() -> None:
+    code = (
+        "os.environ['MINIMX_CLOCK'] = 'sundial'\n"
+        "print(knobs.MINIMX_CLOCK, 'MINIMX_CLOCK' in os.environ)\n"
+        "os.environ['MXNET_ENGIN_TYPE'] = 'NaiveEngine'\n"
+        "os.environ['MXNET_KVSTORE_LOGTREE'] = '1'\n"
+    )
+    value, bad, unknown, planned = later(code)
+    assert value == "wall False"
+    assert "choose wall or virtual" in bad and "stays 'wall'" in bad
+    assert "MXNET_ENGIN_TYPE, which is not a knob" in unknown
+    assert "MXNET_KVSTORE_LOGTREE" in planned
+    done = run(f"import os\nfrom minimx.knobs import knobs\n{code}")
+    places = [x.split(":")[1] for x in done.stderr.splitlines() if "Warning" in x]
+    assert places == ["3", "5", "6"]
+
+
+def test_the_environment_stays_what_it_was() -> None:
+    assert later(
+        "import copy, pickle, subprocess, sys\n"
+        "print(type(os.environ).__mro__[1].__name__, repr(os.environ)[:8])\n"
+        "print(os.environ.copy() == dict(os.environ), os.environb is not None)\n"
+        "os.environ['MINIMX_PROGRESS'] = '0'\n"
+        "ask = 'import os; print(os.environ[\"MINIMX_PROGRESS\"])'\n"
+        "print(subprocess.run([sys.executable, '-c', ask], "
+        "capture_output=True, text=True).stdout.strip())\n"
+    ) == ["_Environ environ(", "True True", "0"]

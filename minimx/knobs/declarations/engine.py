@@ -147,6 +147,7 @@ KNOBS = (
             "performance-tips.md:59",
         ),
         type="int",
+        first=True,
         default=usable_cores(),
         default_words="all usable cores",
         low=1,
@@ -158,7 +159,8 @@ KNOBS = (
             "MXNet takes half the logical cores when it is unset, because two "
             "hyper-threads share one arithmetic unit, and the performance page gives "
             "the same advice. The number counts per engine worker: two workers with "
-            "eight threads each ask for sixteen cores."
+            "eight threads each ask for sixteen cores. Of a list such as `8,2`, one "
+            "number a level of nesting, the first counts: kernels do not nest."
         ),
         observable=(
             "`minimx.kernels.threads` reports the thread count that a large kernel "

@@ -1,0 +1,57 @@
+"""Programs that write `os.environ[NAME] = value` after the import turn the knob.
+
+`os.environ` gets a class that tells when one of its variables was assigned or deleted;
+it stays the same object. Nothing is asked on any other path, so this costs nothing
+while the environment is left alone. (An audit hook would hear of it as well, but is
+called at every import, every `id` and every look at a frame.)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Plain = os._Environ[str]
+else:
+    Plain = type(os.environ)
+
+_tell: Callable[[str], object] | None = None
+
+
+class Environ(Plain):
+    """The environment of a process that tells of its changes after they happened."""
+
+    def __setitem__(self, key: str, value: str) -> None:
+        """Set a variable, and tell."""
+        super().__setitem__(key, value)
+        if _tell is not None:
+            _tell(key)
+
+    def __delitem__(self, key: str) -> None:
+        """Delete a variable, and tell."""
+        super().__delitem__(key)
+        if _tell is not None:
+            _tell(key)
+
+    def quietly_set(self, key: str, value: str) -> None:
+        """Set a variable as one that knows already."""
+        super().__setitem__(key, value)
+
+    def quietly_remove(self, key: str) -> None:
+        """Delete a variable, if it is there, as one that knows already."""
+        if key in self:
+            super().__delitem__(key)
+
+
+def install(tell: Callable[[str], object]) -> bool:
+    """Have `tell(name)` called after each change; False where `os.environ` is foreign.
+
+    Calling it again replaces who is told.
+    """
+    global _tell
+    if type(os.environ) is Plain:
+        os.environ.__class__ = Environ
+    _tell = tell
+    return isinstance(os.environ, Environ)
