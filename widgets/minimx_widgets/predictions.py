@@ -152,7 +152,7 @@ class Probe:
         self._subject: Block | None = None
         self._sample: _Sample | None = None
         self._last: tuple[int, float] | None = None  # step and moment of the last look
-        self._costs: list[float] = []
+        self._cost: float = 0.0  # seconds that the last look took
 
     def watch(
         self, callback: Callable[[Look], None], wish: Callable[[], bool] = lambda: True
@@ -181,11 +181,9 @@ class Probe:
     def pause(self) -> float:
         """Seconds from the end of a look to the next, so that the share is kept.
 
-        The first look after something changed compiles or binds: of the last two, the
-        cheaper one counts.
+        The first look at a network does not count: it makes what later ones use.
         """
-        cost = min(self._costs[-2:], default=0.0)
-        return max(self.seconds, cost * (1 / self.share - 1))
+        return max(self.seconds, self._cost * (1 / self.share - 1))
 
     def due(self, step: int, now: float) -> bool:
         """Whether it is time to look after a step. now: what the clock says."""
@@ -203,8 +201,7 @@ class Probe:
         be asked (parts not initialised, no memory, answers of another shape) is told in
         `Look.problem`, and training goes on.
         """
-        if net is not self._subject:
-            self._subject, self._costs = net, []
+        first, self._subject = net is not self._subject, net
         sample = self._sample_of(data)
         with rng.own(0, 0, 0), autograd.pause(), attributed(phase="evaluate"):
             problem = _unready(net)
@@ -218,7 +215,7 @@ class Probe:
         seen = replace(seen, took=self._clock() - began)
         self._tell(seen)
         now = self._clock()
-        self._costs = [*self._costs[-1:], now - began]
+        self._cost = 0.0 if first else now - began
         self._last = (step, now)
         return seen
 

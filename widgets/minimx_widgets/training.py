@@ -225,6 +225,7 @@ class Fit:
         self._order: npt.NDArray[np.int64] | None = None
         self._seen = 0
         self._times: deque[tuple[float, int]] = deque(maxlen=12)
+        self._away = 0.0  # seconds that went into other things than training
         self._rate = 0.0
         self._tally = Tally(self._observe)
         if probe is not None:
@@ -277,7 +278,9 @@ class Fit:
                 before = (self.step, *pushed, len(rows))
                 self._measure(len(rows))
                 self._ask_probe()
+                left = time.perf_counter()
                 yield self._progress()
+                self._away += time.perf_counter() - left  # it may have been paused
         finally:
             self._tally.add(before)
 
@@ -326,7 +329,7 @@ class Fit:
     def _evaluate(self) -> Program:
         """The share of the test set that is recognised."""
         x, y = self.data.test_x, self.data.test_y
-        right = 0.0
+        right, began = 0.0, time.perf_counter()
         for start in range(0, len(x), TEST_BATCH):
             data, label = self._batch(
                 x[start : start + TEST_BATCH], y[start : start + TEST_BATCH]
@@ -335,7 +338,7 @@ class Fit:
                 right += float(_right(self.predict(data), label).asscalar())
             yield self._at(f"{self._of_epochs()} · test set", step=False)
         self._observe(self.step, TEST, right / max(len(x), 1))
-        self._times.clear()
+        self._away += time.perf_counter() - began
 
     def predict(self, data: Any) -> Any:
         """What the network says of images, in the type that it is trained in."""
@@ -363,7 +366,7 @@ class Fit:
         if self.precision.scaler is None:
             self._observe(self.step, LOSS_SCALE, 1.0)
         self._stepped(self.step, facts)
-        self._times.append((time.perf_counter(), samples))
+        self._times.append((time.perf_counter() - self._away, samples))
         if len(self._times) > 1:
             took = self._times[-1][0] - self._times[0][0]
             self._rate = sum(count for _, count in list(self._times)[1:]) / took

@@ -26,7 +26,7 @@ MOST_KEPT = 1000  # points of a line that is kept
 STEADY = 15  # the running median of the throughput goes over so many values
 BATCHES = 50  # the running mean of a batch's accuracy goes over so many batches
 TREND = 0.08  # the weight of the newest value in the running mean of the loss
-MOST = 0.99999  # of what is right; 100 % lies at infinity
+MOST = 0.9999  # of what is right; 100 % would lie at infinity
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def nines(share: float) -> float:
     """How many nines a share has: 0 % is 0, 90 % is 1, 99 % is 2.
 
     >>> round(nines(0.9), 6), round(nines(0.99), 6), round(nines(1.0), 6)
-    (1.0, 2.0, 5.0)
+    (1.0, 2.0, 4.0)
     """
     return -math.log10(1 - min(share, MOST))
 

@@ -185,7 +185,7 @@ class DataPage {
     const numbers = asked
       ? [
           ["after step", count(facts.step)],
-          ["right", `${facts.right} of ${asked} (${percent(facts.right / asked)})`],
+          ["right", `${facts.right} of ${asked} (${((100 * facts.right) / asked).toFixed(1)} %)`],
         ]
       : [];
     if (worst) numbers.push(["most confused", `${worst[0]} → ${worst[1]}, ${worst[2]} ×`]);

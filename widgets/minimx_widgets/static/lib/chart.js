@@ -208,7 +208,8 @@ function drawSeries(ctx, { xs, ys, n, colour, kind }, { at, range }) {
     joined = Number.isFinite(y);
   }
   if (kind !== "points") ctx.stroke();
-  if (kind === "dots" || kind === "points") {
+  // A line of one point is seen as a dot.
+  if (kind === "dots" || kind === "points" || end - from === 1) {
     for (let i = from; i < end; i += 1) {
       ctx.beginPath();
       ctx.arc(at.x(xs[i]), at.y(ys[i]), kind === "dots" ? 3.2 : 2.6, 0, 2 * Math.PI);

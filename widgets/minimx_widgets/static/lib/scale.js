@@ -116,7 +116,7 @@ export function lowerBound(values, n, wanted) {
 }
 
 /** Of shares above this one a scale of nines makes no difference: 100 % is at infinity. */
-export const MOST = 0.99999;
+export const MOST = 0.9999;
 /** Which shares a scale of nines labels, the most telling first. */
 export const NINES = [0, 0.9, 0.99, 0.5, 0.999, 0.9999, 0.98, 0.95, 0.8, 0.995, 0.998, 0.97];
 
