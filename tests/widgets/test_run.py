@@ -130,6 +130,20 @@ def test_another_record_makes_all_views_begin_again(record: Record) -> None:
     run.close()
 
 
+def test_a_page_hears_that_a_record_has_ended() -> None:
+    record = Record().start()
+    view = EngineTimeline(record)
+    browser = Browser(view)
+    browser.say(kind="hello")
+    try:
+        browser.wait_for(lambda: any(m.get("live") for m, _ in browser.messages))
+        record.stop()
+        browser.wait_for(lambda: browser.messages[-1][0].get("live") is False)
+    finally:
+        record.stop()
+        view.run.close()
+
+
 def test_status_alone_is_news(record: Record) -> None:
     view = TrainingMonitor(record)
     browser = Browser(view)

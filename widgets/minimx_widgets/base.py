@@ -60,6 +60,7 @@ class View(anywidget.AnyWidget):
         self._backlog: deque[dict[str, Any]] = deque()  # frames that wait their turn
         self._known_strings = 0
         self._known_status: dict[str, Any] = {}
+        self._known_live = False
         super().__init__(run_id=self.run.id, **settings)
         self.run.attach(self)
         self.on_msg(self._hear)
@@ -142,8 +143,12 @@ class View(anywidget.AnyWidget):
             self.send(message)
 
     def _restless(self) -> bool:
-        """Whether there is something to say without new rows: another status."""
-        return self.run.status != self._known_status
+        """Whether there is something to say without new rows.
+
+        That is another status, or that the record runs no more.
+        """
+        ended = self._known_live and not self.record.running
+        return ended or self.run.status != self._known_status
 
     def _ship(self) -> None:
         if not self._backlog:
@@ -152,6 +157,7 @@ class View(anywidget.AnyWidget):
             )
             self._known_strings += len(self._backlog[0]["strings"])
             self._known_status = dict(self.run.status)
+            self._known_live = bool(self._backlog[0]["live"])
             self._pending = []
         header = self._backlog.popleft()
         buffers = header.pop("buffers")

@@ -10,11 +10,12 @@ import traitlets
 
 from minimx.errors import ArgumentError, did_you_mean
 from minimx.record import Curve, Record
-from minimx_widgets import esm, palette, svg
+from minimx_widgets import esm, palette, step_peaks, svg
 from minimx_widgets.base import View
 from minimx_widgets.meter import MILLISECONDS, PEAK, PLANNED, RESERVED
 from minimx_widgets.packing import Array, Columns
 from minimx_widgets.run import News
+from minimx_widgets.sources import MEASURED
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import human_bytes, human_count, human_time
 
@@ -22,7 +23,8 @@ MEASURES = ("requested", "rounded", "reserved")
 OF_STEPS = (PEAK, RESERVED, PLANNED, MILLISECONDS)
 IDLE = "idle"
 COUNTED = ("alloc", "hit", "free", "release", "flush", "oom")
-LEFT, RIGHT, TOP, BELOW = 66, 14, 34, 44
+LEFT, RIGHT, TOP, BELOW = 66, 14, 40, 44
+APART = 30  # of the picture's height, for what the pool holds
 Point = tuple[float, float]
 
 
@@ -43,8 +45,8 @@ class MemoryLayout:
 
     @property
     def highest(self) -> float:
-        """The highest point of anything that is drawn."""
-        return float(max(self.reserved.max(initial=0), self.peak, 1))
+        """The highest point of what lives."""
+        return float(max(self.peak, 1))
 
 
 def lay_out(
@@ -194,7 +196,9 @@ class MemoryTimeline(View):
         by_category = Table.of(("category", "now", "at peak"), rows, caption)
         events = [(name, str(count)) for name, count in self._counts().items()]
         pool = Table.of(("pool event", "count"), events, "What the pool did")
-        return Tables((by_category, self._owners(), pool))
+        steps = step_peaks.table(self.record)
+        shown = (steps, by_category, self._owners(), pool)
+        return Tables(tuple(one for one in shown if one is not None))
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture of the whole record."""
@@ -268,14 +272,14 @@ class MemoryTimeline(View):
 def draw(view: MemoryTimeline, layout: MemoryLayout, *, dark: bool, width: int) -> str:
     """The layout as a picture."""
     height = view.height + 50
-    box = (LEFT, width - RIGHT, TOP, height - BELOW)
+    box = (LEFT, width - RIGHT, TOP + APART, height - BELOW)
     parts = _head(view, dark=dark)
     if not len(layout.edges):
         muted = palette.surface("muted", dark=dark)
         words = "no pool events in this record"
         parts.append(svg.text(width / 2, height / 2, words, muted, anchor="middle"))
         return svg.picture(width, height, parts, title=repr(view), dark=dark)
-    high = layout.highest * 1.06
+    high = layout.highest * 1.12
     low_x, high_x = float(layout.edges[0]), layout.end
 
     def place(value: float, nbytes: float) -> tuple[float, float]:
@@ -284,6 +288,7 @@ def draw(view: MemoryTimeline, layout: MemoryLayout, *, dark: bool, width: int) 
         return x, bottom - nbytes / high * (bottom - top)
 
     parts += _grid(view, layout, place, high, box, dark=dark)
+    parts += _strip(layout, box, dark=dark)
     parts += _bands(layout, place, dark=dark)
     parts += _lines(view, layout, place, box, dark=dark)
     named = [(n, _colour(n, dark=dark)) for n in layout.bands]
@@ -296,7 +301,7 @@ def _head(view: MemoryTimeline, *, dark: bool) -> list[str]:
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     words = (
         f"{view.shown_device} · bytes {view.measure} · peak {human_bytes(view.peak)} · "
-        f"reuse {100 * view.reuse:.0f} %"
+        f"reuse {100 * view.reuse:.0f} % · {MEASURED}"
     )
     return [
         svg.text(14, 21, "Memory", ink, size=13, bold=True),
@@ -335,6 +340,29 @@ def _grid(
     return parts
 
 
+def _strip(
+    layout: MemoryLayout, box: tuple[float, float, float, float], *, dark: bool
+) -> list[str]:
+    """What the pool holds, above the bands and on a scale of its own."""
+    left, right, below, _ = box
+    top, bottom = TOP + 2.0, below - 8
+    ink, muted, card = (palette.surface(n, dark=dark) for n in ("ink", "muted", "card"))
+    low_x = float(layout.edges[0])
+    high = float(max(layout.reserved.max(initial=0), 1))
+
+    def place(value: float, nbytes: float) -> Point:
+        x = left + (value - low_x) / (layout.end - low_x) * (right - left)
+        return x, bottom - nbytes / high * (bottom - top - 2)
+
+    middle = (top + bottom) / 2 + 3.5
+    words = f"≤ {human_bytes(high)}"
+    return [
+        svg.rect(left, top, right - left, bottom - top, card, title="reserved"),
+        svg.line(_stairs(layout, layout.reserved, place), ink, width=1.3),
+        svg.text(left - 7, middle, words, muted, anchor="end"),
+    ]
+
+
 def _bands(layout: MemoryLayout, place: Any, *, dark: bool) -> list[str]:
     """The categories, one filled shape each, stacked."""
     parts = []
@@ -366,10 +394,10 @@ def _lines(
     *,
     dark: bool,
 ) -> list[str]:
-    """The reserve, the peak, and the knobs that were turned."""
-    left, right, top, bottom = box
-    ink, alert, mark = (palette.surface(n, dark=dark) for n in ("ink", "alert", "mark"))
-    parts = [svg.line(_stairs(layout, layout.reserved, place), ink, width=1.3)]
+    """The peak, and the knobs that were turned."""
+    left, right, _, bottom = box
+    alert, mark = (palette.surface(n, dark=dark) for n in ("alert", "mark"))
+    parts = []
     _, y = place(layout.edges[0], layout.peak)
     parts.append(svg.line([(left, y), (right, y)], alert, dash="6 4"))
     label = f"peak {human_bytes(layout.peak)}"
@@ -379,9 +407,9 @@ def _lines(
         x, _ = place(value, 0)
         if not left <= x <= right:
             continue
-        parts.append(svg.line([(x, top), (x, bottom)], mark, dash="4 3", width=1.3))
+        parts.append(svg.line([(x, TOP - 8), (x, bottom)], mark, dash="4 3", width=1.3))
         room = len(words) * 10 * svg.CHARACTER + 6
         if x >= free and x + room < right:
-            parts.append(svg.text(x + 4, top + 8, words, mark, size=10))
+            parts.append(svg.text(x + 4, TOP - 1, words, mark, size=10))
             free = x + room
     return parts

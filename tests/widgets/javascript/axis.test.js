@@ -102,6 +102,16 @@ test("a turned knob stays in sight for ten seconds, then the window narrows agai
   assert.equal(width, 1e9);
 });
 
+test("no window is wasted on the time before a record began", () => {
+  const { store } = axisOf("young");
+  store.advance(1500);
+  assert.deepEqual(store.range, [0, 1500]);
+  store.advance(3e8);
+  assert.deepEqual(store.range, [0, 3e8]);
+  store.advance(4e9);
+  assert.deepEqual(store.range, [3e9, 4e9]);
+});
+
 test("a window that somebody chose is not widened", () => {
   const { store, axis } = axisOf("chosen");
   store.advance(5e9);

@@ -513,6 +513,8 @@ class MemoryView {
       axis: this.axis.mode,
       reserved: series.live.reserved,
       peak: series.peak[this.measure].bytes,
+      visible: ((this.axis.range[1] - this.axis.range[0]) / 1e9).toFixed(3), // seconds
+      visiblemarks: this.marksInView().filter(({ x }) => x >= LEFT && x <= this.surface.width).length,
       steppeak: this.data.last(PEAK) ?? "",
       planned: planned ?? "",
       events: series.n + series.gone,

@@ -209,7 +209,9 @@ class Overview {
     svg.addEventListener("pointerleave", () => this.point("operators", -1), { signal });
     svg.addEventListener("click", (event) => this.choose("operators", found(event)), { signal });
     const said = state.roofs.map((one) => one[2]).join("; ");
-    return this.part("roof", ["Under the roof", said], state.roofs.length ? null : this.ask(), svg);
+    const blank = state.roofs.length + this.shown.length === 0; // not even a dot
+    const ask = state.roofs.length ? null : this.ask();
+    return this.part("roof", ["Under the roof", said], ask, blank ? null : svg);
   }
 
   /** What to do where nobody knows yet how fast this machine is. */

@@ -162,14 +162,14 @@ function paintPushes(ctx, { data, laneY, laneHeight, mode, low, per, theme }, wi
       ? (/** @type {number} */ value) => data.pushes.upTo(value)
       : (/** @type {number} */ value) => Math.min(n, Math.max(0, Math.ceil(value - gone)));
   ctx.fillStyle = theme.ink;
-  const y = laneY(0);
-  const tall = laneHeight - gap(laneHeight);
-  const inset = tall > 12 ? 3 : 0;
+  const high = laneHeight - gap(laneHeight);
+  const tall = high > 12 ? Math.min(high - 6, 14) : high; // ticks, not blocks
+  const y = laneY(0) + (high - tall) / 2;
   for (let x = 0, before = upTo(low); x < wide; x += 1) {
     const now = upTo(low + (x + 1) / per);
     if (now > before) {
       ctx.globalAlpha = Math.min(0.9, 0.3 + 0.1 * (now - before));
-      ctx.fillRect(LEFT + x, y + inset, 1, tall - 2 * inset);
+      ctx.fillRect(LEFT + x, y, 1, tall);
     }
     before = now;
   }

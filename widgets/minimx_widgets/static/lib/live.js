@@ -47,7 +47,7 @@ export class RunData {
     this.add(tables, header);
     if (header.live && !header.full) for (const mark of header.knobs) this.store.hold(mark.t);
     // Nothing more will come: show all of it, unless somebody is looking at a part.
-    const short = this.store.follow && this.store.range[0] < 0;
+    const short = this.store.follow && !this.store.own && this.store.range[0] <= 0;
     const range = this.store.range;
     const still = this.fitted !== null && this.fitted.every((value, i) => value === range[i]);
     if (!header.live && (header.full || short || still)) {

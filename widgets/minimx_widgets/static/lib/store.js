@@ -3,6 +3,7 @@
 const RUNS = Symbol.for("minimx.runs");
 const HOLD = 10_000; // milliseconds for which a turned knob stays in sight
 const LEAD = 0.3; // how much of the usual width is shown of the time before it
+const NARROWEST = 200; // nanoseconds
 const EASE = 0.85; // by how much a wide window narrows again with each move
 
 /**
@@ -69,8 +70,9 @@ class Store extends EventTarget {
     const low = this.held.length
       ? Math.min(usual, ...this.held.map(({ from }) => from))
       : Math.min(usual, Math.max(eased, this.range[0]));
+    // There is nothing before the record began, so no window is wasted on it.
     /** @type {[number, number]} */
-    const range = [low, this.now];
+    const range = [Math.min(Math.max(low, 0), this.now - NARROWEST), this.now];
     if (same(this.range, range)) return;
     this.range = range;
     this.dispatchEvent(new CustomEvent("change", { detail: ["range"] }));
