@@ -145,10 +145,11 @@ def _library() -> tuple[str, str, str]:
 
 
 def _gpu() -> tuple[str, str, str]:
+    from minimx.drivers.machine import card
     from minimx.knobs import knobs
+    from minimx.knobs.knob import human_size
 
-    size = knobs.declared["MINIMX_SIM_GPU_MEMORY"].format(knobs.MINIMX_SIM_GPU_MEMORY)
-    simulated = f"{knobs.MINIMX_SIM_GPUS} simulated, {size} each"
+    simulated = f"{knobs.MINIMX_SIM_GPUS} simulated, {human_size(card().memory)} each"
     return ("ok", simulated, "")
 
 
@@ -182,7 +183,7 @@ def _device_name(gpu: Any) -> str:
 def _onednn() -> tuple[str, str, str]:
     from minimx.kernels.dnnl import loaded
 
-    found = onednn_library()
+    found, trouble = onednn_found()
     if found and (dnnl := loaded()) is not None:
         by = "by its own instruction" if dnnl.bfloat16 else "through float32"
         words = f"{dnnl.version}, {dnnl.processor}: bfloat16 {by}"
@@ -191,14 +192,14 @@ def _onednn() -> tuple[str, str, str]:
     if found:
         said = f"{found} is older than oneDNN 3, or damaged"
         return ("broken", said, advice)
-    return ("absent", "not installed; the readable kernels do the work", advice)
+    return ("absent", f"{trouble}; the readable kernels do the work", advice)
 
 
-def onednn_library() -> str:
-    """The file of the oneDNN library, or ""."""
-    from minimx.kernels.dnnl import library
+def onednn_found() -> tuple[str, str]:
+    """The file of the oneDNN library, and why there is none; one of the two is ""."""
+    from minimx.kernels.dnnl import found
 
-    return library()
+    return found()
 
 
 def _dot() -> tuple[str, str, str]:

@@ -1,6 +1,7 @@
 """Intel's library oneDNN, where it is installed: its C API, and who owns what it makes.
 
-    library()        the file, or ""
+    library()        the file of one that loads, or ""
+    found()          that, and why there is none
     loaded()         the library, or None where there is none
     primitives       what is kept of what it prepared: MXNET_ONEDNN_CACHE_NUM
     counts()         how often something prepared was found, and how often it was made
@@ -68,7 +69,26 @@ class _Version(ctypes.Structure):
 
 
 def library() -> str:
-    """The file of the oneDNN library: of pip's package, else of the system, or ""."""
+    """The file of a oneDNN library that loads, or "": pip's, else the system's."""
+    return found()[0]
+
+
+@cache
+def found() -> tuple[str, str]:
+    """The file of the library that is used, and why none is; one of the two is ""."""
+    trouble = ""
+    for file in _candidates():
+        try:
+            ctypes.CDLL(file)
+        except OSError as failure:
+            trouble = trouble or f"{file} does not load: {failure}"
+        else:
+            return file, ""
+    return "", trouble or "not installed"
+
+
+def _candidates() -> Iterator[str]:
+    """The files that could be the library, the best first."""
     for name in ("onednn-cpu-gomp", "onednn"):
         try:
             files = importlib.metadata.files(name) or []
@@ -76,8 +96,10 @@ def library() -> str:
             continue
         for file in files:
             if "dnnl" in file.name and (".so" in file.name or file.suffix == ".dll"):
-                return str(file.locate())
-    return ctypes.util.find_library("dnnl") or ""
+                yield str(file.locate())
+    system = ctypes.util.find_library("dnnl")
+    if system:
+        yield system
 
 
 class Library:
@@ -171,19 +193,19 @@ def loaded() -> Library | None:
     if not file:
         return None
     try:
-        found = Library(file)
-        Owner(found).any_layout((1, 1), "float32")
+        dnnl = Library(file)
+        Owner(dnnl).any_layout((1, 1), "float32")
     except (OSError, AttributeError, MXNetError):
         return None  # an older or a broken one: the readable kernels do the work
-    return found
+    return dnnl
 
 
 def takes_bfloat16() -> bool:
     """Whether oneDNN is here, wanted, and has an instruction for bfloat16."""
     if not knobs.get("MXNET_ONEDNN_ENABLED"):
         return False
-    found = loaded()
-    return found is not None and found.bfloat16
+    dnnl = loaded()
+    return dnnl is not None and dnnl.bfloat16
 
 
 class Owner:

@@ -34,7 +34,7 @@ def test_what_is_missing_comes_with_advice(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(shutil, "which", lambda *a, **k: None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr(doctor, "_version", lambda name: "")
-    monkeypatch.setattr(doctor, "onednn_library", lambda: "")
+    monkeypatch.setattr(doctor, "onednn_found", lambda: ("", "not installed"))
     findings = {finding.part: finding for finding in doctor.examine()}
     for part, advice in {
         "dot": "apt-get install graphviz",
