@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from minimx.drivers.base import Costs
+from minimx.knobs.declarations.simulated import host_share
 
 GIB: Final = 1 << 30
 SHARE: Final = 16  # how much less a scaled card is
@@ -30,10 +31,11 @@ class Card:
 
 
 # A mid-range card behind sixteen lanes of PCI Express 3. Its driver answers at once, so
-# that a makespan does not depend on what the pool has kept from earlier.
+# that a makespan does not depend on what the pool has kept from earlier. It has what
+# the host can give, so that it refuses no program that the host could run.
 GENERIC: Final = Card(
     "generic",
-    GIB,
+    host_share(),
     Costs(
         launch_ns=5_000,
         flops=5e12,
@@ -66,7 +68,7 @@ def _card(
 def scaled(card: Card, share: int = SHARE) -> Card:
     """A card of which everything but the fixed costs is a fraction.
 
-    >>> scaled(GENERIC).memory == 64 << 20
+    >>> scaled(Card("small", GIB, GENERIC.costs)).memory == 64 << 20
     True
     """
     costs = replace(

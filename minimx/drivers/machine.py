@@ -53,10 +53,14 @@ def link_between(source: Device, target: Device) -> Link | None:
 
 
 def open_gpu(device: Device) -> SimulatedGPU:
-    """A simulated GPU. Raises `DeviceError` if the host cannot reserve its memory."""
+    """A simulated GPU. Raises `DeviceError` if the host cannot reserve its memory.
+
+    Where nothing says how much that is, it is halved until the host can.
+    """
     mine = card()
+    said = any(map(knobs.is_set, MEMORY_KNOBS))
     try:
-        gpu = SimulatedGPU(device, mine.memory, mine)
+        gpu = SimulatedGPU(device, mine.memory, mine, halve=not said)
     except DeviceFull:
         raise DeviceError(
             f"{device}: this machine cannot reserve the {mine.memory:,} bytes that "

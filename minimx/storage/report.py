@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from minimx.drivers.host import available_memory
 from minimx.errors import OutOfMemory
 from minimx.storage.policy import PREFIXES
 from minimx.storage.stats import human
@@ -79,6 +80,12 @@ def out_of_memory(
         owners = largest_owners(blocks)
         lines += [f"  {human(n):>9} {who(owner, k)}" for owner, n, k in owners]
     lines.append(_advice(driver, policy, nbytes, size, blocks))
+    if driver.simulated and available_memory(0) > size:
+        lines.append(
+            "Only the simulation refuses this; the host has room for it. "
+            "MINIMX_SIM_GPU_MEMORY makes a larger simulated GPU, while no array lives "
+            "on this one; unset, it takes what the host can give."
+        )
     return OutOfMemory("\n".join(lines))
 
 
@@ -131,9 +138,4 @@ def _advice(
     if held and held[0][1] > total // 2 and held[0][0] in REMEDIES:
         category, most = held[0]
         return f"{most / total:.0%} is for {category}: {REMEDIES[category]}"
-    if driver.simulated:
-        return (
-            "MINIMX_SIM_GPU_MEMORY makes a larger simulated GPU, while no array lives "
-            "on this one."
-        )
     return "gpu_memory_info() and mx.storage.summary() show where the memory is."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable, Iterator
 
@@ -13,11 +14,12 @@ from minimx.device import Device, cpu, cpu_pinned, cpu_shared, gpu
 from minimx.drivers import Driver
 from minimx.drivers.base import ALIGNMENT, Costs, DeviceFull, address_of
 from minimx.drivers.counting import CountingDriver
-from minimx.drivers.host import HostDriver
+from minimx.drivers.host import HostDriver, physical_memory
 from minimx.drivers.shared import MOST_DESCRIPTORS, Segment, SharedDriver
-from minimx.drivers.simulated import SimulatedGPU
+from minimx.drivers.simulated import GIVEN_BACK, SimulatedGPU
 from minimx.errors import DataError, DeviceError
 from minimx.knobs import knobs
+from minimx.knobs.declarations import simulated
 
 MIB = 1 << 20
 
@@ -209,3 +211,47 @@ def test_an_arena_beyond_the_machine_is_refused() -> None:
         pytest.raises(DeviceError, match="MINIMX_SIM_GPU_MEMORY"),
     ):
         drivers.driver_for(gpu(0))
+
+
+def resident() -> int:
+    """The bytes of this process that lie in memory."""
+    with open("/proc/self/statm", encoding="ascii") as report:
+        return int(report.read().split()[1]) * mmap.PAGESIZE
+
+
+def test_an_arena_takes_memory_of_the_host_only_while_it_is_used() -> None:
+    before = resident()
+    device = SimulatedGPU(gpu(), simulated.host_share())
+    assert resident() - before < 16 * MIB
+    region = device.alloc(256 * MIB)
+    region.data[:] = 1
+    assert resident() - before > 200 * MIB
+    device.free(region)
+    assert resident() - before < 64 * MIB
+
+
+def test_neighbours_of_what_is_given_back_stay_as_they_are() -> None:
+    device = SimulatedGPU(gpu(), 64 * MIB)
+    one, two, three = (device.alloc(8 * MIB + 512) for _ in range(3))
+    for region in (one, two, three):
+        region.data[:] = 7
+    device.free(two)
+    assert one.data.min() == three.data.min() == 7
+
+
+def test_an_arena_that_nobody_asked_for_is_halved_until_the_host_has_it() -> None:
+    device = SimulatedGPU(gpu(), 1 << 60, halve=True)
+    assert GIVEN_BACK < device.total_bytes < 1 << 60
+    region = device.alloc(MIB)
+    region.data[:] = 1
+    assert device.used == MIB
+    with pytest.raises(DeviceFull):
+        SimulatedGPU(gpu(), 1 << 60)
+
+
+def test_the_generic_card_has_what_the_host_can_give() -> None:
+    share = simulated.host_share()
+    assert share % (1 << 30) == 0
+    assert share <= max(physical_memory(), 1 << 30)
+    drivers.forget(gpu(0))
+    assert drivers.driver_for(gpu(0)).total_bytes == share

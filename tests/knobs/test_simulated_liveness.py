@@ -13,6 +13,7 @@ from minimx.device import gpu
 from minimx.drivers import driver_for
 from minimx.engine import Var
 from minimx.knobs import knobs
+from minimx.knobs.declarations.simulated import host_share
 from minimx.record import Record
 from tests.knobs.proofs import defaults, proves, turned
 
@@ -118,7 +119,7 @@ def test_a_preset_brings_memory_and_costs() -> None:
         )
 
     before, during = turned(observe, MINIMX_SIM_GPU_PRESET="K80/16")
-    assert before == (1 << 30, 5e12, False)
+    assert before == (host_share(), 5e12, False)
     assert during == (768 << 20, 4.37e12 / 16, True)
     with knobs(MINIMX_SIM_GPU_PRESET="M60", MINIMX_SIM_GPU_MEMORY="64MiB"):
         assert context.gpu_memory_info(0)[1] == 64 << 20  # what is said wins

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx import engine, events, nd, rng
+from minimx import context, engine, events, nd, rng
 from minimx.device import gpu
 from minimx.errors import MXNetError
 from minimx.events import Owner
@@ -200,7 +200,7 @@ def test_it_knows_under_what_it_was_made() -> None:
     assert (found.seed, found.clock) == (12, "wall")
     assert found.cores >= 1
     assert 0 < found.t_start <= found.t_stop
-    assert found.devices["gpu(0)"] == 1 << 30
+    assert found.devices["gpu(0)"] == context.gpu_memory_info(0)[1]
 
 
 def test_paths_stay_private(tmp_path: Any) -> None:

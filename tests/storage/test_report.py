@@ -10,6 +10,7 @@ from minimx.device import gpu
 from minimx.drivers.simulated import SimulatedGPU
 from minimx.errors import MXNetError, OutOfMemory
 from minimx.events import Owner
+from minimx.storage import report
 from minimx.storage.policy import Policy, naive, round_power2, unpooled
 from minimx.storage.pool import Pool
 from minimx.storage.report import largest_owners
@@ -59,10 +60,15 @@ def test_the_largest_owners_stand_first() -> None:
     assert largest_owners(full.lent(), 1) == [(FC, 50 * MIB, 1)]
 
 
-def test_a_small_gpu_could_be_larger() -> None:
-    assert "MINIMX_SIM_GPU_MEMORY makes a larger" in refusal(
-        pool(naive(), 10), 20 * MIB
-    )
+def test_what_only_the_simulation_refuses_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = "Only the simulation refuses this; the host has room for it."
+    message = refusal(pool(naive(), 10), 20 * MIB)
+    assert said in message
+    assert "MINIMX_SIM_GPU_MEMORY makes a larger simulated GPU" in message
+    monkeypatch.setattr(report, "available_memory", lambda otherwise: 19 * MIB)
+    assert said not in refusal(pool(naive(), 10), 20 * MIB)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from minimx import drivers, storage
 from minimx.device import Device, cpu, cpu_pinned, cpu_shared, gpu
 from minimx.errors import DeviceError, KnobError
 from minimx.knobs import knobs
+from minimx.knobs.declarations.simulated import host_share
 from minimx.storage import Block, pool_for, stats
 
 MIB = 1 << 20
@@ -203,7 +204,7 @@ def test_number_and_size_of_simulated_gpus_are_live() -> None:
         assert storage.device_memory_info(gpu(0))[1] == 8 * MIB
     with pytest.raises(DeviceError):
         pool_for(gpu(1))
-    assert storage.device_memory_info(gpu(0))[1] == 1024 * MIB
+    assert storage.device_memory_info(gpu(0))[1] == host_share()
 
 
 # Turning knobs while blocks are out

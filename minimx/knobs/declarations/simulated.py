@@ -6,6 +6,7 @@ virtual clock and by explicit delays alone.
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 from minimx.knobs.knob import Knob
@@ -13,6 +14,29 @@ from minimx.knobs.knob import Knob
 GROUP = "simulated GPUs"
 
 declare = partial(Knob, group=GROUP, status="live")
+GIB = 1 << 30
+
+
+def host_memory() -> int:
+    """The bytes of memory that this process may have, by machine and container."""
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
+            text = limit.read().strip()
+    except OSError:
+        return found  # no Linux, or no container
+    return min(found, int(text)) if text.isdigit() else found
+
+
+def host_share() -> int:
+    """What a simulated GPU has where nothing else is said: 3/4 of the host's memory.
+
+    In whole GiB, so that it reads well; at least one, since an arena takes memory of
+    the host only where it is written to.
+    """
+    return max(host_memory() * 3 // 4 // GIB, 1) * GIB
+
+
 cost = partial(declare, type="float", low=0.0, default_words="as the preset says")
 
 KNOBS = (
@@ -34,15 +58,17 @@ KNOBS = (
     declare(
         name="MINIMX_SIM_GPU_MEMORY",
         type="size",
-        default=1 << 30,
+        default=host_share(),
+        default_words="3/4 of the host's memory",
         low=1 << 20,
         scope="restart",
         meaning=(
             "How much memory each simulated GPU has, such as 256MiB or 1GiB. The arena "
             "is one piece in which first-fit allocation leaves real gaps, so that "
-            "fragmentation and running out of memory can be studied. Memory of the "
-            "host is taken only as it is touched. Unset, it is what "
-            "`MINIMX_SIM_GPU_PRESET` says."
+            "fragmentation and running out of memory can be studied: choose a small "
+            "one for that. Memory of the host is taken only as it is touched. Unset, "
+            "it is what `MINIMX_SIM_GPU_PRESET` says: the memory of that card, and for "
+            "generic 3/4 of the host's, so that a program that prefers a GPU has room."
         ),
         observable="`mx.context.gpu_memory_info(0)`.",
     ),

@@ -29,7 +29,7 @@ EXAMPLES = {
     "MINIMX_SIM_GPU_PRESET": simulated(
         acts_in="minimx.drivers.machine.card",
         code='print(mx.gpu_memory_info(0)[1] >> 20, "MiB")',
-        expect={"generic": "1024 MiB", "K80/16": "768 MiB", "M60": "8192 MiB"},
+        expect={"V100/16": "1024 MiB", "K80/16": "768 MiB", "M60": "8192 MiB"},
     ),
     "MINIMX_SIM_LINKS": simulated(
         acts_in="minimx.drivers.machine.link_between",
