@@ -2,7 +2,7 @@
 
     minimx knobs [NAME] [--group G] [--live | --planned] [--changed]
     minimx doctor
-    minimx lab [DIR]
+    minimx lab [DIR] [--fresh]
     minimx compile
     minimx bench score|train|compare|show …
     minimx im2rec [--list] PREFIX FOLDER
@@ -56,9 +56,14 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
         "folder",
         nargs="?",
         metavar="DIR",
-        help="work on copies in this folder; what is there already is left alone",
+        help="work on copies in this folder; what you wrote there is left alone",
     )
     lab.add_argument("--no-browser", action="store_true", help="only print the address")
+    lab.add_argument(
+        "--fresh",
+        action="store_true",
+        help="begin again with the course's notebooks; yours are kept beside them",
+    )
 
     commands.add_parser("compile", help="compile all kernels now, for later programs")
     if asked == "bench":  # whose words take a while to know
@@ -86,7 +91,8 @@ def _without_jupyters(words: list[str]) -> tuple[list[str], list[str]]:
     if words[:1] != ["lab"]:
         return words, []
     folder = 1 + (len(words) > 1 and not words[1].startswith("-"))
-    ours = [word for word in words[folder:] if word in ("--no-browser", "-h", "--help")]
+    known = ("--no-browser", "--fresh", "-h", "--help")
+    ours = [word for word in words[folder:] if word in known]
     return [*words[:folder], *ours], [w for w in words[folder:] if w not in ours]
 
 
@@ -120,7 +126,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     if options.command == "lab":
         from minimx.cli.lab import run as open_lab
 
-        return open_lab(options.folder, options.no_browser, rest)
+        return open_lab(options.folder, options.no_browser, rest, options.fresh)
     if options.command == "bench":
         from minimx.cli.bench import run as measure
 

@@ -1,26 +1,35 @@
-"""`minimx lab`: JupyterLab, opened on the first notebook of the course.
+"""`minimx lab`: JupyterLab on a learner's copy of the course.
 
-In a checkout the notebooks are worked on where they are. Elsewhere, or when a folder is
-named, they are copied there first; a notebook that exists already is never touched, so
-that nobody's work is lost.
+The notebooks that minimx ships are never worked on. `minimx.cli.copies` copies them
+into a folder of the learner's, `my-notebooks` in a checkout and `minimx-course`
+elsewhere, and signs the copies: a notebook that is trusted shows its stored pictures,
+and after a reload of the page its lab comes back.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from minimx.cli import copies
+
 FIRST = "00-knob-board.ipynb"
 COPIES = "minimx-course"  # where copies go when no folder is named
+IN_CHECKOUT = "my-notebooks"  # and there; version control overlooks it
 
 
-def run(folder: str | None, no_browser: bool, extra: Sequence[str]) -> int:
-    """Open the laboratory and stay until it is closed; 1 if a part is missing."""
+def run(
+    folder: str | None, no_browser: bool, extra: Sequence[str], fresh: bool = False
+) -> int:
+    """Open the laboratory and stay until it is closed; 1 if a part is missing.
+
+    fresh: put the course's notebooks in place of those that were worked on, which
+    are kept beside them.
+    """
     if importlib.util.find_spec("jupyterlab") is None:
         return _missing("JupyterLab is not installed. Try: pip install 'minimx[lab]'")
     source = notebooks_folder()
@@ -29,11 +38,12 @@ def run(folder: str | None, no_browser: bool, extra: Sequence[str]) -> int:
             f"the notebooks of the course, {FIRST} among them, are neither in a "
             "checkout nor in this environment. Run from a checkout of minimx."
         )
-    root = source
-    if folder is not None or not is_checkout(source):
-        root = Path(folder or COPIES).expanduser().resolve()
-        copied = copy_missing(source, root)
-        print(f"{root}: {copied} files copied; what was there already is untouched.")
+    root = Path(folder).expanduser().resolve() if folder else default_folder(source)
+    if root == source.resolve():
+        return _missing(f"{root} is the course itself. Name a folder for your copies.")
+    done = copies.bring(source, root, fresh)
+    done.signed = copies.sign(root / name for name in done.shipped)
+    print(f"{root}: {done}")
     flags = ["--no-browser", *extra] if no_browser else list(extra)
     return start(command(root, flags), environment(os.environ))
 
@@ -45,22 +55,16 @@ def notebooks_folder() -> Path | None:
     return next((it for it in (checkout, installed) if (it / FIRST).exists()), None)
 
 
+def default_folder(source: Path) -> Path:
+    """Where copies go when no folder is named."""
+    if is_checkout(source):
+        return source.resolve().parent / IN_CHECKOUT
+    return Path(COPIES).resolve()
+
+
 def is_checkout(notebooks: Path) -> bool:
     """Whether a notebooks folder lies beside the sources."""
     return (notebooks.parent / "pyproject.toml").exists()
-
-
-def copy_missing(source: Path, target: Path) -> int:
-    """Copy the files that `target` does not have; returns how many that were."""
-    copied = 0
-    for path in sorted(source.rglob("*")):
-        relative = path.relative_to(source)
-        hidden = any(part.startswith((".", "__")) for part in relative.parts)
-        if path.is_file() and not hidden and not (target / relative).exists():
-            (target / relative).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, target / relative)
-            copied += 1
-    return copied
 
 
 def command(root: Path, extra: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,14 +11,23 @@ import pytest
 
 from minimx.cli import lab, main
 
+ROOT = Path(__file__).parents[2]
+
+
+def notebook(text: str) -> str:
+    """A notebook with one cell of text."""
+    cell = {"cell_type": "markdown", "metadata": {}, "source": text, "id": "one"}
+    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
+    return json.dumps(book)
+
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
     """An installed course: not a checkout."""
     folder = tmp_path / "share" / "notebooks"
     (folder / "figures").mkdir(parents=True)
-    (folder / lab.FIRST).write_text("first")
-    (folder / "01-time.ipynb").write_text("second")
+    (folder / lab.FIRST).write_text(notebook("first"))
+    (folder / "01-time.ipynb").write_text(notebook("second"))
     (folder / "figures" / "a.svg").write_text("<svg/>")
     (folder / ".ipynb_checkpoints").mkdir()
     (folder / ".ipynb_checkpoints" / "x.ipynb").write_text("old")
@@ -33,22 +43,10 @@ def started(monkeypatch: pytest.MonkeyPatch, course: Path) -> list[list[str]]:
         commands.append(command)
         return 0
 
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(course.parent / "jupyter"))
     monkeypatch.setattr(lab, "start", note)
     monkeypatch.setattr(lab, "notebooks_folder", lambda: course)
     return commands
-
-
-def test_copies_are_made_once_and_never_over_somebody_s_work(
-    course: Path, tmp_path: Path
-) -> None:
-    target = tmp_path / "mine"
-    target.mkdir()
-    (target / lab.FIRST).write_text("my work")
-    assert lab.copy_missing(course, target) == 2
-    assert (target / lab.FIRST).read_text() == "my work"
-    assert (target / "figures" / "a.svg").exists()
-    assert not (target / ".ipynb_checkpoints").exists()
-    assert lab.copy_missing(course, target) == 0
 
 
 def test_the_command_opens_the_first_notebook(tmp_path: Path) -> None:
@@ -80,8 +78,9 @@ def test_a_named_folder_gets_copies(
 ) -> None:
     mine = tmp_path / "mine"
     assert main(["lab", str(mine), "--no-browser", "--port=9001"]) == 0
-    assert (mine / lab.FIRST).read_text() == "first"
-    assert "3 files copied" in capsys.readouterr().out
+    assert (mine / lab.FIRST).read_text() == notebook("first")
+    said = capsys.readouterr().out
+    assert "3 files copied, 0 updated, 2 notebooks trusted." in said
     [command] = started
     assert f"--ServerApp.root_dir={mine}" in command
     assert command[-2:] == ["--no-browser", "--port=9001"]
@@ -95,12 +94,35 @@ def test_without_a_checkout_copies_go_to_a_folder_of_that_name(
     assert (tmp_path / lab.COPIES / lab.FIRST).exists()
 
 
-def test_in_a_checkout_the_notebooks_are_used_where_they_are(
+def test_in_a_checkout_the_copies_lie_where_version_control_overlooks_them(
     started: list[list[str]], course: Path
 ) -> None:
     (course.parent / "pyproject.toml").write_text("")
     assert main(["lab"]) == 0
-    assert f"--ServerApp.root_dir={course}" in started[0]
+    mine = course.parent / lab.IN_CHECKOUT
+    assert f"--ServerApp.root_dir={mine}" in started[0]
+    assert f"/{lab.IN_CHECKOUT}" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_the_course_itself_is_not_worked_on(
+    started: list[list[str]], course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lab", str(course)]) == 1
+    assert "Name a folder for your copies" in capsys.readouterr().err
+    assert started == []
+
+
+def test_fresh_begins_again_and_keeps_what_was_worked_on(
+    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine"
+    main(["lab", str(mine)])
+    (mine / lab.FIRST).write_text(notebook("my work"))
+    assert main(["lab", str(mine), "--fresh", "--port=9000"]) == 0
+    assert started[-1][-1] == "--port=9000"
+    assert (mine / lab.FIRST).read_text() == notebook("first")
+    assert (mine / "00-knob-board (mine).ipynb").read_text() == notebook("my work")
+    assert "00-knob-board (mine).ipynb" in capsys.readouterr().out
 
 
 def test_without_notebooks_there_is_advice(
