@@ -1,10 +1,17 @@
 # The only commands a newcomer needs. Each does all its own set-up: it asks for python3,
-# builds .venv (with uv where uv is found, else with venv and pip), installs, compiles
-# the kernels once, and then does its job. A stamp in .venv remembers every finished
-# step, so that a second run starts at once and an interrupted one goes on where it was.
+# builds an environment (with uv where uv is found, else with venv and pip), installs,
+# compiles the kernels once, and then does its job. There are two environments:
+#
+#   .venv-lab   extra [lab]: `make lab`, and the kernels of `make notebooks`
+#   .venv       extra [test]: everything else
+#
+# so that notebooks are tested with what a learner has and nothing more. Stamps in both
+# remember every finished step: a second run starts at once, and an interrupted one goes
+# on where it was. The compiled kernels are shared (MINIMX_CACHE).
 
 PYTHON ?= python3
 VENV := .venv
+LAB := .venv-lab
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 UV := $(shell command -v uv 2>/dev/null)
@@ -36,12 +43,12 @@ help:
 	@echo "make bench-cuda  time CUDA kernels, and compare training, on a real GPU"
 	@echo "make compat   run the same programs under minimx and under MXNet 1.9.1"
 	@echo "make same     train the same networks under minimx and under PyTorch"
-	@echo "make clean    remove caches; make spotless removes .venv as well"
+	@echo "make clean    remove caches; make spotless removes the environments as well"
 
 # -- jobs ------------------------------------------------------------------------------
 
-lab: $(STAMPS)/lab $(STAMPS)/compiled
-	$(BIN)/minimx lab $(FLAGS)
+lab: $(LAB)/.stamps/lab $(LAB)/.stamps/compiled
+	$(LAB)/bin/minimx lab $(FLAGS)
 
 test: lint unit cuda onednn notebooks browser
 
@@ -62,11 +69,12 @@ cuda: $(STAMPS)/test
 
 # oneDNN lies in a folder of its own, so that all else is tested without it.
 onednn: $(STAMPS)/test $(STAMPS)/onednn
-	PYTHONPATH=$(VENV)/onednn $(PYTEST) -q tests/kernels/test_onednn.py \
+	PYTHONPATH=$$(echo $(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/kernels/test_onednn.py \
 	  tests/kernels/test_onednn_bfloat16.py tests/knobs/test_onednn_liveness.py
 
-notebooks: $(STAMPS)/test $(STAMPS)/compiled
-	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env \
+# pytest and nbval run in .venv; the notebooks themselves in .venv-lab.
+notebooks: $(STAMPS)/test $(STAMPS)/kernel $(LAB)/.stamps/compiled
+	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-kernel-name=minimx-lab \
 	  --nbval-cell-timeout=240 \
 	  --nbval-sanitize-with notebooks/sanitize.cfg notebooks
 
@@ -87,7 +95,7 @@ bench: $(STAMPS)/test $(STAMPS)/compiled
 
 # A table of what a real GPU does; where there is none it says so and fails.
 bench-cuda: $(STAMPS)/test
-	$(call INSTALL,cuda)
+	$(call INSTALL,$(VENV),-e ".[cuda]")
 	$(BIN)/python -m tests.benchmarks.cuda $(FLAGS)
 
 bench-peers: $(PEERS)/mxnet $(PEERS)/torch
@@ -109,7 +117,7 @@ $(PEERS)/%: | $(STAMPS)/test
 	$(BIN)/python -m tests.benchmarks.peers $(PEERS) $*
 
 # Pages that are written from the code: knobs and operators.
-book: $(STAMPS)/lab
+book: $(STAMPS)/test
 	$(BIN)/python -m minimx.knobs.page > book/knobs.md.new
 	mv book/knobs.md.new book/knobs.md
 	$(BIN)/python -m minimx.nd.page > book/operators.md.new
@@ -118,10 +126,10 @@ book: $(STAMPS)/lab
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \
 	  .import_linter_cache
-	find . -name __pycache__ -not -path "./$(VENV)/*" -prune -exec rm -rf {} +
+	find . -name __pycache__ -not -path "./$(VENV)*" -prune -exec rm -rf {} +
 
 spotless: clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(LAB)
 
 # -- set-up, one stamp a step -----------------------------------------------------------
 
@@ -136,46 +144,56 @@ endef
 export TOO_OLD NO_VENV
 
 # An environment that works is kept; one that an interruption left half made is not.
-$(STAMPS)/venv:
-	@if ! $(BIN)/python -c "" 2>/dev/null; then \
-	  rm -rf $(VENV); \
+$(STAMPS)/venv $(LAB)/.stamps/venv: %/.stamps/venv:
+	@if ! $*/bin/python -c "" 2>/dev/null; then \
+	  rm -rf $*; \
 	  if $(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null; \
 	  then wanted=$(PYTHON); elif [ -n "$(UV)" ]; then wanted=">=3.11"; \
 	  else echo "$$TOO_OLD"; exit 1; fi; \
-	  echo "Making $(VENV)"; \
-	  if [ -n "$(UV)" ]; then uv venv --quiet --python "$$wanted" $(VENV); \
-	  else $(PYTHON) -m venv $(VENV) \
-	    || { rm -rf $(VENV); echo "$$NO_VENV"; exit 1; }; \
+	  echo "Making $*"; \
+	  if [ -n "$(UV)" ]; then uv venv --quiet --python "$$wanted" $*; \
+	  else $(PYTHON) -m venv $* \
+	    || { rm -rf $*; echo "$$NO_VENV"; exit 1; }; \
 	  fi; \
 	fi
-	@mkdir -p $(STAMPS) && touch $@
+	@mkdir -p $*/.stamps && touch $@
 
-# $(call INSTALL,extra): uv takes seconds, pip a minute or two.
+# $(call INSTALL,environment,what): uv takes seconds, pip a minute or two.
 ifneq ($(UV),)
 HOW := uv, some seconds
-INSTALL = uv pip install --quiet --python $(BIN)/python -e ".[$(1)]"
-TARGET = uv pip install --quiet --python $(BIN)/python --target $(VENV)/onednn
+INSTALL = uv pip install --quiet --python $(1)/bin/python $(2)
 else
 HOW := pip, a minute or two
-INSTALL = { $(BIN)/python -m pip --version >/dev/null 2>&1 \
-    || $(BIN)/python -m ensurepip >/dev/null; } \
-  && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(1)]"
-TARGET = $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-  --upgrade --target $(VENV)/onednn
+INSTALL = { $(1)/bin/python -m pip --version >/dev/null 2>&1 \
+    || $(1)/bin/python -m ensurepip >/dev/null; } \
+  && $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
 endif
 
-$(STAMPS)/lab $(STAMPS)/test: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml $(SHARED)
-	@echo "Installing minimx and its extra [$*] into $(VENV) with $(HOW)"
-	@$(call INSTALL,$*)
+$(STAMPS)/test: $(STAMPS)/venv
+$(LAB)/.stamps/lab: $(LAB)/.stamps/venv
+$(STAMPS)/test $(LAB)/.stamps/lab: pyproject.toml $(SHARED)
+	@echo "Installing minimx and its extra [$(@F)] into $(@D:/.stamps=) with $(HOW)"
+	@$(call INSTALL,$(@D:/.stamps=),-e ".[$(@F)]")
 	@touch $@
 
+# The tests' Jupyter knows the lab's Python as a kernel; the lab's own lists do not.
+$(STAMPS)/kernel: $(STAMPS)/test $(LAB)/.stamps/lab
+	@$(LAB)/bin/python -m ipykernel install --prefix $(VENV) --name minimx-lab \
+	  --display-name "the lab's Python" >/dev/null
+	@touch $@
+
+# --prefix, not --target: that would lose the library, which is data of the wheel.
 ONEDNN := $(shell sed -n 's/^onednn = \["\(.*\)"\]$$/\1/p' pyproject.toml)
+ONLY := ; sys_platform == 'linux' and platform_machine == 'x86_64'
 $(STAMPS)/onednn: $(STAMPS)/venv pyproject.toml
 	@echo "Installing oneDNN into $(VENV)/onednn, for its tests"
-	@$(TARGET) "$(ONEDNN); sys_platform == 'linux' and platform_machine == 'x86_64'"
+	@rm -rf $(VENV)/onednn
+	@$(call INSTALL,$(VENV),--prefix $(VENV)/onednn "$(ONEDNN)$(ONLY)")
 	@touch $@
 
 # The first compilation shows its progress; numba keeps the result on disk.
-$(STAMPS)/compiled: $(STAMPS)/venv pyproject.toml $(COMPILED)
-	@$(BIN)/minimx compile
+$(STAMPS)/compiled: $(STAMPS)/test
+$(LAB)/.stamps/compiled: $(LAB)/.stamps/lab
+$(STAMPS)/compiled $(LAB)/.stamps/compiled: pyproject.toml $(COMPILED)
+	@$(@D:/.stamps=)/bin/minimx compile
 	@touch $@
