@@ -86,9 +86,9 @@ def agrees(page: Page, view: TrainingMonitor) -> None:
     assert accuracy == pytest.approx(view.train_accuracy)
 
 
-def with_shadow(**settings: float) -> TrainingMonitor:
+def with_shadow() -> TrainingMonitor:
     view = TrainingMonitor(training(400, rate=0.006), height=128)
-    view.run.replace(training(220, marks=3, **settings))
+    view.run.replace(training(220, marks=3))
     return view
 
 

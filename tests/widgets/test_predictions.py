@@ -10,7 +10,14 @@ import pytest
 import minimx as mx
 from minimx import events
 from minimx.gluon import nn
-from minimx_widgets.predictions import BROKEN, SAMPLE, Probe, confused, most_confused
+from minimx_widgets.predictions import (
+    BROKEN,
+    SAMPLE,
+    Look,
+    Probe,
+    confused,
+    most_confused,
+)
 from minimx_widgets.training import Fit, Settings
 from minimx_widgets.training_series import line_of
 from tests.widgets.sights import images, network, ready
@@ -205,7 +212,8 @@ def test_other_shapes_of_data(channels: int, classes: int) -> None:
 
 
 def test_images_show_before_anybody_is_asked() -> None:
-    probe, seen = Probe(), []
+    probe = Probe()
+    seen: list[Look] = []
     probe.watch(seen.append)
     probe.show(images())
     assert len(seen[0].strip) == 12

@@ -112,8 +112,10 @@ def _confusion(
             parts.append(
                 svg.rect(*box, colour, opacity=0.15 + 0.6 * share, title=words)
             )
-            at = (box[0] + box[2] / 2, box[1] + 14.5)
-            parts.append(svg.text(*at, str(times), ink, anchor="middle", size=10))
+            middle, low = box[0] + box[2] / 2, box[1] + 14.5
+            parts.append(
+                svg.text(middle, low, str(times), ink, anchor="middle", size=10)
+            )
     return parts, top + size * len(look.classes)
 
 

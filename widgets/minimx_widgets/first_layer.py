@@ -66,10 +66,11 @@ def _tiles(weights: Array, image: tuple[int, ...]) -> tuple[Array, str]:
 
 def _coded(name: str, kind: str, tiles: Array, many: int) -> Filters:
     """Tiles as codes; of other channels than 1 or 3 the mean is shown."""
-    lost = ~np.isfinite(tiles)
+    lost: Array = np.asarray(~np.isfinite(tiles))
     tiles = np.where(lost, 0, tiles)
     if tiles.shape[1] not in (1, 3):
-        tiles, lost = tiles.mean(1, keepdims=True), lost.any(1, keepdims=True)
+        tiles = tiles.mean(1, keepdims=True)
+        lost = np.asarray(lost.any(1, keepdims=True))
         kind += ", the mean of its channels"
     shown, gone = (
         np.stack([_shrunk(tile.astype(np.float32)) for tile in x.transpose(0, 2, 3, 1)])
@@ -115,4 +116,5 @@ def _shrunk(pixels: Array) -> Array:
     )
     rows = np.diff([*range(0, len(cut), by), len(cut)])
     columns = np.diff([*range(0, cut.shape[1], by), cut.shape[1]])
-    return result / (rows[:, None, None] * columns[None, :, None])
+    means: Array = result / (rows[:, None, None] * columns[None, :, None])
+    return means

@@ -326,7 +326,7 @@ def _asked(net: Block, sample: _Sample, device: Any, step: int) -> Look | str:
 def _judged(answers: Array, sample: _Sample, step: int) -> Look:
     """Right and wrong, and what was taken for what."""
     labels = sample.labels
-    finite = np.isfinite(answers).all(axis=1)
+    finite: Array = np.asarray(np.isfinite(answers).all(axis=1))
     chances = softmax(np.where(finite[:, None], answers, 0))
     guesses = np.where(finite, answers.argmax(axis=1), BROKEN)
     classes = max(answers.shape[1], int(labels.max()) + 1)

@@ -278,9 +278,9 @@ class Fit:
                 before = (self.step, *pushed, len(rows))
                 self._measure(len(rows))
                 self._ask_probe()
-                left = time.perf_counter()
+                began = time.perf_counter()
                 yield self._progress()
-                self._away += time.perf_counter() - left  # it may have been paused
+                self._away += time.perf_counter() - began  # it may have been paused
         finally:
             self._tally.add(before)
 
