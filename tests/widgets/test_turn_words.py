@@ -60,7 +60,7 @@ def test_rows_tell_before_after_and_change_with_units() -> None:
     assert found["planned"].source == "planned"
     assert (found["ms"].change, found["ms"].verdict) == ("▲ 15 %", "worse")
     accuracy = found["accuracy"]
-    assert (accuracy.change, accuracy.verdict) == ("▲ 12.0 pp", "better")
+    assert (accuracy.change, accuracy.verdict) == ("▲ 12 pp", "better")
     skipped = found["skipped"]
     assert (skipped.before, skipped.after, skipped.change) == ("–", "2", "")
     for row in found.values():
@@ -148,5 +148,8 @@ def test_progress_says_what_is_missing_and_what_came_between() -> None:
     assert progress(three, newest=False) == "only 3 steps before the next turn"
     assert "too soon" in progress(turn(None, None, steps=0), newest=False)
     assert progress(turn(None, Facts(), steps=7)) == (
+        "no step before it to compare with"
+    )
+    assert progress(turn(Facts(), Facts(), steps=7)) == (
         "measured: median of 7 steps after it"
     )

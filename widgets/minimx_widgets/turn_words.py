@@ -71,7 +71,7 @@ FIGURES = (
     Figure("driver_calls", "driver calls", count),
     Figure("loss", "loss", lambda value: f"{value:.4f}"),
     Figure("accuracy", "accuracy", lambda value: f"{100 * value:.1f} %", MORE),
-    Figure("skipped", "skipped steps", count),
+    Figure("skipped", "skipped", count),
 )
 # The figure that a knob is turned for; of others, the one that changed most.
 MAIN = {
@@ -207,7 +207,8 @@ def compared(
     arrow = UP if delta > 0 else DOWN
     share = abs(delta) / abs(old) if old else math.inf
     if name == "accuracy":
-        return f"{arrow} {100 * abs(delta):.1f} pp", arrow, share
+        points = 100 * abs(delta)
+        return f"{arrow} {points:.{0 if points >= 10 else 1}f} pp", arrow, share
     if name == "skipped" or not old:
         figure = next(figure for figure in FIGURES if figure.name == name)
         return f"{arrow} {figure.words(abs(delta))}", arrow, share
@@ -261,6 +262,8 @@ def value_words(name: str, text: str) -> str:
 
 def progress(turn: Turn, *, newest: bool = True) -> str:
     """How far the measurement of a turn is. newest: whether it still goes on."""
+    if turn.settled and turn.before is None:
+        return "no step before it to compare with"
     if turn.settled:
         return f"measured: median of {counted(turn.steps, 'step')} after it"
     if not newest:
