@@ -49,6 +49,10 @@ DOORS = {
 
 #: The same for single names: {where MXNet has them: (where they are here, names)}.
 NAMES = {
+    "contrib.text.embedding": (
+        "contrib.text.pretrained",
+        "FastText GloVe get_pretrained_file_names",
+    ),
     "gluon.block": (
         "gluon.parameter",
         "DeferredInitializationError Parameter ParameterDict",

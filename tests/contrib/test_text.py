@@ -107,3 +107,16 @@ def test_files_without_vectors(tmp_path: Path, lines: Any, said: str) -> None:
         text.embedding.CustomEmbedding(written(tmp_path, lines))
     with pytest.raises(DataError, match="cannot read"):
         text.embedding.CustomEmbedding(str(tmp_path / "absent"))
+
+
+def test_trained_vectors_are_read_from_home(tmp_path: Path) -> None:
+    folder = tmp_path / "embeddings" / "glove"
+    folder.mkdir(parents=True)
+    (folder / "glove.6B.50d.txt").write_text("one 1 2\ntwo 3 4\n")
+    with mx.knobs(MXNET_HOME=str(tmp_path)):
+        found = mx.contrib.text.embedding.create(
+            "glove", pretrained_file_name="glove.6B.50d.txt"
+        )
+        with pytest.raises(mx.errors.DataError, match=r"nlp\.stanford"):
+            mx.contrib.text.embedding.create("glove")
+    assert found.get_vecs_by_tokens("two").asnumpy().tolist() == [3, 4]

@@ -1,5 +1,5 @@
 """`mx.contrib.text`: vocabularies, and vectors of words from files."""
 
-from minimx.contrib.text import embedding, utils, vocab
+from minimx.contrib.text import embedding, pretrained, utils, vocab
 
-__all__ = ["embedding", "utils", "vocab"]
+__all__ = ["embedding", "pretrained", "utils", "vocab"]

@@ -130,3 +130,10 @@ def slope_of_slope(name, points):
 slope_of_slope("arcsinh", [0.3, 0.6, 0.9])
 # %% differs: and the other one
 slope_of_slope("arccosh", [1.3, 1.6, 1.9])
+# %% files of trained vectors of words, by name
+names = mx.contrib.text.embedding.get_pretrained_file_names()
+[names, mx.contrib.text.embedding.get_pretrained_file_names("glove")]
+# %% an embedding without such files
+mx.contrib.text.embedding.get_pretrained_file_names("word2vec")
+# %% a file that an embedding has not
+mx.contrib.text.embedding.create("glove", pretrained_file_name="glove.7B.50d.txt")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minimx as mx
 from minimx import autograd, nd
 from minimx.device import cpu, gpu
 from minimx.errors import (
@@ -198,3 +199,21 @@ def test_a_constant_is_not_learnt() -> None:
     assert constant.grad_req == "null"
     with pytest.warns(UserWarning, match="'write' was ignored"):
         constant.grad_req = "write"
+
+
+def test_rows_are_asked_for_with_an_array() -> None:
+    """By a list MXNet fails with an error that names an attribute."""
+    params = mx.gluon.ParameterDict()
+    weight = params.get("weight", shape=(6, 2), stype="row_sparse", init=mx.init.One())
+    params.initialize()
+    mx.gluon.Trainer(params, "sgd")
+    wrong: tuple[Any, ...] = ([3, 1], np.array([3, 1]), 3, None)
+    for row_id in wrong:
+        with pytest.raises(TypeError, match="row_id is an array"):
+            weight.row_sparse_data(row_id)
+        with pytest.raises(TypeError, match="row_id is an array"):
+            weight.list_row_sparse_data(row_id)
+    assert weight.row_sparse_data(mx.nd.array([3, 1])).indices.asnumpy().tolist() == [
+        1,
+        3,
+    ]
