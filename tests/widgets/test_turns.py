@@ -127,7 +127,7 @@ def test_a_running_total_is_its_last_value_and_a_broken_loss_is_told() -> None:
 
 def test_notes_belong_to_the_last_turn_of_their_name() -> None:
     turns = Turns()
-    turns.note(POOL, "nobody turned it")
+    turns.note(POOL, "it was not turned")
     turns.turned(POOL, "Naive", "Round")
     turns.turned(POOL, "Round", "Naive")
     turns.note(POOL, "emptied")

@@ -88,8 +88,8 @@ def latest(waiting: list[Message | None]) -> list[Message | None]:
 def answered(message: Message, do: Callable[[], str]) -> Message:
     """Do what a message asks; returns the answer for the page: done, or why not.
 
-    do: returns in words what it did. What raises is told, whoever's error it is, as it
-    may come from any part that watches a knob; warnings are told as well.
+    do: returns in words what it did. Any error is told, as it may come from any part
+    that watches a knob; so are warnings.
     """
     answer = {"kind": "answer", "id": message.get("id", 0)}
     answer["name"] = str(message.get("name", ""))

@@ -110,7 +110,12 @@ class FiveSwitches {
         "aria-label": `${declared.label}: ${declared.meaning}`,
         data: { switch: declared.name },
       },
-      el("div", { class: "mx-five-name" }, el("b", { text: declared.label }), el("small", { text: moves, title: moves })),
+      el(
+        "div",
+        { class: "mx-five-name" },
+        el("b", { text: declared.label }),
+        el("small", { text: moves, title: moves }),
+      ),
       el("div", { class: "mx-five-controls" }, ...controls),
       state,
     );
