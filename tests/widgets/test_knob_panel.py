@@ -175,3 +175,20 @@ def test_the_page_gets_the_example_of_every_live_knob(desk: Desk) -> None:
     assert trial["acts_in"] == "minimx.engine._make"
     assert trial["code"] in trial["program"].replace(8 * " ", "")
     assert "NaiveEngine: ['python']" in trial["prints"]
+
+
+def test_a_knob_that_cannot_act_says_so_in_place_of_applied() -> None:
+    why = {"MXNET_USE_FUSION": "acts on graphs; this network runs imperatively"}
+    desk = Desk(KnobPanel(cannot=lambda: why))
+    try:
+        assert desk.panel.state["cannot"] == why
+        said = desk.ask(kind="set", name="MXNET_USE_FUSION", text="0")
+        assert said["ok"]
+        assert "without effect on this run (acts on graphs;" in said["text"]
+        why.clear()
+        desk.panel.refresh()
+        assert desk.panel.state["cannot"] == {}
+        said = desk.ask(kind="set", name="MXNET_USE_FUSION", text="1")
+        assert "applied" in said["text"]
+    finally:
+        desk.panel.close()

@@ -10,7 +10,7 @@ is shown at the knob.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anywidget
@@ -57,8 +57,11 @@ class KnobPanel(anywidget.AnyWidget):
         pinned: Sequence[str] = PINNED,
         *,
         only: Sequence[str] | None = None,
+        cannot: Callable[[], Mapping[str, str]] = dict,
         **settings: Any,
     ) -> None:
+        """cannot: asked for the knobs that cannot act on what runs now, and why."""
+        self._cannot = cannot
         names = only or tuple(knobs.declared)
         self._names = tuple(knobs.resolve(name) for name in names)
         wanted = [knobs.resolve(name) for name in pinned]
@@ -123,8 +126,13 @@ class KnobPanel(anywidget.AnyWidget):
             "changed": list(self.changed),
             "pinned": list(self._pinned),
             "code": self.code(),
+            "cannot": dict(self._cannot()),
             "revision": self._revision,
         }
+
+    def refresh(self) -> None:
+        """What runs has changed, and with it which knobs can act."""
+        self.state = self._state()
 
     def _turned(self, name: str, _new: Any, _old: Any) -> None:
         """A knob was turned, here or anywhere; in the thread that turned it."""
@@ -139,7 +147,11 @@ class KnobPanel(anywidget.AnyWidget):
         kind, name = message.get("kind"), str(message.get("name", ""))
         if kind == "set":
             knobs.set(**{name: message["text"]})
-            return f"{name}={knobs.declared[name].format(knobs.get(name))} applied"
+            value = knobs.declared[name].format(knobs.get(name))
+            why = self._cannot().get(knobs.resolve(name), "")
+            if why:
+                return f"{name}={value} set, without effect on this run ({why}),"
+            return f"{name}={value} applied"
         if kind == "reset":
             named = [name for name in message["names"] if name in self._names]
             names = named or list(self.changed)

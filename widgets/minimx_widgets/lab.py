@@ -36,7 +36,13 @@ from minimx_widgets.overview import Overview
 from minimx_widgets.pool_map import PoolMap
 from minimx_widgets.precision import DYNAMIC, SINGLE
 from minimx_widgets.predictions import Probe
-from minimx_widgets.reach import Situation, about_graphs, reason, shapes_programs
+from minimx_widgets.reach import (
+    Situation,
+    about_graphs,
+    reason,
+    reasons,
+    shapes_programs,
+)
 from minimx_widgets.result import Result
 from minimx_widgets.run import Run
 from minimx_widgets.session import (
@@ -157,6 +163,9 @@ class Lab:
         )
         self.five = FiveSwitches(self.set, turns=self.turns)
         self.before_after = BeforeAfter(self.turns, go_back=self.go_back)
+        self.knobs = KnobPanel(
+            pinned, height=470, cannot=lambda: reasons(self.situation)
+        )
         chosen: dict[str, Any] = {"device": device, "graph": graph, "dtype": dtype}
         chosen |= {"scaling": scaling, "optimizer": optimizer, "seed": seed}
         chosen |= {"batch_size": batch_size, "epochs": epochs}
@@ -164,7 +173,6 @@ class Lab:
             chosen["learning_rate"] = learning_rate
         for name, value in chosen.items():
             self.set(name, str(value))
-        self.knobs = KnobPanel(pinned, height=470)
         self.monitor = TrainingMonitor(self._run, height=128)
         self._probe = Probe()
         #: Test images with what the network says of them now.
@@ -450,6 +458,7 @@ class Lab:
         texts = {name: text_of(self.settings, name) for name in names}
         self.controls.settings = texts
         self.five.show(texts)
+        self.knobs.refresh()
 
     @property
     def situation(self) -> Situation:

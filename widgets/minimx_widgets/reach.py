@@ -360,8 +360,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "NNVM_EXEC_MATCH_RANGE",
-        lambda now: not (
-            now["NNVM_AUTO_SEARCH_MATCH_RANGE"] or now["MXNET_MEMORY_OPT"]
+        lambda now: (
+            not (now["NNVM_AUTO_SEARCH_MATCH_RANGE"] or now["MXNET_MEMORY_OPT"])
         ),
         "the range is searched (NNVM_AUTO_SEARCH_MATCH_RANGE, MXNET_MEMORY_OPT)",
     ),
@@ -391,6 +391,12 @@ def reason(name: str, now: Situation) -> str:
         if rule.covers(knob.name) and not rule.acts(now):
             return rule.otherwise
     return ""
+
+
+def reasons(now: Situation) -> dict[str, str]:
+    """Why knobs cannot act on what runs, for those that cannot."""
+    found = {name: reason(name, now) for name in knobs.declared}
+    return {name: why for name, why in found.items() if why}
 
 
 def about_graphs(name: str) -> bool:

@@ -161,6 +161,7 @@ class KnobPanel {
       ? SCOPES[knob.scope]
       : ["planned", `does not act yet; comes with ${knob.planned_in}`];
     const error = el("div", { class: "mx-knob-error", role: "alert", hidden: true });
+    const cannot = el("div", { class: "mx-default mx-knob-cannot", hidden: true });
     const pin = button({
       label: "",
       icon: "pin",
@@ -217,12 +218,14 @@ class KnobPanel {
         made.node,
       ),
       el("div", { class: "mx-default", text: `default ${knob.default_text}` }),
+      cannot,
       error,
     );
     return {
       knob,
       node,
       made,
+      cannot,
       refused: refusal(node, error, signal),
       reset,
       pin,
@@ -243,6 +246,11 @@ class KnobPanel {
       row.node.dataset.changed = String(changed.has(name));
       row.node.dataset.value = state.values[name];
       row.reset.hidden = !changed.has(name);
+      const why = row.knob.live ? (state.cannot?.[name] ?? "") : "";
+      row.node.dataset.cannot = why;
+      row.cannot.textContent = why ? `cannot act now: ${why}` : "";
+      // In the long list the card says it; a turned or pinned knob says it in its place.
+      row.cannot.hidden = !why || !(changed.has(name) || state.pinned.includes(name));
       row.pin.setAttribute("aria-pressed", String(state.pinned.includes(name)));
     }
     for (const [name, { node, count }] of this.groups) {
@@ -346,6 +354,7 @@ class KnobPanel {
             ? SCOPES[knob.scope][1]
             : `not yet: comes with ${knob.planned_in}`,
       ],
+      ["now", nowOf(this.model.get("state"), knob)],
       ["acts in", knob.trial ? `\`${knob.trial.acts_in}\`` : ""],
       ["named in", knob.sources.join("; ")],
     ].filter(([, text]) => text);
@@ -404,6 +413,12 @@ class KnobPanel {
 }
 
 /** What the card says before a knob was pointed at. */
+/** Whether a knob can act on what runs, for its card. */
+function nowOf(state, knob) {
+  const why = knob.live ? state.cannot?.[knob.name] : "";
+  return why ? `cannot act on this run: ${why}` : "";
+}
+
 function welcome() {
   const badges = Object.entries({ ...SCOPES, planned: ["planned", "does not act yet"] });
   return [
