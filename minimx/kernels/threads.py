@@ -80,7 +80,7 @@ def _adopt() -> None:
     """Tell numba this thread's number, if it changed since this thread last asked."""
     if getattr(_thread, "generation", -1) != _state.generation:
         numba = _numba()
-        numba.set_num_threads(min(count(), numba.config.NUMBA_NUM_THREADS))
+        numba.set_num_threads(min(count(), _most(numba)))
         _thread.generation = _state.generation
 
 
@@ -97,7 +97,7 @@ def _after_fork() -> None:
 def using(number: int) -> Iterator[None]:
     """Let this thread's kernels run on so many threads inside the `with` block."""
     numba = _numba()
-    numba.set_num_threads(min(number, numba.config.NUMBA_NUM_THREADS))
+    numba.set_num_threads(min(number, _most(numba)))
     _thread.generation = _state.generation  # nobody is to change the number back
     try:
         yield
@@ -120,12 +120,18 @@ def _numba() -> Any:
     return numba
 
 
+def _most(numba: Any) -> int:
+    """The threads that numba can run, which it settles when it is imported.
+
+    One for each core, unless NUMBA_NUM_THREADS says otherwise.
+    """
+    return int(numba.np.ufunc.parallel.NUM_THREADS)
+
+
 @cache
 def pin() -> str:
     """Choose numba's threading layer, once; its name. OpenMP where it loads."""
     numba = _numba()
-    limit = numba.config.NUMBA_NUM_THREADS  # numba never uses more than at first use
-    numba.config.NUMBA_NUM_THREADS = max(limit, count())
     numba.config.THREADING_LAYER_PRIORITY = _LAYERS
     numba.get_num_threads()  # starts the layer
     if numba.threading_layer() == "workqueue":

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -139,3 +142,19 @@ def test_without_a_folder_of_its_own_a_program_still_runs(tmp_path: Path) -> Non
             folder = threads.cache_dir()
         assert folder == threads.cache_dir()
         assert folder.is_dir()
+
+
+def test_a_program_may_ask_for_more_threads_than_numba_has() -> None:
+    program = (
+        "import minimx as mx; x = mx.nd.ones((512, 512));"
+        "print(mx.nd.dot(x, x).sum().asscalar(), mx.nd.exp(0 * x).sum().asscalar())"
+    )
+    more = str((os.cpu_count() or 1) + 1)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "OMP_NUM_THREADS": more, "MXNET_CPU_PARALLEL_SIZE": "1000"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["1.3421773e+08", "262144.0"], done.stderr
