@@ -22,11 +22,7 @@ LAB_STATE = "document.querySelector('[data-view=lab]').dataset.state"
 def test_images_follow_the_training_and_the_run_before_stays(
     notebook: Notebook,
 ) -> None:
-    cost = (
-        "import numpy as np\n"
-        "probe, speed = lab._probe, lab.monitor.speed\n"
-        "print(probe.latest.asked, probe.latest.took < 0.5)"
-    )
+    cost = "print(lab.images.look.asked, lab.images.look.took < 0.5)"
     open_lab(notebook, cost)
     train(notebook)
     notebook.until(f"() => {SEEN} >= 1")

@@ -214,7 +214,13 @@ function imageNode(one, pixels, wide, high) {
     "figure",
     { class: "mx-seen", data: { state, say: explained(one) } },
     el("b", { text: one.asked ? `${one.guess} ${one.right ? "✓" : "✗"}` : one.label }),
-    el("small", { text: [sure, one.asked && !one.right && `is ${one.label}`].filter(Boolean).join(" · ") }),
+    el("small", {
+      // Figures and their units stay together where a caption takes two lines.
+      text: [sure, one.asked && !one.right && `is ${one.label}`]
+        .filter(Boolean)
+        .map((words) => words.replaceAll(" ", "\u202f"))
+        .join(" "),
+    }),
   );
   const canvas = canvasOf(pixels, wide, high);
   canvas.style.aspectRatio = `${wide} / ${high}`;
