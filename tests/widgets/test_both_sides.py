@@ -15,14 +15,17 @@ from minimx.graph import layout as graph_layout
 from minimx.numerics import ZONES
 from minimx.record import MEMORY_EVENTS, TENSOR_KINDS
 from minimx_widgets import (
-    engine_timeline,
+    engine_layout,
+    engine_picture,
     esm,
     first_layer,
     graph_diff,
     layer_health,
     memory_plan,
+    meter,
     mirror_explorer,
     numerics_monitor,
+    sources,
     training_series,
 )
 
@@ -31,9 +34,13 @@ LISTS = [
     ("numerics_data.js", "KINDS", list(TENSOR_KINDS)),
     ("numerics_data.js", "ZONES", list(ZONES)),
     ("numerics_data.js", "RECORDED", numerics_monitor.RECORDED),
+    ("memory_steps.js", "PEAK", meter.PEAK),
+    ("memory_steps.js", "RESERVED", meter.RESERVED),
+    ("memory_steps.js", "PLANNED", meter.PLANNED),
+    ("memory_steps.js", "MILLISECONDS", meter.MILLISECONDS),
     ("memory_data.js", "EVENTS", list(MEMORY_EVENTS)),
     ("live.js", "PHASES", list(PHASES)),
-    ("engine_data.js", "KINDS", list(engine_timeline.KINDS)),
+    ("engine_data.js", "KINDS", list(engine_picture.KINDS)),
     ("engine_data.js", "PUSHER", PUSHER),
     ("graph_paint.js", "STATES", list(graph_diff.STATES)),
     ("graph_paint.js", "WIDE", graph_layout.WIDE),
@@ -68,4 +75,21 @@ def test_lists_agree(file: str, name: str, expected: object, tmp_path: Path) -> 
 
 
 def test_the_pusher_has_one_name() -> None:
-    assert engine_timeline.PUSHER == PUSHER
+    assert engine_layout.PUSHER == PUSHER
+
+
+def test_sources_are_called_the_same_on_both_sides(tmp_path: Path) -> None:
+    words = [sources.MEASURED, sources.VIRTUAL, sources.PLANNED, sources.MODELLED]
+    address = (esm.STATIC / "lib/sources.js").as_uri()
+    module = tmp_path / "module.mjs"
+    module.write_text(
+        f'import {{ SOURCES, sourceOf }} from "{address}";\n'
+        "const clocks = ['wall', 'virtual'].map((clock) => sourceOf({ clock }));\n"
+        "console.log(JSON.stringify([Object.keys(SOURCES), clocks]));"
+    )
+    node = compute_driver_executable()[0]
+    done = subprocess.run(
+        [node, module], capture_output=True, text=True, check=True
+    )  # fmt: skip
+    clocks = [sources.of_clock(clock) for clock in ("wall", "virtual")]
+    assert json.loads(done.stdout) == [words, clocks]

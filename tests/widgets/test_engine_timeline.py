@@ -9,7 +9,7 @@ import pytest
 
 from minimx.record import Record
 from minimx_widgets import EngineTimeline
-from minimx_widgets.engine_timeline import lane_order, lay_out
+from minimx_widgets.engine_layout import lane_order, lay_out
 
 
 def test_one_line_tells_the_key_numbers(record: Record) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
 from minimx.record import Record
 from minimx_widgets.meter import PEAK, PLANNED
 from minimx_widgets.packing import Array
@@ -66,4 +68,4 @@ def table(record: Record) -> Table | None:
 def _metric(record: Record, name: str) -> Array:
     rows, strings = record.metrics(), record.strings
     number = strings.index(name) if name in strings else -1
-    return rows[rows["name"] == number]
+    return np.asarray(rows[rows["name"] == number])
