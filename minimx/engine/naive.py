@@ -16,7 +16,7 @@ from minimx.engine.base import Engine
 from minimx.engine.failures import deliver, deliver_first, raise_failure, unraised
 from minimx.engine.kinds import NORMAL
 from minimx.engine.operation import Operation
-from minimx.engine.origin import Origin
+from minimx.engine.origin import Origin, capture, tell
 from minimx.engine.running import perform
 from minimx.engine.trace import PUSHER
 from minimx.engine.var import Var
@@ -65,6 +65,9 @@ class NaiveEngine(Engine):
                     self._running += 1
                     try:
                         fn()
+                    except BaseException as error:
+                        self._name_callers(error, name, origin or capture())
+                        raise
                     finally:
                         self._running -= 1
                     writes[0].version += 1
@@ -72,6 +75,12 @@ class NaiveEngine(Engine):
         return super().push(
             fn, device, reads, writes, name, priority, prop, cost, origin
         )
+
+    def _name_callers(self, error: BaseException, name: str, origin: Origin) -> None:
+        """Add the lines that `DMLC_LOG_STACK_TRACE_DEPTH` asks for to an error."""
+        note = f"{name}, {tell(origin)}"
+        if len(origin) > 1 and note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
 
     def submit(self, operation: Operation) -> None:
         """Run an operation; raises what it raises, or what spoiled its vars."""

@@ -31,14 +31,16 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "no operator tuning": Preset(
         {"MXNET_USE_OPERATOR_TUNING": "0"},
-        "Do not measure at start whether an operator is worth several threads; use "
-        "all of them always.",
+        "Do not measure whether a pointwise operator is worth several threads. All of "
+        "them then keep to one size, MXNET_CPU_PARALLEL_SIZE: below it one thread, "
+        "from it on all. Costly loops of fewer elements lose the threads that tuning "
+        "gave them. In MXNet 0 means all threads always.",
         "env-vars-2.0.md, Settings for controlling OMP tuning",
     ),
     "debug errors": Preset(
         {"MXNET_ENGINE_TYPE": "NaiveEngine", "DMLC_LOG_STACK_TRACE_DEPTH": 10},
         "Every operation runs inside the call that asks for it, so an error appears "
-        "at its own line, with ten frames of its callers.",
+        "at its own line; a note names up to ten of that line's callers.",
         "env-vars-2.0.md, Engine Type and Logging",
     ),
     "every operator in the profile": Preset(

@@ -7,6 +7,7 @@ import pytest
 from minimx import autograd, engine, gluon, nd, sym
 from minimx.device import cpu, gpu
 from minimx.gluon import Parameter, Trainer, nn
+from minimx.kernels import threads, tuning
 from minimx.knobs import knobs
 from minimx.record import Record
 
@@ -99,3 +100,38 @@ def test_the_workers_of_a_loader_keep_what_they_were_made_with() -> None:
 
 def _threads_of_the_engine(item: int) -> int:
     return int(knobs.get("MXNET_CPU_WORKER_NTHREADS"))
+
+
+def test_the_preset_for_errors_names_ten_callers() -> None:
+    def fail() -> None:
+        raise ValueError("on purpose")
+
+    def called(depth: int) -> None:
+        if depth:
+            called(depth - 1)
+        else:
+            engine.push(fail, cpu(), [], [engine.Var()], "fail")
+
+    preset = knobs.presets["debug errors"].values
+    with knobs(**preset), pytest.raises(ValueError, match="on purpose") as caught:
+        called(20)
+    (note,) = caught.value.__notes__
+    assert note.count("pushed at") == 1
+    assert note.count("called at") == 10
+    naive = {"MXNET_ENGINE_TYPE": "NaiveEngine"}
+    with knobs(**naive), pytest.raises(ValueError, match="on purpose") as caught:
+        called(20)
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_without_operator_tuning_one_size_decides() -> None:
+    loop_size, fixed = 150_000, knobs.declared["MXNET_CPU_PARALLEL_SIZE"].default
+    assert isinstance(fixed, int) and loop_size < fixed
+    preset = knobs.presets["no operator tuning"].values
+    with knobs(OMP_NUM_THREADS=2, MXNET_CPU_PARALLEL_SIZE=None, **preset):
+        tuning.forget()
+        for size in (loop_size, fixed, 2 * fixed):
+            nd.tanh(nd.ones((size,))).wait_to_read()
+        assert len(tuning.report()) == 0  # nothing was measured
+        assert (threads.parts(loop_size), threads.parts(2 * fixed)) == (1, 2)
+    assert "MXNET_CPU_PARALLEL_SIZE" in knobs.presets["no operator tuning"].meaning
