@@ -70,6 +70,7 @@ class Knob:
     default_words: str = ""
     follows: str = ""
     made: str = ""  # such as "a DataLoader"
+    folder: bool = False  # a path that is, or can become, a folder
     first: bool = False  # of several numbers with commas between, the first counts
 
     @property
@@ -258,6 +259,8 @@ def _read_words(knob: Knob, text: str) -> tuple[str, ...]:
     for word in words:
         if word not in knob.choices:
             raise knob.refuse(text, _choose(knob, word))
+        if word in _TRUTH and len(words) > 1:
+            raise knob.refuse(text, f"{word} means all or none and stands alone.")
     return words
 
 
@@ -269,7 +272,14 @@ def _choose(knob: Knob, text: str) -> str:
 def _read_path(knob: Knob, text: str) -> str:
     if "\0" in text:
         raise knob.refuse(text, "a path cannot contain a zero byte.")
-    return os.path.expanduser(text)
+    path = os.path.expanduser(text)
+    if knob.folder:
+        there = path
+        while there and not os.path.lexists(there):
+            there = os.path.dirname(there)
+        if there and not os.path.isdir(there):
+            raise knob.refuse(text, f"{there} is a file. Choose a folder.")
+    return path
 
 
 def _read_url(knob: Knob, text: str) -> str:

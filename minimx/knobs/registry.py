@@ -319,9 +319,11 @@ class Knobs:
                         late.append((name, busy))
                     except BaseException as failure:
                         failed.append(failure)
-        for name, busy in late:
+        for name, reason in late:
             shown = self.declared[name].format(self._values[name])
-            warn(f"{name} is {shown!r} again, but not yet obeyed: {busy}", KnobWarning)
+            warn(
+                f"{name} is {shown!r} again, but not yet obeyed: {reason}", KnobWarning
+            )
         if failed:
             failed[0].add_note(
                 "the knobs of the `with` block were put back all the same"

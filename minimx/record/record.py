@@ -187,7 +187,8 @@ class Record(Listening):
         ran in its time.
         """
         ops = self.ops()
-        return ops[ops["inside"] == 0]
+        pushed: Array = ops[ops["inside"] == 0]
+        return pushed
 
     def deps(self) -> Array:
         """Which operation waited for which."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from functools import partial
 from multiprocessing import get_context
@@ -13,6 +15,7 @@ from minimx import engine
 from minimx.device import cpu
 from minimx.gluon.data import DataLoader, SimpleDataset
 from minimx.image import codec
+from minimx.knobs import knobs
 from tests.knobs.proofs import defaults, proves, turned
 
 __all__ = ["defaults"]
@@ -70,3 +73,29 @@ def test_operators_at_once_in_a_worker_of_a_loader() -> None:
 
     # Four operators meet only where four run at once.
     assert turned(observe, MXNET_MP_WORKER_NTHREADS=4) == (0, 4)
+
+
+def _asked_by_the_user(item: int) -> int:
+    import cv2
+
+    return int(cv2.getNumThreads())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize(("given", "threads"), [(0, 1), (3, 3)])
+def test_opencvs_threads_where_the_user_imports_it(given: int, threads: int) -> None:
+    data = SimpleDataset([0, 1]).transform(_asked_by_the_user)
+    with knobs(MXNET_MP_OPENCV_NUM_THREADS=given):
+        loader = DataLoader(data, 1, num_workers=1)
+        assert [int(x.asscalar()) for x in loader] == [threads] * 2
+
+
+def test_a_fresh_process_has_the_limit_before_opencv_is_imported() -> None:
+    code = (
+        "import sys; from minimx.gluon.data import worker; "
+        "assert 'cv2' not in sys.modules; worker._limit_opencv(0); "
+        "import cv2; print(cv2.getNumThreads())"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"

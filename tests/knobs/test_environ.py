@@ -325,3 +325,26 @@ def test_the_environment_stays_what_it_was() -> None:
         "print(subprocess.run([sys.executable, '-c', ask], "
         "capture_output=True, text=True).stdout.strip())\n"
     ) == ["_Environ environ(", "True True", "0"]
+
+
+def test_all_or_none_stand_alone_in_a_list() -> None:
+    fresh, _ = registry()
+    for text in ("0,float32", "float32,1", "0,1"):
+        with pytest.raises(KnobError, match="means all or none and stands alone"):
+            fresh.set(MXNET_USE_OPERATOR_TUNING=text)
+    fresh.set(MXNET_USE_OPERATOR_TUNING="float32,float16")
+    assert fresh.get("MXNET_USE_OPERATOR_TUNING") == ("float32", "float16")
+
+
+def test_a_file_is_no_home(tmp_path: Path) -> None:
+    fresh, _ = registry()
+    file = tmp_path / "file"
+    file.write_text("")
+    for path in (file, file / "below"):
+        with pytest.raises(KnobError, match="file is a file. Choose a folder"):
+            fresh.set(MXNET_HOME=path)
+    for path in (tmp_path, tmp_path / "to" / "come"):
+        fresh.set(MXNET_HOME=path)
+        assert fresh.get("MXNET_HOME") == str(path)
+    with pytest.warns(KnobWarning, match="is a file. Choose a folder"):
+        registry(MXNET_HOME=str(file))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
@@ -55,6 +56,7 @@ def run(pipe: Connection, make: Callable[[Sequence[int]], Any], parent: int) -> 
         MXNET_CPU_WORKER_NTHREADS=knobs.get("MXNET_MP_WORKER_NTHREADS"),
         OMP_NUM_THREADS=1,
     )
+    _limit_opencv(int(knobs.get("MXNET_MP_OPENCV_NUM_THREADS")))
     orders: SimpleQueue[Order] = SimpleQueue()
     listener = threading.Thread(
         target=_listen, args=(pipe, orders, parent), name="orders", daemon=True
@@ -75,6 +77,14 @@ def run(pipe: Connection, make: Callable[[Sequence[int]], Any], parent: int) -> 
             return  # nobody listens any more
         except Exception as error:
             channel.send(pipe, (order.number, _failure(error)))
+
+
+def _limit_opencv(count: int) -> None:
+    """Give OpenCV so many threads, whoever imports it; 0: the worker's own."""
+    os.environ["OPENCV_FOR_THREADS_NUM"] = str(max(count, 1))  # read at its import
+    cv2: Any = sys.modules.get("cv2")
+    if cv2 is not None:
+        cv2.setNumThreads(count)
 
 
 def _listen(pipe: Connection, orders: SimpleQueue[Order], parent: int) -> None:

@@ -142,7 +142,8 @@ KNOBS = (
         meaning=(
             "Allow algorithms that add in a narrower type than they multiply. Off, "
             "they are no candidates. Here that is `sliced`, for arrays of float16: it "
-            "needs the least memory, and rounds its sums to float16 up to 8 times."
+            "rounds its sums to float16 up to 8 times. It needs a workspace, which "
+            "`direct` does not."
         ),
         observable="The chosen algorithm and its error.",
     ),

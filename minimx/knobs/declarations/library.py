@@ -28,6 +28,7 @@ KNOBS = (
             "env-vars-2.0.md:385",
         ),
         type="path",
+        folder=True,
         default=mxnet_home(),
         default_words="~/.mxnet",
         status="live",
