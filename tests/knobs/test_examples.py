@@ -38,8 +38,6 @@ SETTINGS = {
     "": {"MINIMX_CUDA": "off", "MXNET_ONEDNN_ENABLED": "0"},
 }
 
-pytestmark = pytest.mark.xdist_group("examples of knobs")  # they are run once
-
 every = pytest.mark.parametrize("name", LIVE)
 
 
