@@ -33,9 +33,9 @@ TABLES = ("declarations", "examples")
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_CODE = {
     "the runtime": 12_120,
-    "the graphs": 9_000,
+    "the graphs": 9_050,
     "the vocabulary": 36_000,
-    "the library": 25_000,
+    "the library": 25_350,
 }
 ROOMS_OF = {
     "the graphs": "graph symbol executor cached_op symbol_op",

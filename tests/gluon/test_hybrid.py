@@ -13,7 +13,6 @@ from minimx import autograd, events, gluon, nd
 from minimx.errors import ArgumentError, TracingError
 from minimx.gluon import nn, rnn
 from minimx.graph import words
-from minimx.knobs import knobs
 
 
 def lenet() -> Any:
@@ -491,28 +490,3 @@ def test_a_part_that_is_not_hybridized_belongs_to_the_graph() -> None:
     net[1].hybridize(False)
     np.testing.assert_array_equal(net(x).asnumpy(), wanted)
     assert not net[1]._active
-
-
-def test_a_block_shows_what_its_graph_became_under_the_knobs_in_force() -> None:
-    net = nn.HybridSequential()
-    for _ in range(4):
-        net.add(nn.Dense(16, in_units=16, activation="tanh"))
-    net.initialize()
-    net.hybridize()
-    assert net.prepared is None
-
-    def planned() -> int:
-        with autograd.record():
-            net(nd.ones((64, 16)))
-        net(nd.ones((64, 16)))
-        assert net.prepared is not None
-        assert net.prepared.wanted, "it is the one for training"
-        return net.prepared.plan.total
-
-    shared = planned()
-    with knobs(MXNET_BACKWARD_DO_MIRROR=True, MINIMX_MIRROR="best"):
-        recomputed = planned()
-    assert recomputed < shared
-    assert planned() == shared
-    net.hybridize(False)
-    assert net.prepared is None

@@ -424,7 +424,6 @@ def test_the_memory_of_a_simulated_gpu() -> None:
     def total() -> int:
         return context.gpu_memory_info(0)[1]
 
-    # Unset, it has what the host can give: no program is refused what would fit there.
     before, during = turned(total, MINIMX_SIM_GPU_MEMORY="64MiB")
     assert before == host_share() >= 1 << 30
     assert during == 64 << 20

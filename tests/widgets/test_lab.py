@@ -13,7 +13,7 @@ from minimx.errors import ArgumentError
 from minimx.knobs import knobs
 from minimx.record import Record
 from minimx_widgets import Lab
-from minimx_widgets.lab import ACCOUNT, CONVOLUTIONS, NUMBERS, POOL
+from minimx_widgets.lab_views import ACCOUNT, CONVOLUTIONS, NUMBERS, POOL
 from minimx_widgets.training import load
 from tests.widgets.pictures import pictures
 

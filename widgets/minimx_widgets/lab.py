@@ -7,7 +7,7 @@ anybody looking, `Lab("lenet", "glyphs").run(epochs=3)` trains, waits, returns a
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import ipywidgets
@@ -15,11 +15,10 @@ import ipywidgets
 from minimx.errors import ArgumentError
 from minimx.knobs import knobs
 from minimx.record import Record
-from minimx_widgets import kernel, labs
+from minimx_widgets import kernel, lab_views, labs
 from minimx_widgets.base import Bundle, mimebundle
 from minimx_widgets.before_after import BeforeAfter
 from minimx_widgets.busy import Busy
-from minimx_widgets.conv_chooser import ConvChooser
 from minimx_widgets.data_view import DataView
 from minimx_widgets.device_view import DeviceView
 from minimx_widgets.engine_timeline import EngineTimeline
@@ -28,21 +27,15 @@ from minimx_widgets.knob_panel import PINNED, KnobPanel
 from minimx_widgets.lab_controls import LabControls
 from minimx_widgets.lab_drawers import Drawers
 from minimx_widgets.lab_layout import composed
-from minimx_widgets.lab_settings import LIVE, fields, parse, text_of
-from minimx_widgets.lab_states import Standing
+from minimx_widgets.lab_settings import LIVE, fields, parse, text_of, title_of
+from minimx_widgets.lab_states import Left, Standing
+from minimx_widgets.lab_turns import Turning
 from minimx_widgets.memory_timeline import MemoryTimeline
 from minimx_widgets.numerics_monitor import NumericsMonitor
 from minimx_widgets.overview import Overview
-from minimx_widgets.pool_map import PoolMap
 from minimx_widgets.precision import DYNAMIC, SINGLE
 from minimx_widgets.predictions import Probe
-from minimx_widgets.reach import (
-    Situation,
-    about_graphs,
-    reason,
-    reasons,
-    shapes_programs,
-)
+from minimx_widgets.reach import Situation, reasons
 from minimx_widgets.result import Result
 from minimx_widgets.run import Run
 from minimx_widgets.session import (
@@ -51,7 +44,6 @@ from minimx_widgets.session import (
     RUNNING,
     STOPPED,
     Program,
-    Progress,
     Session,
 )
 from minimx_widgets.training import (
@@ -59,43 +51,13 @@ from minimx_widgets.training import (
     OPTIMIZERS,
     Fit,
     Settings,
-    load,
-    made,
 )
 from minimx_widgets.training_monitor import LOSS, TEST, TRAIN, TrainingMonitor
 from minimx_widgets.turns import Turns
-from minimx_widgets.units import human_bytes
 
 STATUS_INTERVAL = 1 / 6
-# Views behind a title, made when it is opened.
-POOL = "The inside of the pool"
-ACCOUNT = "Where time and memory went"
-NUMBERS = "How large the numbers are"
-CONVOLUTIONS = "Who computes the convolutions"
-# What the choice of a convolution's algorithm hangs on.
-CHOOSING = ("network", "data", "device", "dtype", "batch_size")
 #: Epochs of `run` where the settings say "until it is stopped".
 EPOCHS = 5
-
-
-def _title(settings: Settings) -> str:
-    network, data = (text_of(settings, kind) for kind in ("network", "data"))
-    return f"{network} on {data}"
-
-
-@dataclass(frozen=True)
-class Left:
-    """A training that was left and can be gone on with."""
-
-    settings: Settings
-    fit: Fit
-    record: Record
-    progress: Progress
-
-    @property
-    def title(self) -> str:
-        """What it trains and how far it is."""
-        return f"{_title(self.settings)}, step {self.progress.steps:,}"
 
 
 class Lab:
@@ -153,14 +115,7 @@ class Lab:
             command=self.command,
             run_id=self._run.id,
         )
-        self.drawers = Drawers(
-            {
-                POOL: lambda: PoolMap(self._run),
-                ACCOUNT: lambda: self.overview,
-                NUMBERS: lambda: NumericsMonitor(self._run),
-                CONVOLUTIONS: self._convolutions,
-            }
-        )
+        self.drawers = Drawers(lab_views.makers(self))
         self.five = FiveSwitches(self.set, turns=self.turns)
         self.before_after = BeforeAfter(self.turns, go_back=self.go_back)
         self.knobs = KnobPanel(
@@ -173,15 +128,19 @@ class Lab:
             chosen["learning_rate"] = learning_rate
         for name, value in chosen.items():
             self.set(name, str(value))
+        self._make_views()
+        self._turning = Turning(self)
+        self._unwatch = knobs.watch("*", self._turning.turned)
+        self.box = self._compose()
+        self._changed(self.session)
+
+    def _make_views(self) -> None:
         self.monitor = TrainingMonitor(self._run, height=128)
         self._probe = Probe()
         #: Test images with what the network says of them now.
         self.images = DataView(self._probe)
         self.engine = EngineTimeline(self._run, height=112)
         self.memory = MemoryTimeline(self._run, height=176)
-        self._unwatch = knobs.watch("*", self._knob_turned)
-        self.box = self._compose()
-        self._changed(self.session)
 
     # Looking
 
@@ -189,6 +148,11 @@ class Lab:
     def record(self) -> Record:
         """The record of the newest training."""
         return self._run.record
+
+    @property
+    def run_of_views(self) -> Run:
+        """What all views of the lab look at."""
+        return self._run
 
     @property
     def devices(self) -> DeviceView:
@@ -232,7 +196,7 @@ class Lab:
     @property
     def title(self) -> str:
         """What it trains, such as "lenet on glyphs"."""
-        return _title(self.settings)
+        return title_of(self.settings)
 
     @staticmethod
     def current() -> Lab:
@@ -378,8 +342,8 @@ class Lab:
             self.record.knob(name, old, new, "setting")
             self.turns.turned(name, old, new, "setting")
             self._run.feed.poke()
-        if name in CHOOSING:
-            self.drawers.renew(CONVOLUTIONS)
+        if name in lab_views.CHOOSING:
+            self.drawers.renew(lab_views.CONVOLUTIONS)
 
     def _begin_afresh(self) -> None:
         """Leave the training; until the next one is left as well it can be undone."""
@@ -425,23 +389,7 @@ class Lab:
         self._run.replace(before.record)
         self.session.reset(before.progress)
         self._show_settings()
-        self.drawers.renew(CONVOLUTIONS)
-
-    def go_back(self, number: int) -> None:
-        """Give the knob or the setting of a turn the value that it had before it.
-
-        number: of the turn, as `turns` counts them. Raises `ArgumentError` for another.
-        """
-        try:
-            turn = self.turns.get(number)
-        except KeyError:
-            raise ArgumentError(
-                f"Lab.go_back: there is no turn {number}; there were {len(self.turns)}."
-            ) from None
-        if turn.kind == "setting":
-            self.set(turn.name, turn.old)
-        else:
-            knobs.set(**{turn.name: turn.old})
+        self.drawers.renew(lab_views.CONVOLUTIONS)
 
     def command(self, word: str) -> None:
         """Do what a button says: train, pause, step, stop or undo."""
@@ -465,24 +413,12 @@ class Lab:
         """What a knob would act on now."""
         return Situation.of(self.settings, self.fit)
 
-    def _knob_turned(self, name: str, new: Any, old: Any) -> None:
-        """Note a turn, and show it at once rather than at the next tick."""
-        declared = knobs.declared[name]
-        self.turns.turned(name, declared.format(old), declared.format(new))
-        if why_not := reason(name, self.situation):
-            self.turns.note(name, why_not)
-        elif self.fit is not None and shapes_programs(name):
-            self.fit.binding.bind_again()
-        self._run.feed.poke()
+    def go_back(self, number: int) -> None:
+        """Give the knob or the setting of a turn the value that it had before it.
 
-    def _rebound(self, before: int, after: int) -> None:
-        """Graphs were bound again in the step under way: say so where it was turned."""
-        fit, turn = self.fit, self.turns.last
-        if fit is not None and turn is not None and fit.step - turn.step <= 2:
-            came = f"planned {human_bytes(before)} → {human_bytes(after)}"
-            if about_graphs(turn.name) and not fit.binding.differs:
-                came = "which left the graph of this network as it was"
-            self.turns.note(turn.name, f"bound again at step {fit.step:,}, {came}")
+        number: of the turn, as `turns` counts them. Raises `ArgumentError` for another.
+        """
+        self._turning.go_back(number)
 
     # What the session asks for; in its thread
 
@@ -501,7 +437,7 @@ class Lab:
         self._run.replace(record)  # the views begin where the record does
         # After the record's own watcher, so that it has noted a change before we look.
         self._unwatch()
-        self._unwatch = knobs.watch("*", self._knob_turned)
+        self._unwatch = knobs.watch("*", self._turning.turned)
         self.turns.begin()
         self.fit = None
         self.fit = Fit(
@@ -509,7 +445,7 @@ class Lab:
             record,
             looks=self._looking,
             stepped=self.turns.stepped,
-            rebound=self._rebound,
+            rebound=self._turning.rebound,
             probe=self._probe,
         )
         yield from self.fit.program()
@@ -558,16 +494,4 @@ class Lab:
 
     def _looking(self) -> bool:
         """Whether somebody looks at the numbers."""
-        return self._looks or self.drawers.title == NUMBERS
-
-    def _convolutions(self) -> ConvChooser:
-        """The chooser for the network, the device and the type of the settings."""
-        settings, fit = self.settings, self.fit
-        data = load(settings.data) if fit is None else fit.data
-        return ConvChooser(
-            made(settings.network, data),
-            device=settings.device,
-            dtype=settings.dtype,
-            record=self._run,
-            data=(settings.batch_size, *data.train_x.shape[1:]),
-        )
+        return self._looks or self.drawers.title == lab_views.NUMBERS

@@ -60,6 +60,12 @@ def text_of(settings: Settings, name: str) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def title_of(settings: Settings) -> str:
+    """What is trained, such as "lenet on glyphs"."""
+    network, data = (text_of(settings, kind) for kind in ("network", "data"))
+    return f"{network} on {data}"
+
+
 _BOUNDS: dict[str, tuple[float, float, type[int] | type[float]]] = {
     "learning_rate": (1e-8, 1e3, float),
     "batch_size": (1, 100_000, int),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from minimx.record import Record
+from minimx_widgets.lab_settings import title_of
 from minimx_widgets.session import (
     DONE,
     FAILED,
@@ -14,6 +16,22 @@ from minimx_widgets.session import (
     STOPPED,
     Progress,
 )
+from minimx_widgets.training import Fit, Settings
+
+
+@dataclass(frozen=True)
+class Left:
+    """A training that was left and can be gone on with."""
+
+    settings: Settings
+    fit: Fit
+    record: Record
+    progress: Progress
+
+    @property
+    def title(self) -> str:
+        """What it trains and how far it is."""
+        return f"{title_of(self.settings)}, step {self.progress.steps:,}"
 
 
 @dataclass(frozen=True)
