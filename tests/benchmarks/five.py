@@ -8,46 +8,54 @@ counts are the same on every machine of one kind; milliseconds are not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import minimx as mx
 from minimx.knobs import knobs
 from minimx_widgets import Lab
-from minimx_widgets.turns import Turn
 from minimx_widgets.units import human_bytes
 
 STEPS = 8
 Figure = tuple[str, Callable[[float], str]]
 PEAK: Figure = ("peak", human_bytes)
-RESERVED: Figure = ("reserved", human_bytes)
-MILLISECONDS: Figure = ("ms", lambda value: f"{value:.0f} ms")
 CALLS: Figure = ("driver_calls", lambda value: f"{value:.0f} driver calls")
 
-#: Network, what is turned, its old and new values, and the figures to show.
-TURNS: tuple[tuple[str, str, dict[str, str], dict[str, str], tuple[Figure, ...]], ...]
-TURNS = (
-    (
-        "lenet", "engine: naive",
-        {"MXNET_ENGINE_TYPE": "ThreadedEnginePerDevice"},
-        {"MXNET_ENGINE_TYPE": "NaiveEngine"}, (PEAK,),
+
+@dataclass(frozen=True)
+class Case:
+    """A switch in a network: what is turned from where to where, and what to look at.
+
+    figure: None for the workers that ran operations.
+    """
+
+    what: str
+    network: str
+    old: Mapping[str, str]
+    new: Mapping[str, str]
+    figure: Figure | None = PEAK
+
+
+ENGINE, POOL = "MXNET_ENGINE_TYPE", "MXNET_CPU_MEM_POOL_TYPE"
+INPLACE, MIRROR = "MXNET_EXEC_ENABLE_INPLACE", "MXNET_BACKWARD_DO_MIRROR"
+CASES = (
+    Case(
+        "engine: naive",
+        "lenet",
+        {ENGINE: "ThreadedEnginePerDevice"},
+        {ENGINE: "NaiveEngine"},
+        None,
     ),
-    (
-        "lenet", "pool: none",
-        {"MXNET_CPU_MEM_POOL_TYPE": "Naive"},
-        {"MXNET_CPU_MEM_POOL_TYPE": "Unpooled"}, (CALLS, RESERVED),
+    Case("pool: none", "lenet", {POOL: "Naive"}, {POOL: "Unpooled"}, CALLS),
+    Case("in-place: off", "lenet", {INPLACE: "1"}, {INPLACE: "0"}),
+    Case(
+        "mirror: best",
+        "resnet",
+        {MIRROR: "0"},
+        {"MINIMX_MIRROR": "best", MIRROR: "1"},
     ),
-    (
-        "lenet", "in-place: off",
-        {"MXNET_EXEC_ENABLE_INPLACE": "1"},
-        {"MXNET_EXEC_ENABLE_INPLACE": "0"}, (PEAK,),
-    ),
-    (
-        "resnet", "mirror: best",
-        {"MXNET_BACKWARD_DO_MIRROR": "0"},
-        {"MINIMX_MIRROR": "best", "MXNET_BACKWARD_DO_MIRROR": "1"}, (PEAK,),
-    ),
-    ("resnet", "precision: float16", {"dtype": "float32"}, {"dtype": "float16"}, (PEAK,)),
-)  # fmt: skip
+    Case("precision: float16", "resnet", {"dtype": "float32"}, {"dtype": "float16"}),
+)
 
 
 def steps(lab: Lab, count: int) -> None:
@@ -58,32 +66,42 @@ def steps(lab: Lab, count: int) -> None:
         mx.nd.waitall()
 
 
-def turn(lab: Lab, values: dict[str, str]) -> Turn:
-    """Turn knobs or a setting, train on, and return what that changed."""
+def turn(lab: Lab, values: Mapping[str, str]) -> str:
+    """Turn knobs or a setting and train on; the workers of the last two steps."""
     for name, text in values.items():
         if name in vars(lab.settings):
             lab.set(name, text)
         else:
             knobs.set(**{name: text})
-    steps(lab, STEPS + 1)
-    turned = lab.turns.last
-    assert turned is not None
-    return turned
+    steps(lab, STEPS - 1)
+    before = lab.record.rows("ops")
+    steps(lab, 2)
+    ops = lab.record.ops()[before:]
+    return ", ".join(sorted(set(lab.record.texts(ops["worker"]))))
+
+
+def looked_at(lab: Lab, case: Case) -> str:
+    """What a case shows before it is turned, while it is, and afterwards."""
+    workers = [turn(lab, values) for values in (case.old, case.new, case.old)]
+    if case.figure is None:
+        return "work by " + " → ".join(workers)
+    back = lab.turns.all[-1]
+    there = next(t for t in reversed(lab.turns.all[:-1]) if t.steps)
+    figure, words = case.figure
+    found = [
+        getattr(facts, figure) for facts in (there.before, there.after, back.after)
+    ]
+    return f"{figure} ".replace("driver_calls ", "") + " → ".join(map(words, found))
 
 
 def rows() -> list[str]:
     """The lines of the table."""
-    found, labs = [], {name: Lab(name) for name in ("lenet", "resnet")}
-    for network, what, old, new, figures in TURNS:
-        lab = labs[network]
-        steps(lab, STEPS + 1)
-        there, back = turn(lab, new), turn(lab, old)
-        cells = []
-        for figure, words in figures:
-            each = (there.before, there.after, back.after)
-            values = [getattr(facts, figure) for facts in each]
-            cells.append(" → ".join(words(value) for value in values))
-        found.append(f"| {what} | {network} | {'; '.join(cells)} |")
+    labs = {name: Lab(name) for name in ("lenet", "resnet")}
+    found = []
+    for case in CASES:
+        lab = labs[case.network]
+        steps(lab, STEPS)
+        found.append(f"| {case.what} | {case.network} | {looked_at(lab, case)} |")
     for lab in labs.values():
         lab.close()
     return found

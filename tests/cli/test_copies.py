@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbformat.sign import NotebookNotary
 
 from minimx.cli import copies
 
 FIRST = "00-first.ipynb"
+
+# nbformat has type hints for a part of its functions only.
+nbformat: Any = import_module("nbformat")
+signing: Any = import_module("nbformat.sign")
 
 
 @pytest.fixture
@@ -102,7 +105,7 @@ def test_what_is_signed_is_trusted_and_a_changed_one_is_not(
     }
     path.write_text(json.dumps(book))
     assert copies.sign([path, tmp_path / "a.svg"]) == 1
-    notary = NotebookNotary()
+    notary = signing.NotebookNotary()
     assert notary.check_signature(nbformat.read(path, as_version=4))
     book["cells"][0]["source"] = "another text"
     path.write_text(json.dumps(book))

@@ -246,7 +246,7 @@ class Finding:
     @property
     def moved(self) -> bool:
         """Whether what it should move did, and came back."""
-        return self.during != self.before and self.after == self.before
+        return bool(self.during != self.before and self.after == self.before)
 
     def row(self) -> str:
         """A line of the table."""
