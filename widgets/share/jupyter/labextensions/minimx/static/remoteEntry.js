@@ -1,4 +1,5 @@
-// A JupyterLab extension without a build step: the launcher tile that opens the course.
+// A JupyterLab extension without a build step: the launcher tile that opens the course, and
+// the stored picture of a view that cannot come to life.
 // JupyterLab loads this file and asks the container below for the module "./extension".
 
 (() => {
@@ -36,7 +37,92 @@
     return null;
   }
 
-  async function plugin() {
+  const VIEW = "application/vnd.jupyter.widget-view+json";
+  const SVG = "image/svg+xml";
+  const PAUSE = 100; // milliseconds between two looks at a notebook
+  // What JupyterLab writes in the place of a widget that is not there.
+  const FAILED = /^(Loading widget|Error displaying widget)/;
+
+  /** Whether JupyterLab has given up on a widget, or waits for a kernel that is not there.
+   * @param {any} panel @param {string} text what stands in the widget's place */
+  function failed(panel, text) {
+    const { isReady, session } = panel.sessionContext;
+    return FAILED.test(text) && (!text.startsWith("Loading") || (isReady && !session?.kernel));
+  }
+
+  /**
+   * Where an output has a widget and a picture, and no kernel or no trust brings the widget,
+   * show the picture. As an image it can run nothing, so it needs no trust.
+   * @param {any} panel @param {any} cell
+   */
+  function showStored(panel, cell) {
+    const outputs = cell.outputArea?.model;
+    for (let i = 0; i < (outputs?.length ?? 0); i += 1) {
+      const node = cell.outputArea.widgets[i]?.widgets?.at(-1)?.node;
+      // The first question is asked often, so it is the cheap one: is something shown?
+      if (!node || node.querySelector(".mx-stored, .mx-view, .jupyter-widgets")) continue;
+      const { data, trusted } = outputs.get(i);
+      if (data[VIEW] && data[SVG] && (!trusted || failed(panel, node.textContent)))
+        node.replaceChildren(stored([data[SVG]].flat().join(""), trusted));
+    }
+  }
+
+  /** @param {string} svg @param {boolean} trusted */
+  function stored(svg, trusted) {
+    const box = document.createElement("div");
+    const words = document.createElement("p");
+    words.textContent = trusted
+      ? "This is the stored picture: the kernel that drew it is gone. Run the cell again."
+      : "This is the stored picture, as the notebook is not trusted. Run the cell, or trust " +
+        "the notebook.";
+    words.style.cssText =
+      "margin: 4px 0; color: var(--jp-ui-font-color2); font: 12px var(--jp-ui-font-family);";
+    const image = document.createElement("img");
+    image.className = "mx-stored";
+    image.alt = "The stored picture of a view";
+    image.style.maxWidth = "100%";
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+    box.append(words, image);
+    return box;
+  }
+
+  /** Look at a notebook's outputs whenever they or the kernel change. @param {any} panel */
+  function watch(panel) {
+    let wanted = false;
+    const look = () => {
+      wanted = false;
+      if (panel.isDisposed || !panel.content.model) return;
+      for (const cell of panel.content.widgets) showStored(panel, cell);
+    };
+    const soon = () => {
+      if (!wanted) setTimeout(look, PAUSE);
+      wanted = true;
+    };
+    const observer = new MutationObserver(soon);
+    observer.observe(panel.content.node, { childList: true, subtree: true, characterData: true });
+    panel.sessionContext.statusChanged.connect(soon);
+    panel.disposed.connect(() => observer.disconnect());
+    panel.context.ready.then(soon);
+  }
+
+  async function plugins() {
+    const { INotebookTracker } = await need("@jupyterlab/notebook");
+    const pictures = {
+      id: `${NAME}:stored-pictures`,
+      autoStart: true,
+      requires: [INotebookTracker],
+      /** @param {any} app @param {any} tracker */
+      activate(app, tracker) {
+        tracker.forEach(watch);
+        /** @param {any} _ @param {any} panel */
+        const added = (_, panel) => watch(panel);
+        tracker.widgetAdded.connect(added);
+      },
+    };
+    return [await course(), pictures];
+  }
+
+  async function course() {
     const { ILauncher } = await need("@jupyterlab/launcher");
     const { LabIcon } = await need("@jupyterlab/ui-components");
     const { showErrorMessage } = await need("@jupyterlab/apputils");
@@ -75,7 +161,7 @@
       shared = scope;
     },
     get: async () => {
-      const extension = await plugin();
+      const extension = await plugins();
       return () => ({ default: extension, __esModule: true });
     },
   };
