@@ -280,7 +280,8 @@ BOTTOM = """name => {
 OVERPRINTS = """() => {
   const leaves = [...document.querySelectorAll('.mx-lab *')].filter((node) =>
     node.offsetParent && node.childElementCount === 0 && node.textContent.trim()
-    && !node.closest('svg, select, .mx-table, .mx-tip, .mx-help, .mx-knob-list, .mx-knob-card'));
+    && !node.closest('svg, select, .mx-table, .mx-tip, .mx-help'
+      + ', .mx-knob-list, .mx-knob-card'));
   const boxes = leaves.map((node) => {
     const range = document.createRange();
     range.selectNodeContents(node);
