@@ -90,7 +90,7 @@ class Recorder(Protocol):
     ) -> None:
         """An operation finished; graph: it is a piece of a graph that was prepared.
 
-        cost: how much work it was, as far as somebody declared that. inside: the id of
+        cost: how much work it was, as far as that is declared. inside: the id of
         the joined operation that it was a part of; it ran in that one's time.
         """
 

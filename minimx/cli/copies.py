@@ -1,7 +1,7 @@
 """A learner's copies of the course: brought up to date, never overwritten, and signed.
 
 Beside the copies lies `.minimx-course.json`, which has for every file the checksum of
-the version that was copied. By it three cases can be told apart when the course has
+the version that was copied. By it three cases can be distinguished when the course has
 changed:
 
     the copy is as it was copied   it is replaced by the new version

@@ -97,7 +97,7 @@ def _useless(trouble: str) -> Stack:
     """A CUDA that cannot be used; said once, as the program goes on without it."""
     warn(
         f"CUDA: {trouble}. GPUs are simulated on the CPU. Install minimx[cuda] and a "
-        "recent driver, or set MINIMX_CUDA=off to be told no more."
+        "recent driver, or set MINIMX_CUDA=off to silence this warning."
     )
     return Stack("none", 0, trouble)
 

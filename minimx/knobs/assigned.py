@@ -48,7 +48,7 @@ class Environ(Plain):
 def install(tell: Callable[[str], object]) -> bool:
     """Have `tell(name)` called after each change; False where `os.environ` is foreign.
 
-    Calling it again replaces who is told.
+    Calling it again replaces the callback.
     """
     global _tell
     if type(os.environ) is Plain:

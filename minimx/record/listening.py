@@ -70,7 +70,7 @@ class Listening:
     ) -> None:
         """An operation finished; graph: it is a piece of a graph that was prepared.
 
-        cost: how much work it was, as far as somebody declared that. inside: the id of
+        cost: how much work it was, as far as that is declared. inside: the id of
         the joined operation that it was a part of.
         """
         flops = nbytes = work = 0

@@ -97,7 +97,7 @@ class Record(Listening):
         self._started = False
         self._lent_at_pause: dict[tuple[str, int], Any] | None = None
         self._unwatch: list[Callable[[], None]] = []
-        self._turning = 0  # when the knobs were turned that are told now
+        self._turning = 0  # when the knobs were turned whose rows come next
 
     # Starting and stopping
 
@@ -345,7 +345,7 @@ class Record(Listening):
             return first, known[1].copy()  # the reader may change it
 
     def _knob_turns(self) -> None:
-        """Note when: what obeys a knob may begin to before this record is told."""
+        """Note when: what obeys a knob may begin to before this record notes it."""
         self._turning = self._now()
 
     def _knob_turned(self, name: str, new: Any, old: Any) -> None:

@@ -44,7 +44,7 @@ SIGNED = ("priority", "power")
 # one declared it), `ops.dtype` the type that it computes in. An operation that was
 # joined of several has `ops.work`, the number under which `parts` tells once what is in
 # it. An operation that the engine got as a part of another has `ops.inside`, that one's
-# id: both have rows, and whoever adds up pushes or time takes those where it is 0.
+# id: both have rows, and sums of pushes or time take those where it is 0.
 TABLES: dict[str, dict[str, str]] = {
     "ops": {
         "op": WHOLE,

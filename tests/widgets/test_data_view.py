@@ -54,7 +54,7 @@ def test_before_training_there_is_nothing_to_say() -> None:
     assert repr(view) == "DataView(nothing seen yet)"
     ET.fromstring(view.svg())
     view.probe.show(images())
-    assert repr(view) == "DataView(12 images, nobody was asked yet)"
+    assert repr(view) == "DataView(12 images, no look yet)"
     ET.fromstring(view.svg())
     assert "12 images, The network learns its shapes" in repr(
         DataView(network(), images())

@@ -61,7 +61,7 @@ def test_outputs_are_those_of_the_layers(hybrid: bool) -> None:
     assert float(found["net/conv0"].min().asscalar()) == 0.0  # after its activation
     before = dict(found)
     net(x)
-    assert found == before  # nobody looks any more
+    assert found == before  # it does not look any more
 
 
 def test_whole_numbers_are_left_out() -> None:

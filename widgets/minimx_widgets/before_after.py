@@ -113,7 +113,7 @@ class BeforeAfter(anywidget.AnyWidget):
 
     def _show(self) -> None:
         """Tell the page of a change; in the thread that made it."""
-        with self._showing:  # so that what is newer is also told later
+        with self._showing:  # so that the newer state is also sent later
             turns = self.turns.all
             marked = _marked(turns)
             lines = [_line(*each) for each in reversed(marked[-LISTED:])]

@@ -99,7 +99,7 @@ class DataView(anywidget.AnyWidget):
             return "DataView(nothing seen yet)"
         if not look.asked:
             images = counted(len(look.strip), "image")
-            return f"DataView({images}, {look.problem or 'nobody was asked yet'})"
+            return f"DataView({images}, {look.problem or 'no look yet'})"
         parts = [f"step {look.step}", f"{look.right} of {look.asked} right"]
         if look.most_confused is not None:
             label, guess, times = look.most_confused

@@ -264,7 +264,7 @@ class FiveSwitches(anywidget.AnyWidget):
 
     def _refresh(self) -> None:
         """Tell the page what is in force; in the thread that changed it."""
-        with self._showing:  # so that what is newer is also told later
+        with self._showing:  # so that the newer state is also sent later
             turned = [name for name, text in self.values.items() if text != _rest(name)]
             state = {
                 "values": self.values,
@@ -335,15 +335,15 @@ def _rest(control: str) -> str:
 
 def _declared(switch: Switch) -> dict[str, Any]:
     """A switch as the browser wants it."""
-    told = asdict(switch)
-    for part in told["parts"]:
+    message = asdict(switch)
+    for part in message["parts"]:
         if part["name"] == "policy":
             names = knobs.declared[POLICY].choices
             part["choices"] = [[name, name, ""] for name in names]
-    return told
+    return message
 
 
-def _told(name: str) -> str:
+def _message(name: str) -> str:
     """What a story does and where it is from, for its tooltip."""
     story = STORIES[name]
     return f"{story.meaning} ({story.source})" if story.source else story.meaning

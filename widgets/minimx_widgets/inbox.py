@@ -88,7 +88,7 @@ def latest(waiting: list[Message | None]) -> list[Message | None]:
 def answered(message: Message, do: Callable[[], str]) -> Message:
     """Do what a message asks; returns the answer for the page: done, or why not.
 
-    do: returns in words what it did. Any error is told, as it may come from any part
+    do: returns in words what it did. Any error is shown, as it may come from any part
     that watches a knob; so are warnings.
     """
     answer = {"kind": "answer", "id": message.get("id", 0)}

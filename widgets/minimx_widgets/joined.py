@@ -1,6 +1,6 @@
 """Operations that hold others: a bulk and its members both have rows in a record.
 
-Whoever adds up the time of a lane leaves the holders out, and what overlaps within a
+Sums of the time of a lane leave the holders out, and what overlaps within a
 lane counts once, so that no lane is busy for longer than there is time.
 """
 

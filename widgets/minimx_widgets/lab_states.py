@@ -64,21 +64,21 @@ class Standing:
     @property
     def words(self) -> str:
         """The state in a line."""
-        told = self.progress.words
+        words = self.progress.words
         if self.shown == RUNNING:
-            return " · ".join(filter(None, (told, self.progress.pace))) or (
+            return " · ".join(filter(None, (words, self.progress.pace))) or (
                 "Preparing data and network…"
             )
         if self.shown == PAUSED and self.taken_by:
-            return f"Paused, as {self.taken_by} took over: Go on takes over · {told}"
+            return f"Paused, as {self.taken_by} took over: Go on takes over · {words}"
         ready = "Ready. Press Train."
         if self.other:
             ready = f"Ready. Train takes over from {self.other}, which is paused then."
         return {
             READY: ready,
-            PAUSED: f"Paused · {told}",
+            PAUSED: f"Paused · {words}",
             DONE: f"Done · {self.result}",
-            STOPPED: f"Stopped · {told}",
+            STOPPED: f"Stopped · {words}",
             FAILED: "Failed: see below.",
         }[self.shown]
 

@@ -3,7 +3,7 @@
 `Probe.due` is the policy: not before some steps and a second have passed, and never so
 often that looking takes more than a small share of the time. `Probe.look` asks: in the
 thread that trains, between two steps, in predict mode, with random numbers of its own,
-so that the training goes on as if nobody had looked. What it finds is a `Look`, which
+so that the training goes on as without a look. What it finds is a `Look`, which
 views draw.
 """
 
@@ -46,7 +46,7 @@ class Seen:
     """A test image and what the network says of it.
 
     number: its place in the test set. guess: the class with the largest answer, BROKEN
-    where answers are not finite, None where nobody asked. chances: the most probable
+    where answers are not finite, None where it was not asked. chances: the most probable
     classes and their probabilities, at most three.
     """
 
@@ -133,7 +133,7 @@ class Probe:
 
     every: at least so many steps between two looks. seconds: at least so many seconds.
     share: looking may take this share of the time at most; a look that costs 20 ms is
-    followed by one second without at a share of 0.02. Nobody looks unless `wanted`.
+    followed by one second without at a share of 0.02. There is no look unless `wanted`.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Probe:
 
     @property
     def wanted(self) -> bool:
-        """Whether somebody wants to see looks."""
+        """Whether looks are wanted."""
         return any(wish() for wish in list(self._wishes))
 
     @property
@@ -198,7 +198,7 @@ class Probe:
         """Ask the network about the sample, and tell all who watch.
 
         To be called by the thread that trains, between two steps. A network that cannot
-        be asked (parts not initialised, no memory, answers of another shape) is told in
+        be asked (parts not initialised, no memory, answers of another shape) is described in
         `Look.problem`, and training goes on.
         """
         first, self._subject = net is not self._subject, net

@@ -112,9 +112,9 @@ class Row:
 
     def as_message(self) -> dict[str, Any]:
         """The row as plain JSON."""
-        told = asdict(self) | {"bars": list(self.bars)}
-        del told["weight"]  # may be infinite, which JSON has not
-        return told
+        message = asdict(self) | {"bars": list(self.bars)}
+        del message["weight"]  # may be infinite, which JSON has not
+        return message
 
     @property
     def words(self) -> str:

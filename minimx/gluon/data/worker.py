@@ -80,7 +80,7 @@ def run(pipe: Connection, make: Callable[[Sequence[int]], Any], parent: int) -> 
 
 
 def _limit_opencv(count: int) -> None:
-    """Give OpenCV so many threads, whoever imports it; 0: the worker's own."""
+    """Give OpenCV so many threads, wherever it is imported; 0: the worker's own."""
     os.environ["OPENCV_FOR_THREADS_NUM"] = str(max(count, 1))  # read at its import
     cv2: Any = sys.modules.get("cv2")
     if cv2 is not None:

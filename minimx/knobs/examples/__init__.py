@@ -1,6 +1,6 @@
 """What to type to see a knob act, one file per group like the declarations.
 
-Nothing here is loaded before somebody asks for a card: `of(name)` reads all tables the
+Nothing here is loaded before a card is asked for: `of(name)` reads all tables the
 first time. A test runs every example under each of its values, in one process after
 the other examples, and compares what is printed.
 """

@@ -201,10 +201,10 @@ import contextlib, io; from minimx.kernels.tuning import forget; forget()
 with contextlib.redirect_stdout(io.StringIO()) as said:
     for n in (1, 2):
         with mx.knobs(OMP_NUM_THREADS=n): mx.nd.ones((10**6,)).exp().wait_to_read()
-print(said.getvalue().count("operator tuning: exp(x)"), "times told"); forget()""",
+print(said.getvalue().count("operator tuning: exp(x)"), "times printed"); forget()""",
         expect={
-            "0": "0 times told",
-            "1": "1 times told",
+            "0": "0 times printed",
+            "1": "1 times printed",
         },
     ),
     "MXNET_OUTPUT_TUNING_DATA": Example(

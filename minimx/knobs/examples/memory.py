@@ -14,7 +14,7 @@ policy = partial(Example, acts_in="minimx.storage.policy.from_knobs")
 
 
 def _block(nbytes: str) -> str:
-    """How large a block is lent for so many bytes."""
+    """How large a block is given for so many bytes."""
     return f"""\
 block = mx.storage.pool_for(DEVICE).alloc({nbytes})
 print(f"{{block.size:,}} bytes for {nbytes.replace("_", ",")}")

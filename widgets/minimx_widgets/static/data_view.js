@@ -9,7 +9,7 @@ const PARTS = ["strip", "all"];
 const HELP =
   "Test images, always the same, with what the network says of them now and how sure it is: " +
   "✓ is right, ✗ is wrong. It is asked about a sample of the test set between two steps, at most " +
-  "once a second, in predict mode, so training goes on as if nobody had looked. Under “all”: the " +
+  "once a second, in predict mode, so training goes on as without a look. Under “all”: the " +
   "mistakes of which it is surest; how often a class (row) is taken for another (column), for the " +
   "twelve most confused classes; the weights of the first layer as images, blue below zero and " +
   "orange above; and for every layer whether its numbers say something: NaN, ∞ or all 0 is what " +
@@ -64,7 +64,7 @@ class DataPage {
       },
       { once: true },
     );
-    model.send({ kind: "hello" }); // from now on somebody looks
+    model.send({ kind: "hello" }); // from now on a page shows it
     this.show();
   }
 
@@ -117,7 +117,7 @@ class DataPage {
   }
 
   show() {
-    if (!this.empty) return; // the theme is told before there is a page
+    if (!this.empty) return; // the theme arrives before there is a page
     const [facts, buffers] = this.model.get("frozen") ?? [];
     this.empty.hidden = Boolean(facts);
     this.strip.hidden = !facts;

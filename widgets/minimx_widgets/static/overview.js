@@ -214,7 +214,7 @@ class Overview {
     return this.part("roof", ["Under the roof", said], ask, blank ? null : svg);
   }
 
-  /** What to do where nobody knows yet how fast this machine is. */
+  /** What to do where it is not known yet how fast this machine is. */
   ask() {
     const words = "How fast could these operators run here? Measure this machine: it takes seconds.";
     return el(

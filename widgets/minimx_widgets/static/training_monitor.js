@@ -28,7 +28,7 @@ const KEYS = [
 ];
 // What the tooltip says of each series, and how its values are written.
 /** @type {[string, string, (value: number) => string][]} */
-const TOLD = [
+const SHOWN = [
   ["loss", "loss", (v) => v.toFixed(4)],
   ["batch accuracy", "right in this batch", (v) => share(v)],
   ["train accuracy", "right in this epoch", (v) => share(v)],
@@ -218,7 +218,7 @@ class TrainingView {
         this.axis === "steps" ? `step ${Math.round(this.cursor)}` : duration(this.cursor),
       ),
     ];
-    for (const [name, words, format] of TOLD) {
+    for (const [name, words, format] of SHOWN) {
       const one = this.data.series.get(name);
       if (!one || (name === "train accuracy" && this.data.series.has("batch accuracy"))) continue;
       const row = lowerBound(one.at[this.column], one.n, this.cursor + 1e-9) - 1;
@@ -230,7 +230,7 @@ class TrainingView {
     return lines;
   }
 
-  /** How far from the pointer a mark may be to be told, on the axis. */
+  /** How far from the pointer a mark may be to be named, on the axis. */
   get near() {
     const [low, high] = this.range;
     const { left, right } = plotBox(this.boxes[0].x, this.boxes[0].width);

@@ -108,7 +108,7 @@ function drawGrid(ctx, { box, at, scale, low, high, range, format, formatX, them
 }
 
 /**
- * Marks that are too near to each other to be told apart become one with a number.
+ * Marks that are too near to each other to be distinguished become one with a number.
  * @param {{at: number, text: string}[]} marks @param {(value: number) => number} place
  * @param {number} gap in pixels @returns {{x: number, text: string, count: number}[]}
  */

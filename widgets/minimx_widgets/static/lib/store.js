@@ -23,7 +23,7 @@ class Store extends EventTarget {
     this.range = [0, 1e9];
     /** @type {number | null} */
     this.cursor = null;
-    /** True once somebody chose how wide the following window is. */
+    /** True once the reader chose how wide the following window is. */
     this.own = false;
     /** @type {{from: number, until: number}[]} what is to stay in sight for a while */
     this.held = [];
@@ -40,7 +40,7 @@ class Store extends EventTarget {
     Object.assign(this, patch);
     if (patch.range) {
       this.span = this.range[1] - this.range[0];
-      this.held = []; // somebody looks elsewhere
+      this.held = []; // the reader looks elsewhere
     }
     this.dispatchEvent(new CustomEvent("change", { detail: keys }));
   }
@@ -53,7 +53,7 @@ class Store extends EventTarget {
   }
 
   /** Something happened at `time` that is to stay in sight with what comes of it: a window
-   * that follows widens for ten seconds. One that somebody chose stays as it is.
+   * that follows widens for ten seconds. One that the reader chose stays as it is.
    * @param {number} time */
   hold(time) {
     if (!this.follow || this.own) return;
