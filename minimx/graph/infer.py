@@ -85,7 +85,7 @@ def infer(
 
 
 def said_shape(node: Node) -> Open:
-    """What a variable says of its own shape, with the unknown axes that `opened` sees."""
+    """What a variable says of its own shape; `opened` finds the unknown axes."""
     text = node.attrs.get("__shape__")
     if text is None:
         return None

@@ -217,7 +217,7 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
 
 
 def _close(doomed: dict[Device, Pool]) -> None:
-    """Let go of devices whose pools have no block in use; their next use opens them anew."""
+    """Let go of devices with no block in use; their next use opens them anew."""
     for device, pool in doomed.items():
         pool.release_all()
         _pools.pop(device, None)

@@ -170,7 +170,7 @@ class FiveSwitches(anywidget.AnyWidget):
         self._inbox = inbox
         super().__init__(
             declared=[_declared(switch) for switch in SWITCHES],
-            stories=[[name, _told(name)] for name in STORIES],
+            stories=[[name, _source_of(name)] for name in STORIES],
             **traits,
         )
         self._refresh()
@@ -343,7 +343,7 @@ def _declared(switch: Switch) -> dict[str, Any]:
     return message
 
 
-def _message(name: str) -> str:
+def _source_of(name: str) -> str:
     """What a story does and where it is from, for its tooltip."""
     story = STORIES[name]
     return f"{story.meaning} ({story.source})" if story.source else story.meaning

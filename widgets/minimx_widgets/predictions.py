@@ -46,7 +46,7 @@ class Seen:
     """A test image and what the network says of it.
 
     number: its place in the test set. guess: the class with the largest answer, BROKEN
-    where answers are not finite, None where it was not asked. chances: the most probable
+    where answers are not finite, None without an answer. chances: the most probable
     classes and their probabilities, at most three.
     """
 
@@ -198,8 +198,8 @@ class Probe:
         """Ask the network about the sample, and tell all who watch.
 
         To be called by the thread that trains, between two steps. A network that cannot
-        be asked (parts not initialised, no memory, answers of another shape) is described in
-        `Look.problem`, and training goes on.
+        be asked (parts not initialised, no memory, answers of another shape) is named
+        in `Look.problem`, and training goes on.
         """
         first, self._subject = net is not self._subject, net
         sample = self._sample_of(data)
