@@ -34,6 +34,7 @@ from minimx.graph.program import Program
 from minimx.graph.run import evaluate
 from minimx.graph.settings import Settings, in_force
 from minimx.graph.variant import Call, Variant
+from minimx.graph.workspaces import Workspace
 from minimx.nd import launch
 from minimx.nd.array import NDArray
 from minimx.ops.registry import Op, Site
@@ -97,6 +98,8 @@ class CachedOp:
         self._variants: dict[Any, Variant | None] = {}
         # Which outputs had a gradient the last time.
         self._flows: tuple[bool, ...] | None = None
+        # Those that the programs of a device share.
+        self._workspaces: dict[Device, list[Workspace]] = {}
         #: What the latest recorded call became, while no knob has made it out of date.
         self.recorded: Prepared | None = None
 
@@ -213,7 +216,10 @@ class CachedOp:
         except (Unplanned, GradientError):  # the tape can, or says why it cannot
             return None
         tell(prepared.passes, settings.subgraph_backend)
-        program = Program(prepared, ctx, self.flags.static_shape)
+        # One call waits for the other in any case, as they change the same states or
+        # belong to one training: so they need no workspaces of their own.
+        shared = self._workspaces.setdefault(ctx, [])
+        program = Program(prepared, ctx, self.flags.static_shape, shared)
         return Variant(program, self.flags.static_alloc, self.flags.static_shape)
 
 

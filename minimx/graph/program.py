@@ -35,7 +35,7 @@ from minimx.graph.replays import replay
 from minimx.graph.specs import plan_of
 from minimx.graph.streams import costs, lay_out, streams
 from minimx.graph.work import parts_of
-from minimx.graph.workspaces import Lease, Workspaces, workspaces
+from minimx.graph.workspaces import Lease, Workspace, Workspaces, workspaces
 from minimx.nd.array import NDArray
 from minimx.ops.registry import Kernel
 from minimx.ops.spec import Cost, Spec
@@ -198,10 +198,17 @@ class Segment:
 class Program:
     """A prepared graph on one device."""
 
-    def __init__(self, prepared: Prepared, device: Device, fixed: bool = False) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        device: Device,
+        fixed: bool = False,
+        shared: list[Workspace] | None = None,
+    ) -> None:
         """Settle all that can be settled; makes the kernels.
 
-        fixed: its memory stays where it is, so that launches may be recorded.
+        fixed: its memory stays where it is, so that launches may be recorded. shared:
+        the workspaces of programs that never run beside this one.
         """
         self.prepared = prepared
         replays = prepared.settings.enable_cuda_graphs
@@ -227,6 +234,7 @@ class Program:
         self._backward = segments("backward", prepared.backward)
         self._every: Workspaces | None = None
         self._scratch = Lease([])
+        self._shared = shared
         self._parts = _share_vars([*self._forward, *self._backward])
 
     def place(self, entry: Entry) -> Place:
@@ -274,7 +282,7 @@ class Program:
             every = workspaces(self.device)
             if every is not self._every:
                 self._every = every
-                self._scratch = every.take(wanted)
+                self._scratch = every.take(wanted, self._shared)
         return self._scratch
 
     def _work(

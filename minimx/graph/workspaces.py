@@ -99,17 +99,26 @@ class Workspaces:
         self.each = [Workspace(device) for _ in range(copies)]
         self._turns = count()
 
-    def take(self, wanted: int) -> Lease:
-        """So many for one graph: the next ones in turn of those with the fewest."""
-        with _lock:
-            return Lease([self._next() for _ in range(wanted)])
+    def take(self, wanted: int, shared: list[Workspace] | None = None) -> Lease:
+        """So many for one graph: the next ones in turn of those with the fewest users.
 
-    def _next(self) -> Workspace:
+        shared: those that variants of the same graph have taken, which never run at the
+        same time; they are taken again, and new ones are added to them.
+        """
+        with _lock:
+            known = [] if shared is None else shared
+            if any(workspace not in self.each for workspace in known):
+                known.clear()  # of before their number changed
+            while len(known) < wanted:
+                known.append(self._next(known))
+            for workspace in known[:wanted]:
+                workspace.users += 1
+            return Lease(known[:wanted])
+
+    def _next(self, known: list[Workspace]) -> Workspace:
         turn, many = next(self._turns), len(self.each)
         in_turn = [self.each[(turn + i) % many] for i in range(many)]
-        chosen = min(in_turn, key=lambda workspace: workspace.users)
-        chosen.users += 1
-        return chosen
+        return min(in_turn, key=lambda each: (each in known, each.users))
 
 
 _known: dict[Device, Workspaces] = {}

@@ -189,3 +189,64 @@ def test_a_network_that_runs_imperatively_is_told_to_the_two_that_need_a_graph(
         ".dataset.kind"
     )
     assert notebook.complaints == []
+
+
+@pytest.mark.parametrize("network", ["lenet", "resnet"])
+def test_each_of_the_five_by_mouse_and_back_by_keyboard(
+    notebook: Notebook, network: str
+) -> None:
+    name = f"lab-{time.monotonic_ns()}.ipynb"
+    notebook.open(notebook.lab.notebook(name, MAKE_LAB.replace("lenet", network)))
+    notebook.run(0)
+    notebook.until("() => document.querySelector('[data-switch=mirror]')")
+    hide_sidebar(notebook)
+    page = notebook.page
+    page.locator("[data-control=policy]").select_option("best")
+    train(notebook, 12)
+    turns = 1  # the policy
+
+    def turned(what: str) -> dict[str, tuple[str, str, str]]:
+        nonlocal turns
+        turns += 1
+        found = settled(notebook, turns)
+        notebook.shoot(f"five-{network}-{turns}-{what}")
+        return found
+
+    page.locator("[data-control=engine] [data-value=NaiveEngine]").click()
+    turned("naive")
+    notebook.until(f"() => {LANES} === 'python'")
+    page.locator("[data-control=engine] [aria-checked=true]").press("Home")
+    turned("per-device")
+    notebook.until(f"() => {LANES} === 'cpu(0)/0'")
+
+    page.locator("[data-control=pool] [data-value=Unpooled]").click()
+    assert float(turned("unpooled")["driver_calls"][1]) > 10
+    page.locator("[data-control=pool] [aria-checked=true]").press("Home")
+    assert float(turned("pooled")["driver_calls"][1]) < 3
+
+    least = {"lenet": {"inplace": 20, "mirror": -4}, "resnet": {"inplace": 4}}[network]
+    page.locator("[data-switch=inplace] .mx-switch").click()
+    off = turned("in-place-off")
+    assert share(off["planned"][2]) > least["inplace"], off
+    assert share(off["peak"][2]) > least["inplace"], off
+    page.locator("[data-switch=inplace] input").press("Space")
+    on = turned("in-place-on")
+    assert on["planned"][1] == off["planned"][0] + " MiB", (off, on)
+
+    page.locator("[data-switch=mirror] .mx-switch").click()
+    mirrored = turned("mirror-on")
+    assert share(mirrored["peak"][2]) <= least.get("mirror", -30), mirrored
+    page.locator("[data-switch=mirror] input").press("Space")
+    plain = turned("mirror-off")
+    assert plain["planned"][1] == mirrored["planned"][0] + " MiB", (mirrored, plain)
+
+    page.locator("[data-control=dtype] [data-value=float16]").click()
+    half = turned("float16")
+    assert share(half["planned"][2]) < -40, half
+    notebook.until(f"() => {WORDS}.includes('loss scale')")
+    page.locator("[data-control=dtype] [aria-checked=true]").press("Home")
+    full = turned("float32")
+    assert full["planned"][1] == half["planned"][0] + " MiB", (half, full)
+    notebook.until(f"() => !{WORDS}.includes('loss scale')")
+    page.click("[data-command=stop]")
+    assert notebook.complaints == []
