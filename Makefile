@@ -69,7 +69,7 @@ cuda: $(STAMPS)/test
 
 # oneDNN lies in a folder of its own, so that all else is tested without it.
 onednn: $(STAMPS)/test $(STAMPS)/onednn
-	PYTHONPATH=$$(echo $(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/kernels/test_onednn.py \
+	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/kernels/test_onednn.py \
 	  tests/kernels/test_onednn_bfloat16.py tests/knobs/test_onednn_liveness.py \
 	  tests/knobs/test_examples.py
 

@@ -81,7 +81,7 @@ def test_a_card_brings_its_memory() -> None:
     settings = {**SMALL, "models": ("vgg16",), "image": 0, "rehearse": True}
     plans = [
         Plan("score", batches=(300,), ctx="gpu", card=card, **settings)
-        for card in ("generic", "V100")
+        for card in ("M60", "V100")
     ]
     assert [run(plan)[0].status for plan in plans] == ["oom", "rehearsed"]
 
@@ -161,7 +161,7 @@ def test_a_sixteenth_of_a_card_is_full_where_the_card_is() -> None:
         plan = Plan(
             "score",
             models=("vgg16",),
-            batches=(128, 256),
+            batches=(128, 512),
             ctx="gpu",
             card=card,
             image=image,
