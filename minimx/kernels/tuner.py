@@ -115,16 +115,20 @@ def as_on_cuda(rules: Rules) -> Rules:
     return replace(rules, cuda=True, stopwatch=real_time)
 
 
-def choose(direction: str, at: Geometry, dtype: Any, rules: Rules) -> Choice:
+def choose(
+    direction: str, at: Geometry, dtype: Any, rules: Rules, *, log: bool = True
+) -> Choice:
     """All candidates, with the times of those that were measured.
 
-    Raises `OperatorError` if none may be chosen.
+    log: print what MXNET_CUDNN_ALGO_VERBOSE_LEVEL asks for. Raises `OperatorError` if
+    none may be chosen.
     """
     found = guessed(direction, at, dtype, rules)
     decided(found)
     if rules.measures and at.images:
         found = timed(found, measured(at, dtype, found, rules))
-    _announce(direction, at, np.dtype(dtype), rules, found)
+    if log:
+        _announce(direction, at, np.dtype(dtype), rules, found)
     return found
 
 

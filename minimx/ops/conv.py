@@ -223,9 +223,14 @@ class Convolution(Multiplies, Op):
         return depth.workspace(direction, self.geometry(data)) * itemsize
 
     def need(self, direction: str, data: Spec) -> int:
-        """The bytes of workspace for one direction."""
-        algorithm = self.algorithm(direction, data)
-        return self._slices(direction, data) + algorithm.workspace
+        """The bytes of workspace for one direction.
+
+        The log says nothing here: a call on a GPU is planned for the CPU too, and only
+        the plan that runs counts.
+        """
+        rules, at, dtype = self.question(direction, data)
+        found = decided(tuner.choose(direction, at, dtype, rules, log=False))
+        return self._slices(direction, data) + found.algorithm.workspace
 
     def runner(self, direction: str, data: Spec) -> tuple[Any, tuple[Shape, ...]]:
         """The kernel for one direction; its shapes of data, weight and output."""

@@ -297,6 +297,22 @@ def test_the_table_is_printed_once_for_each_shape(
     assert turned(observe, MXNET_CUDNN_ALGO_VERBOSE_LEVEL=1)[1] == (6, 3)
 
 
+@proves("MXNET_CUDNN_ALGO_VERBOSE_LEVEL")
+def test_a_convolution_of_a_simulated_gpu_is_printed_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for road in (by_hand, hybrid, executor):
+        for level in (1, 2):
+            with knobs(MXNET_CUDNN_ALGO_VERBOSE_LEVEL=level):
+                capsys.readouterr()
+                road(mx.gpu(), "float32", kernel=(3, 3), pad=(1, 1))
+                lines = capsys.readouterr().out.splitlines()
+            heads = [line for line in lines if "convolution" in line]
+            assert len(heads) == len(set(heads)) == 3
+            assert all(line.endswith("guessed, limited") for line in heads)
+            assert sum(line.startswith("*") for line in lines) == 3
+
+
 @proves("MXNET_CPU_NNPACK_NTHREADS")
 def test_transforms_share_as_many_threads_as_nnpack(
     monkeypatch: pytest.MonkeyPatch,
