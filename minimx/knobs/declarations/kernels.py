@@ -135,7 +135,7 @@ KNOBS = (
         default=True,
         status="live",
         meaning=(
-            "Warn when very many kernels have been generated, which happens when "
+            "Warn when 10,000 kernels have been generated, which happens when "
             "shapes keep changing. No document names it, but MXNet reads it, earlier "
             "as MXNET_FUSION_SIZE_WARNING."
         ),
