@@ -151,7 +151,9 @@ def test_a_refused_value_is_explained_in_place_and_changes_nothing(
     )
     box.fill("many")
     box.press("Enter")
-    error = notebook.page.locator("[data-knob=MXNET_CPU_WORKER_NTHREADS] [role=alert]")
+    error = notebook.page.locator(
+        ".mx-knob[data-knob=MXNET_CPU_WORKER_NTHREADS] .mx-knob-error"
+    )
     error.wait_for(state="visible")
     assert "MXNET_CPU_WORKER_NTHREADS='many'" in error.inner_text()
     assert notebook.run(1).strip() == "{}"
@@ -164,8 +166,8 @@ def test_a_refused_value_is_explained_in_place_and_changes_nothing(
     box.fill("2")
     box.press("Enter")
     notebook.until(
-        "() => document.querySelector('[data-knob=MXNET_CPU_WORKER_NTHREADS]')"
-        ".dataset.value === '2'"
+        "() => document.querySelector("
+        "'.mx-knob[data-knob=MXNET_CPU_WORKER_NTHREADS]').dataset.value === '2'"
     )
     assert error.is_hidden()
     assert notebook.complaints == []
@@ -242,12 +244,12 @@ def test_one_operation_is_marked_in_every_view(notebook: Notebook) -> None:
     picture = notebook.page.locator("[data-view=engine] .mx-surface")
     tip = notebook.page.locator("[data-view=engine] .mx-tip")
     for x in range(780, 200, -8):  # between two operations there may be a long gap
-        picture.hover(position={"x": x, "y": 60})
+        picture.hover(position={"x": x, "y": 96})
         notebook.page.wait_for_timeout(50)
         if tip.is_visible():
             break
     tip.wait_for(state="visible")
-    picture.click(position={"x": x, "y": 60})
+    picture.click(position={"x": x, "y": 96})
     notebook.page.keyboard.press("ArrowLeft")
     for _ in range(6):
         notebook.page.keyboard.press("w")
