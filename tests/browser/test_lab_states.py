@@ -53,7 +53,7 @@ def test_a_lab_says_that_its_kernel_is_gone(notebook: Notebook, how: str) -> Non
     )
     buttons = notebook.page.locator("[data-view=lab] [data-command]")
     assert [buttons.nth(i).is_disabled() for i in range(4)] == [True] * 4
-    # What would be sent to nobody is dropped: keys, a click on a picture, a table.
+    # What no kernel would receive is dropped: keys, a click on a picture, a table.
     for view, key in (("lab", "s"), ("lab", " "), ("engine", "t"), ("knobs", "r")):
         notebook.page.locator(f".mx-view[data-view={view}]").focus()
         notebook.page.keyboard.press(key)

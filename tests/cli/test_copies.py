@@ -63,7 +63,7 @@ def test_work_is_never_overwritten_and_a_newer_version_lies_beside_it(
     (course / FIRST).write_text("newer")
     done = copies.bring(course, mine)
     assert done.beside == ["00-first (new).ipynb"]
-    assert FIRST not in done.shipped  # what somebody wrote is not ours to trust
+    assert FIRST not in done.shipped  # a learner's own text is not ours to sign
     assert (mine / FIRST).read_text() == "my work"
     assert (mine / "00-first (new).ipynb").read_text() == "newer"
     assert "00-first (new).ipynb" in str(done)

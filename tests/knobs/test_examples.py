@@ -29,7 +29,7 @@ from tests.knobs.examples_run import resolve
 ROOT = Path(__file__).parents[2]
 NEEDS = {"", SIMULATED, CUDA, ONEDNN, OURS, OPENCV, LINUX}
 LIVE = [knob.name for knob in knobs if knob.live]
-# They act in worker processes, where nobody counts calls.
+# They act in worker processes, where calls are not counted.
 IN_CHILDREN = {"MXNET_MP_WORKER_NTHREADS", "MXNET_MP_OPENCV_NUM_THREADS"}
 #: What the environment adds for examples that need something.
 SETTINGS = {

@@ -267,7 +267,7 @@ def test_what_lived_before_is_noted_first() -> None:
 
 
 def test_a_knob_is_noted_at_the_moment_from_which_it_acts() -> None:
-    """What obeys it is told before the record, and may act for a while by then."""
+    """What obeys it is called before the record, and may act for a while by then."""
     moments: list[int] = []
     with Record() as record:
         stop = knobs.watch(

@@ -101,7 +101,7 @@ def driver_calls(bench: Bench) -> Any:
 
 
 def rounded(bench: Bench) -> Any:
-    """Bytes of the blocks for arrays of two sizes, lent under the policy in force."""
+    """Bytes of the blocks for arrays of two sizes, taken under the policy in force."""
     before = storage.stats(mx.cpu()).live_rounded
     arrays = [mx.nd.ones((n,)) for n in (1000, 700_000)]
     mx.nd.waitall()

@@ -269,8 +269,8 @@ def test_float16_halves_the_bytes_of_activations(make: Callable[..., Lab]) -> No
         texts = np.array(lab.record.texts(mem["category"]))
         events = np.array(lab.record.texts(mem["event"]))
         names = np.array(lab.record.texts(mem["name"]))
-        lent = np.isin(events, ("alloc", "hit")) & (names == "Convolution")
-        return int(mem["requested"][lent & (texts == "activation")].sum())
+        taken = np.isin(events, ("alloc", "hit")) & (names == "Convolution")
+        return int(mem["requested"][taken & (texts == "activation")].sum())
 
     with knobs(MXNET_ENGINE_TYPE="NaiveEngine"):
         single = activations()

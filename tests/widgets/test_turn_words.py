@@ -1,4 +1,4 @@
-"""A turn is told in words that say no more than was measured."""
+"""A turn is described in words that say no more than was measured."""
 
 from __future__ import annotations
 

@@ -128,6 +128,10 @@ def _pool_is(kind: str, *types: str) -> Callable[[Situation], bool]:
     return lambda now: now[f"MXNET_{kind}_MEM_POOL_TYPE"] in types
 
 
+def _reserve_reached(name: str) -> Callable[[Situation], bool]:
+    return lambda now: bool(now[name] >= now.free - 1)
+
+
 def _of_pools() -> tuple[Rule, ...]:
     found = []
     for kind in ("CPU", "GPU"):
@@ -151,7 +155,7 @@ def _of_pools() -> tuple[Rule, ...]:
             ),
             Rule(
                 f"{pool}_RESERVE",
-                lambda now, name=f"{pool}_RESERVE": now[name] >= now.free - 1,  # type: ignore[misc]
+                _reserve_reached(f"{pool}_RESERVE"),
                 "acts when the memory that is left is less than the reserve",
             ),
         ]

@@ -112,7 +112,7 @@ test("no window is wasted on the time before a record began", () => {
   assert.deepEqual(store.range, [3e9, 4e9]);
 });
 
-test("a window that somebody chose is not widened", () => {
+test("a window that the reader chose is not widened", () => {
   const { store, axis } = axisOf("chosen");
   store.advance(5e9);
   axis.key("w");
@@ -131,7 +131,7 @@ test("a window that somebody chose is not widened", () => {
   assert.ok(axis.range[0] < 8e9, "following live again, it is");
 });
 
-test("whoever zooms while a mark is held gets what was asked for", () => {
+test("zooming while a mark is held gives what was asked for", () => {
   const { store, axis } = axisOf("zooming");
   store.advance(5e9);
   store.hold(5e9);
