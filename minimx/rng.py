@@ -122,7 +122,8 @@ def next_stream(device: Device, operator: str = "") -> Stream:
         if own is None:
             turn = cycle([stream(device, copy) for copy in copies])
         else:
-            turn = cycle([Stream(device, own.seed, copy) for copy in copies])
+            value = own.seeds.get(device, own.seed)
+            turn = cycle([Stream(device, value, copy) for copy in copies])
         turns[device, use] = turn
     return next(turn)
 
@@ -142,7 +143,18 @@ class _Own:
         self.python = random.Random(pythons)
         self.numpy = np.random.RandomState(numpys)
         self.seed = ours
+        self.seeds: dict[Device, int] = {}
         self.turns: dict[tuple[Device, str], Iterator[Stream]] = {}
+
+    def reseed(self, value: int, device: Device | None) -> None:
+        """Begin again from a seed, on one device or on all."""
+        if device is None:
+            self.seed = value
+            self.seeds.clear()
+        else:
+            self.seeds[device] = value
+        for known in [key for key in self.turns if device in (None, key[0])]:
+            del self.turns[known]
 
 
 class _Here(threading.local):
@@ -161,8 +173,9 @@ def own(pythons: int, numpys: int, ours: int) -> Iterator[None]:
     """Let this thread draw from generators of its own, made from three seeds.
 
     They give what `random.seed(pythons)`, `np.random.seed(numpys)` and `seed(ours)`
-    would make the program's give. What does not draw by `python` and `numpys` below,
-    and not from our streams, still draws from what all threads share.
+    would make the program's give. Inside, `seed` seeds these and no others. What does
+    not draw by `python` and `numpys` below, and not from our streams, still draws from
+    what all threads share.
     """
     before = _here.own
     _here.own = _Own(pythons, numpys, ours)
@@ -225,6 +238,9 @@ def set_seed(value: Any, device: Device | str = "all") -> list[Stream]:
     value = _checked(value)
     if isinstance(device, str) and device != "all":
         raise ArgumentError(f"seed: device={device!r} is neither a device nor 'all'.")
+    if _here.own is not None:
+        _here.own.reseed(value, None if isinstance(device, str) else device)
+        return []
     with _lock:
         _turns.clear()
         _children = 0

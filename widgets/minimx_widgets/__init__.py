@@ -4,7 +4,8 @@
     Lab("lenet", "glyphs")
 
 Or on any record: `MemoryTimeline(record)`, `EngineTimeline(record)`, `PoolMap(record)`,
-and the account of it all, `Overview(record)`. Two records: `ABCompare(before, after)`.
+and the account of it all, `Overview(record)`. Two records: `ABCompare(before, after)`;
+the same training under two settings: `lab.compare(dtype="float16")`.
 What becomes of a network as a graph, under the knobs in force or others:
 `MemoryPlan(net, data=shape)`, `GraphPassDiff(net, data=shape)`,
 `MirrorExplorer(net, data=shape)`. Which algorithms compute its convolutions:
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from minimx_widgets.pass_diff import GraphPassDiff as GraphPassDiff
     from minimx_widgets.pool_map import PoolMap as PoolMap
     from minimx_widgets.result import Result as Result
+    from minimx_widgets.side_by_side import SideBySide as SideBySide
     from minimx_widgets.tape_stepper import TapeStepper as TapeStepper
     from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
 
@@ -68,6 +70,7 @@ _ROOMS = {
     "Overview": "overview",
     "PoolMap": "pool_map",
     "Result": "result",
+    "SideBySide": "side_by_side",
     "TapeStepper": "tape_stepper",
     "TrainingMonitor": "training_monitor",
 }

@@ -7,29 +7,32 @@ anybody looking, `Lab("lenet", "glyphs").run(epochs=3)` trains, waits, returns a
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import ipywidgets
 
-from minimx.errors import ArgumentError
 from minimx.knobs import knobs
 from minimx.record import Record
 from minimx_widgets import kernel, lab_views, labs
 from minimx_widgets.base import Bundle, mimebundle
 from minimx_widgets.before_after import BeforeAfter
 from minimx_widgets.busy import Busy
+from minimx_widgets.comparing import STEPS
 from minimx_widgets.data_view import DataView
 from minimx_widgets.device_view import DeviceView
 from minimx_widgets.engine_timeline import EngineTimeline
 from minimx_widgets.five import FiveSwitches
 from minimx_widgets.knob_panel import PINNED, KnobPanel
+from minimx_widgets.lab_compare import Comparer
 from minimx_widgets.lab_controls import LabControls
 from minimx_widgets.lab_drawers import Drawers
 from minimx_widgets.lab_layout import composed
 from minimx_widgets.lab_settings import LIVE, fields, parse, text_of, title_of
-from minimx_widgets.lab_states import Left, Standing
+from minimx_widgets.lab_states import Standing, described
 from minimx_widgets.lab_turns import Turning
+from minimx_widgets.lab_undo import Undoing
 from minimx_widgets.memory_timeline import MemoryTimeline
 from minimx_widgets.numerics_monitor import NumericsMonitor
 from minimx_widgets.overview import Overview
@@ -46,6 +49,7 @@ from minimx_widgets.session import (
     Program,
     Session,
 )
+from minimx_widgets.side_by_side import SideBySide
 from minimx_widgets.training import (
     HYBRIDIZED,
     OPTIMIZERS,
@@ -93,16 +97,18 @@ class Lab:
         epochs: int = 0,
         pinned: tuple[str, ...] = PINNED,
     ) -> None:
-        self._given = {"network": network, "data": data}
+        self.given = {"network": network, "data": data}
         self.settings = Settings(network=network, data=data)
         self._last_told = 0.0
         self._complaint = kernel.complaint_here()
         self.fit: Fit | None = None
-        self._goes_on = False  # the next program continues the training of `fit`
+        #: Whether the next program continues the training of `fit`.
+        self.goes_on = False
         self._taken_by = ""  # the lab that this one made way for
         self._fresh = True  # nothing was recorded yet
-        # The training that a changed setting ended.
-        self._before: Left | None = None
+        self._undoing = Undoing(self)
+        #: Trains two settings, the one after the other.
+        self.comparer = Comparer(self)
         self._busy = Busy()
         #: What was turned, and what each turn changed.
         self.turns = Turns()
@@ -110,7 +116,7 @@ class Lab:
         self._run = Run()
         self.session = Session(self._program, self._changed)
         self.controls = LabControls(
-            fields(self._given),
+            fields(self.given),
             change=self.set,
             command=self.command,
             run_id=self._run.id,
@@ -208,18 +214,9 @@ class Lab:
         return labs.require_current()
 
     def __repr__(self) -> str:
-        settings, parts = self.settings, []
-        device = settings.device
-        if settings.dtype != SINGLE:
-            device += f" {settings.dtype}"
-        parts.append(f"{self.title}, {device}, {self._standing().shown}")
-        if self.fit is not None:
-            of = f"/{settings.epochs}" if settings.epochs else ""
-            parts.append(f"epoch {self.fit.epoch}{of}")
-        test = self.monitor.last(TEST)
-        if test is not None:
-            parts.append(f"test={100 * test:.2f}%")
-        return f"Lab({', '.join(parts)})"
+        epoch = None if self.fit is None else self.fit.epoch
+        shown = self._standing().shown
+        return described(self.settings, shown, epoch, self.monitor.last(TEST))
 
     def _repr_mimebundle_(self, **_: Any) -> Bundle:
         return mimebundle(self.box, repr(self), self.svg())
@@ -265,7 +262,7 @@ class Lab:
         browser. Interrupting the cell pauses the training.
         """
         self.session.reset()
-        self._goes_on = False
+        self.goes_on = False
         if epochs is not None or not self.settings.epochs:
             self.set("epochs", str(EPOCHS if epochs is None else epochs))
         self.train()
@@ -276,27 +273,50 @@ class Lab:
             raise
         return self.result
 
+    def compare(
+        self,
+        against: Mapping[str, Any] | None = None,
+        *,
+        steps: int = STEPS,
+        **changes: Any,
+    ) -> SideBySide:
+        """Train the lab's settings twice from the same seed, and lay both over another.
+
+            lab.compare(MXNET_BACKWARD_DO_MIRROR=True)
+            lab.compare({"dtype": "float16"}, dtype="bfloat16", steps=200)
+
+        changes: settings of the lab or knobs, as they are in B. against: those of A; by
+        default, as they are now. Without either, the last turn is compared: what was
+        before it is A. steps: that each side trains.
+
+        The lab's own training pauses; Go on continues it. Raises `ArgumentError` for
+        names and values that do not exist.
+        """
+        sides = self.comparer.against(against or {}, changes)
+        return self.comparer.compare(*sides, steps)
+
     def leave(self, taken_by: str = "") -> None:
         """Make way for another lab, of this name; Train goes on from here."""
         self._taken_by = taken_by
-        self._interrupt()
-        if not self._goes_on:
+        self.comparer.stop()
+        self.interrupt()
+        if not self.goes_on:
             self.record.stop()
         self._changed(self.session)
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
         """Stop in such a way that the training can go on where it was."""
-        alive = self._goes_on or self.session.alive
-        self._goes_on = self.fit is not None and alive
+        alive = self.goes_on or self.session.alive
+        self.goes_on = self.fit is not None and alive
         self.session.stop()
-        self._goes_on = self._goes_on and self.session.state not in (DONE, FAILED)
-        if self._goes_on:
+        self.goes_on = self.goes_on and self.session.state not in (DONE, FAILED)
+        if self.goes_on:
             self.record.pause()
 
     def _let_go(self) -> None:
         """Do not go on with a training that was left."""
-        if self._goes_on:
-            self._goes_on = False
+        if self.goes_on:
+            self.goes_on = False
             self.record.stop()
             self._changed(self.session)
 
@@ -308,7 +328,8 @@ class Lab:
         """Stop training, end all threads, take the widgets away."""
         self.session.stop()
         self.record.stop()
-        self._forget_before()
+        self._undoing.forget()
+        self.comparer.stop()
         self._unwatch()
         for part in (
             self.controls, self.five, self.before_after, self.knobs, self.images,
@@ -328,7 +349,7 @@ class Lab:
         training back.
         """
         settings = self.settings
-        changed = replace(settings, **{name: parse(name, text, self._given)})
+        changed = replace(settings, **{name: parse(name, text, self.given)})
         if name == "optimizer":
             changed.learning_rate = OPTIMIZERS[changed.optimizer][0]
         if changed == settings:
@@ -347,26 +368,12 @@ class Lab:
 
     def _begin_afresh(self) -> None:
         """Leave the training; until the next one is left as well it can be undone."""
-        self._leave_for_undo()
-        self.fit, self._goes_on = None, False
+        self._undoing.keep()
+        self.fit, self.goes_on = None, False
         if not self._fresh:
             self._fresh = True
             self._run.replace(Record())
         self.session.reset()
-
-    def _leave_for_undo(self) -> None:
-        """Interrupt what is under way, and keep it for `undo`."""
-        self._interrupt()
-        if self._goes_on and self.fit is not None:
-            self._forget_before()
-            progress = self.session.progress
-            settings = replace(self.settings)
-            self._before = Left(settings, self.fit, self.record, progress)
-
-    def _forget_before(self) -> None:
-        before, self._before = self._before, None
-        if before is not None:
-            before.record.stop()
 
     def undo(self) -> None:
         """Go back to the training that a changed setting ended; Train goes on with it.
@@ -374,16 +381,8 @@ class Lab:
         Another `undo` goes back to the one that is left now. Raises `ArgumentError` if
         there is none.
         """
-        before, self._before = self._before, None
-        if before is None:
-            raise ArgumentError(
-                "Lab.undo: no setting has ended a training. Network, data, device, "
-                "optimizer and seed do."
-            )
-        self._leave_for_undo()
-        if not self._goes_on and self.fit is not None:
-            self.record.stop()
-        self.fit, self._goes_on = before.fit, True
+        before = self._undoing.back()
+        self.fit, self.goes_on = before.fit, True
         self._fresh, self._taken_by = False, ""
         vars(self.settings).update(vars(before.settings))
         self._run.replace(before.record)
@@ -425,9 +424,10 @@ class Lab:
     def _program(self) -> Program:
         """The training of `fit` from where it was, or a new one with a new record."""
         labs.take_over(self)
+        self.comparer.stop()
         self._taken_by = ""
-        if self._goes_on and self.fit is not None:
-            self._goes_on = False
+        if self.goes_on and self.fit is not None:
+            self.goes_on = False
             self.record.resume()
             yield from self.fit.program()
             return
@@ -457,7 +457,7 @@ class Lab:
         self._run.status = {
             key: status[key] for key in ("state", "epoch", "epochs", "step", "message")
         }
-        if session.state in (DONE, STOPPED, FAILED) and not self._goes_on:
+        if session.state in (DONE, STOPPED, FAILED) and not self.goes_on:
             self.record.stop()
         if new_state:
             self._run.feed.poke()
@@ -469,7 +469,7 @@ class Lab:
 
     def _standing(self) -> Standing:
         """Where it stands, for the page and for `repr`."""
-        session, before = self.session, self._before
+        session, before = self.session, self._undoing.left
         if session.state == RUNNING:
             self._busy.look()
         other = labs.other_than(self)
@@ -479,7 +479,7 @@ class Lab:
             session.error,
             result=self.result.words if session.state == DONE else "",
             epochs=self.settings.epochs,
-            goes_on=self._goes_on,
+            goes_on=self.goes_on,
             taken_by=self._taken_by,
             other="" if other is None else other.title,
             undo="" if before is None else before.title,

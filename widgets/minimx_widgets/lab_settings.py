@@ -72,7 +72,8 @@ _BOUNDS: dict[str, tuple[float, float, type[int] | type[float]]] = {
     "epochs": (0, 10_000, int),
     "seed": (0, 2**31 - 1, int),
 }
-_CHOICES: dict[str, Iterable[str]] = {
+#: The values of settings that have few.
+CHOICES: dict[str, Iterable[str]] = {
     "optimizer": OPTIMIZERS, "dtype": DTYPES, "scaling": SCALINGS, "graph": GRAPHS,
 }  # fmt: skip
 
@@ -85,9 +86,9 @@ def parse(name: str, text: str, given: Mapping[str, Any]) -> Any:
     if name == "device":
         device_of(text)
         return text
-    if name in _CHOICES:
-        if text not in _CHOICES[name]:
-            allowed = ", ".join(_CHOICES[name])
+    if name in CHOICES:
+        if text not in CHOICES[name]:
+            allowed = ", ".join(CHOICES[name])
             raise ArgumentError(f"{name}={text!r}: choose {allowed}.")
         return text
     return _number(name, text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from minimx.record import Record
 from minimx_widgets.lab_settings import title_of
+from minimx_widgets.precision import SINGLE
 from minimx_widgets.session import (
     DONE,
     FAILED,
@@ -16,22 +16,7 @@ from minimx_widgets.session import (
     STOPPED,
     Progress,
 )
-from minimx_widgets.training import Fit, Settings
-
-
-@dataclass(frozen=True)
-class Left:
-    """A training that was left and can be gone on with."""
-
-    settings: Settings
-    fit: Fit
-    record: Record
-    progress: Progress
-
-    @property
-    def title(self) -> str:
-        """What it trains and how far it is."""
-        return f"{title_of(self.settings)}, step {self.progress.steps:,}"
+from minimx_widgets.training import Settings
 
 
 @dataclass(frozen=True)
@@ -108,3 +93,23 @@ class Standing:
             "undo": self.undo,
             "busy": self.busy if self.shown == RUNNING else "",
         }
+
+
+def described(
+    settings: Settings, shown: str, epoch: int | None, test: float | None
+) -> str:
+    """What `repr` says of a lab.
+
+    shown: its state. epoch: None before the first training. test: the newest share of
+    the test set that was recognised, None before there is one.
+    """
+    device = settings.device
+    if settings.dtype != SINGLE:
+        device += f" {settings.dtype}"
+    parts = [f"{title_of(settings)}, {device}, {shown}"]
+    if epoch is not None:
+        of = f"/{settings.epochs}" if settings.epochs else ""
+        parts.append(f"epoch {epoch}{of}")
+    if test is not None:
+        parts.append(f"test={100 * test:.2f}%")
+    return f"Lab({', '.join(parts)})"

@@ -25,6 +25,8 @@ class Turning:
     def turned(self, name: str, new: Any, old: Any) -> None:
         """Note a turn, and show it at once rather than at the next tick."""
         lab, declared = self._lab, knobs.declared[name]
+        if lab.comparer.turning:
+            return  # for one of the sides, and back
         lab.turns.turned(name, declared.format(old), declared.format(new))
         if why_not := reason(name, lab.situation):
             lab.turns.note(name, why_not)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from minimx_widgets.conv_chooser import ConvChooser
+from minimx_widgets.lab_compare import ComparePanel
 from minimx_widgets.numerics_monitor import NumericsMonitor
 from minimx_widgets.pool_map import PoolMap
 from minimx_widgets.training import load, made
@@ -17,6 +18,7 @@ POOL = "The inside of the pool"
 ACCOUNT = "Where time and memory went"
 NUMBERS = "How large the numbers are"
 CONVOLUTIONS = "Who computes the convolutions"
+COMPARE = "Compare two settings"
 #: The settings that the choice of a convolution's algorithm depends on.
 CHOOSING = ("network", "data", "device", "dtype", "batch_size")
 
@@ -28,6 +30,7 @@ def makers(lab: Lab) -> dict[str, Callable[[], Any]]:
         ACCOUNT: lambda: lab.overview,
         NUMBERS: lambda: NumericsMonitor(lab.run_of_views),
         CONVOLUTIONS: lambda: convolutions(lab),
+        COMPARE: lambda: ComparePanel(lab.comparer),
     }
 
 

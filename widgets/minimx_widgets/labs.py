@@ -35,9 +35,9 @@ def require_current() -> Lab:
 def other_than(lab: Lab) -> Lab | None:
     """The lab that would have to make way if this one trained."""
     other = current()
-    if other is None or other is lab or not other.record.running:
+    if other is None or other is lab:
         return None
-    return other
+    return other if other.record.running or other.comparer.under_way else None
 
 
 def take_over(lab: Lab) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -245,7 +245,7 @@ class Fit:
                     self._observe(self.step, "epoch", self.epoch)
                 yield from self._train_epoch()
                 self._order = None
-                yield from self._evaluate()
+                yield from self.evaluate()
                 self._ask_probe(early=True)
         finally:
             self._look(False)
@@ -326,8 +326,8 @@ class Fit:
         with attributed(phase="data", category="data"):
             return mx.nd.array(x, ctx=self.device), mx.nd.array(y, ctx=self.device)
 
-    def _evaluate(self) -> Program:
-        """The share of the test set that is recognised."""
+    def evaluate(self) -> Generator[Progress, None, float]:
+        """The share of the test set that is recognised, batch by batch."""
         x, y = self.data.test_x, self.data.test_y
         right, began = 0.0, time.perf_counter()
         for start in range(0, len(x), TEST_BATCH):
@@ -337,8 +337,10 @@ class Fit:
             with self.precision.computing():
                 right += float(_right(self.predict(data), label).asscalar())
             yield self._at(f"{self._of_epochs()} · test set", step=False)
-        self._observe(self.step, TEST, right / max(len(x), 1))
+        share = right / max(len(x), 1)
+        self._observe(self.step, TEST, share)
         self._away += time.perf_counter() - began
+        return share
 
     def predict(self, data: Any) -> Any:
         """What the network says of images, in the type that it is trained in."""

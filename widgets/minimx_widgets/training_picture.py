@@ -33,7 +33,10 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A line of a chart. kind: "line", "faint", "dots", "shadow" or "points"."""
+    """A line of a chart.
+
+    kind: "line", "dash", "faint", "dots", "shadow" or "points".
+    """
 
     xs: Array
     ys: Array
@@ -64,9 +67,9 @@ def draw(view: TrainingMonitor, *, dark: bool, width: int) -> str:
         " · grey: the run before" if view.shadow else ""
     )
     parts.append(svg.text(82, 21, words, muted, size=11.5))
-    for i, chart in enumerate(_charts(view, dark=dark)):
+    for i, one in enumerate(_charts(view, dark=dark)):
         box = (14 + i * third, 32.0, third - 12, float(view.height))
-        parts += _chart(chart, box, dark=dark)
+        parts += drawn(one, box, dark=dark)
     parts += _split(view, height - 34, width, dark=dark)
     return svg.picture(width, height, parts, title=repr(view), dark=dark)
 
@@ -123,9 +126,10 @@ def _maybe(value: float | None, words: Any) -> str:
     return "" if value is None else str(words(value))
 
 
-def _chart(
+def drawn(
     chart: Chart, box: tuple[float, float, float, float], *, dark: bool
 ) -> list[str]:
+    """The parts of a chart in a box: left, top, width, height."""
     x, y, wide, high = box
     left, right, upper, lower = x + 44, x + wide, y + 22, y + high - 18
     ink, muted, rule = (palette.surface(n, dark=dark) for n in ("ink", "muted", "line"))
@@ -176,7 +180,10 @@ def _line(line: Drawn, points: list[Point]) -> list[str]:
     opacity = {"faint": 0.35, "shadow": 0.6}.get(line.kind, 1.0)
     parts = []
     if line.kind != "points":
-        parts.append(svg.line(few, line.colour, width=width, opacity=opacity))
+        dash = "5 4" if line.kind == "dash" else ""
+        parts.append(
+            svg.line(few, line.colour, width=width, opacity=opacity, dash=dash)
+        )
     if line.kind in ("dots", "points"):
         parts += [svg.dot(a, b, line.colour) for a, b in few]
     return parts

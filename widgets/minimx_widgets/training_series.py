@@ -179,6 +179,9 @@ def _log(value: float) -> float:
 
 SCALES = {
     "linear": Scale(float, svg.ticks),
+    "bytes": Scale(
+        float, lambda _, high, most: [*map(float, svg.byte_ticks(high, most))]
+    ),
     "log": Scale(_log, log_ticks),
     "nines": Scale(nines, nine_ticks),
 }

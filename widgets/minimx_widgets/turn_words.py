@@ -133,18 +133,19 @@ def rows(turn: Turn) -> list[Row]:
     for figure in FIGURES:
         old, new = (getattr(facts, figure.name) for facts in (before, after))
         if old is not None or new is not None:
-            found.append(_row(figure, old, new, getattr(spread, figure.name) or 0.0))
+            found.append(row(figure, old, new, getattr(spread, figure.name) or 0.0))
     return found
 
 
 def blank() -> list[Row]:
     """Every figure, none of them known."""
-    return [_row(figure, None, None, 0.0) for figure in FIGURES]
+    return [row(figure, None, None, 0.0) for figure in FIGURES]
 
 
-def _row(
+def row(
     figure: Figure, old: float | None, new: float | None, noise: float
 ) -> Row:  # fmt: skip
+    """A figure on two sides. noise: a difference no larger than this is none."""
     change, direction, weight = "", "", 0.0
     if old is not None and new is not None:
         change, direction, weight = compared(figure.name, old, new, noise)
@@ -206,7 +207,7 @@ def compared(
         return SAME, SAME, 0.0
     arrow = UP if delta > 0 else DOWN
     share = abs(delta) / abs(old) if old else math.inf
-    if name == "accuracy":
+    if name in ("accuracy", "test"):
         points = 100 * abs(delta)
         return f"{arrow} {points:.{0 if points >= 10 else 1}f} pp", arrow, share
     if name == "skipped" or not old:

@@ -188,14 +188,14 @@ class Turns:
         If no step counted since, what was before the last turn still is.
         """
         if self._steps:
-            self._known = (_summed(self._steps), _spread(self._steps))
+            self._known = (summed(self._steps), spread(self._steps))
         self._open = []
         self._steps.clear()
 
     def _measure(self) -> bool:
         """Give the open turns what the steps so far say; whether there are any."""
         count = len(self._steps)
-        after = _summed(self._steps) if self._open else None
+        after = summed(self._steps) if self._open else None
         for turn in self._open:
             turn.after, turn.steps = after, count
             turn.settled = count >= SETTLED
@@ -216,7 +216,7 @@ def _values(steps: Iterable[Facts], figure: str) -> list[float]:
     return [float(value) for value in found if value is not None]
 
 
-def _summed(steps: Iterable[Facts]) -> Facts:
+def summed(steps: Iterable[Facts]) -> Facts:
     """The median of every figure; of a running total the last value."""
     steps = list(steps)
     known = {figure: _values(steps, figure) for figure in NAMES}
@@ -229,7 +229,7 @@ def _summed(steps: Iterable[Facts]) -> Facts:
     )
 
 
-def _spread(steps: Iterable[Facts]) -> Facts:
+def spread(steps: Iterable[Facts]) -> Facts:
     """How far single steps lie from their median, as a standard deviation."""
     steps = list(steps)
     known = {figure: _values(steps, figure) for figure in NAMES}

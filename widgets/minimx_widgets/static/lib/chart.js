@@ -8,7 +8,7 @@ const TOP = 24;
 
 /**
  * @typedef {{xs: ArrayLike<number>, ys: ArrayLike<number>, n: number, colour: string,
- *   kind: "line" | "dots" | "faint" | "shadow" | "points"}} Series
+ *   kind: "line" | "dash" | "dots" | "faint" | "shadow" | "points"}} Series
  */
 
 /**
@@ -185,6 +185,7 @@ function vertical(ctx, x, box) {
 const LOOKS = {
   line: { alpha: 1, width: 1.75 },
   faint: { alpha: 0.35, width: 1 },
+  dash: { alpha: 0.8, width: 1.4 },
   dots: { alpha: 1, width: 1.75 },
   shadow: { alpha: 0.65, width: 1.3 },
   points: { alpha: 0.65, width: 0 },
@@ -207,7 +208,9 @@ function drawSeries(ctx, { xs, ys, n, colour, kind }, { at, range }) {
     else ctx.moveTo(at.x(xs[i]), y);
     joined = Number.isFinite(y);
   }
+  if (kind === "dash") ctx.setLineDash([5, 4]);
   if (kind !== "points") ctx.stroke();
+  ctx.setLineDash([]);
   // A line of one point is seen as a dot.
   if (kind === "dots" || kind === "points" || end - from === 1) {
     for (let i = from; i < end; i += 1) {

@@ -159,6 +159,7 @@ export function logTicks(low, high, count) {
 /** How values become heights, and back, and which of them are labelled. */
 export const SCALES = {
   linear: { to: (v) => v, from: (h) => h, ticks },
+  bytes: { to: (v) => v, from: (h) => h, ticks: (_, high, most) => byteTicks(high, most) },
   log: { to: (v) => (v > 0 ? Math.log10(v) : NaN), from: (h) => 10 ** h, ticks: logTicks },
   nines: { to: nines, from: (h) => 1 - 10 ** -h, ticks: nineTicks },
 };

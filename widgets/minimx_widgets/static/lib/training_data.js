@@ -15,9 +15,10 @@ const LAYOUT = /** @type {const} */ ({ t: "f8", step: "f8", value: "f8", smooth:
 
 /** Values one after the other, smoothed as suits their name. */
 export class Smoother {
-  /** @param {string} name */
-  constructor(name) {
+  /** @param {string} name @param {number} [batches] of the running mean of accuracy */
+  constructor(name, batches = BATCHES) {
     this.name = name;
+    this.batches = batches;
     this.n = 0;
     this.mean = 0;
     /** @type {number[]} */
@@ -32,12 +33,21 @@ export class Smoother {
       this.mean += Math.max(TREND, 1 / this.n) * (value - this.mean);
       return this.mean;
     }
-    const window = { "samples/s": STEADY, "batch accuracy": BATCHES }[this.name];
+    const window = { "samples/s": STEADY, "batch accuracy": this.batches }[this.name];
     if (!window) return value;
     this.recent.push(value);
     if (this.recent.length > window) this.recent.shift();
     return this.name === "samples/s" ? median(this.recent) : mean(this.recent);
   }
+}
+
+/**
+ * All values of a line with their running value in their place.
+ * @param {string} name @param {number[]} values @param {number} [batches]
+ */
+export function smoothed(name, values, batches) {
+  const smoother = new Smoother(name, batches);
+  return values.map((value) => smoother.next(value));
 }
 
 /** @param {number[]} values */
