@@ -64,11 +64,41 @@ def test_training_in_float16_shows_its_scale_and_the_steps_it_skips(
     assert notebook.complaints == []
 
 
-def test_the_convolutions_are_those_of_the_settings(notebook: Notebook) -> None:
+def compare(notebook: Notebook) -> None:
+    """Compare what was turned last, in its drawer."""
+    pull(notebook, "Compare two settings")
+    panel = notebook.page.locator(".mx-compare-row")
+    panel.wait_for(state="visible")
+    assert panel.locator("input").nth(0).input_value() == "MXNET_EXEC_ENABLE_INPLACE"
+    assert panel.locator("input").nth(1).input_value() == "1"
+    assert panel.locator("input").nth(2).input_value() == "0"
+    panel.get_by_role("button", name="Compare").click()
+    sides = "document.querySelector('[data-view=sides]')?.dataset"
+    notebook.until(f"() => {sides}?.lanes === '1,1'", timeout=60)
+    notebook.until(f"() => {sides}.state === 'done'", timeout=60)
+    assert notebook.data("sides", "steps") == "60,60"
+    peak = notebook.page.locator("[data-view=sides] [data-figure=peak]")
+    assert peak.get_attribute("data-direction") == "▲"
+    assert "losses the same to the bit" in notebook.data("sides", "headline")
+    assert "as the comparison took over" in str(notebook.page.evaluate(WORDS))
+    for dark in (False, True):
+        notebook.dark(dark)
+        notebook.scroll_to("sides")
+        notebook.shoot(f"lab-compare-{'dark' if dark else 'light'}")
+    pull(notebook, "Compare two settings")
+    notebook.until("() => !document.querySelector('[data-view=sides]')")
+
+
+def test_two_settings_are_compared_and_convolutions_are_those_of_the_settings(
+    notebook: Notebook,
+) -> None:
     open_lab(notebook)
     train(notebook, 8)
+    notebook.page.locator("[data-switch=inplace] input").press("Space")
+    notebook.until(f"() => {STEP} >= 12", timeout=60)
     notebook.page.click("[data-command=pause]")
     notebook.until("() => document.querySelector('[data-view=lab][data-state=paused]')")
+    compare(notebook)
     pull(notebook, CONVOLUTIONS)
     row = notebook.page.locator(".mx-conv-row").first
     row.wait_for(state="visible", timeout=30_000)

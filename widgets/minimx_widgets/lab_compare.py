@@ -140,17 +140,17 @@ class ComparePanel(ipywidgets.VBox):  # type: ignore[misc]
         self._comparer = comparer
         self.view: SideBySide | None = None
         name, old, new = comparer.last_turn() or (FIRST[0], "", "")
-        self.what = ipywidgets.Combobox(
-            name, options=[*FIRST, *sorted(knobs.declared)], description="What differs"
-        )
-        self.first = ipywidgets.Combobox(old, description="A")
-        self.second = ipywidgets.Combobox(new, description="B")
+        options = [*FIRST, *sorted(knobs.declared)]
+        self.what = _field("What differs", 370, name, options)
+        self.first = _field("A", 180, old)
+        self.second = _field("B", 180, new)
         self.steps = ipywidgets.BoundedIntText(
-            STEPS, min=LEAST, max=MOST, description="Steps each"
-        )
+            STEPS, min=LEAST, max=MOST, description="Steps each",
+            style={"description_width": "initial"}, layout={"width": "150px"},
+        )  # fmt: skip
         self.start = ipywidgets.Button(description="Compare", icon="columns")
         self.message = ipywidgets.HTML()
-        self.place = ipywidgets.Box()
+        self.place = ipywidgets.VBox()
         fields = (self.what, self.first, self.second, self.steps, self.start)
         row = ipywidgets.Box(fields)
         row.add_class("mx-compare-row")
@@ -198,6 +198,14 @@ class ComparePanel(ipywidgets.VBox):  # type: ignore[misc]
         for part in (*self.children[0].children, *self.children):
             part.close()
         super().close()
+
+
+def _field(label: str, width: int, text: str, options: Any = ()) -> Any:
+    """A text with a label and what is offered for it, so many pixels wide."""
+    return ipywidgets.Combobox(
+        text, options=tuple(options), description=label,
+        style={"description_width": "initial"}, layout={"width": f"{width}px"},
+    )  # fmt: skip
 
 
 def values_of(name: str) -> tuple[str, ...]:
