@@ -104,8 +104,10 @@ def _useless(trouble: str) -> Stack:
 
 def simulated() -> bool:
     """Whether numba's CUDA is the simulator; decided when numba is imported."""
-    if "numba" in sys.modules:
-        return bool(sys.modules["numba"].config.ENABLE_CUDASIM)
+    # Another thread may be in the middle of importing it.
+    config = getattr(sys.modules.get("numba"), "config", None)
+    if config is not None:
+        return bool(config.ENABLE_CUDASIM)
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 

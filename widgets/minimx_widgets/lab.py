@@ -15,7 +15,7 @@ import ipywidgets
 
 from minimx.knobs import knobs
 from minimx.record import Record
-from minimx_widgets import kernel, lab_views, labs
+from minimx_widgets import kernel, lab_views, labs, warm_up
 from minimx_widgets.base import Bundle, mimebundle
 from minimx_widgets.before_after import BeforeAfter
 from minimx_widgets.busy import Busy
@@ -101,6 +101,7 @@ class Lab:
         self.settings = Settings(network=network, data=data)
         self._last_told = 0.0
         self._complaint = kernel.complaint_here()
+        warm_up.begin()
         self.fit: Fit | None = None
         #: Whether the next program continues the training of `fit`.
         self.goes_on = False

@@ -1,0 +1,41 @@
+"""What a first step needs is loaded beforehand; nothing that is measured changes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+import minimx as mx
+from minimx import storage
+from minimx_widgets import warm_up
+def books():
+    found = storage.stats(mx.cpu())
+    return found.live_requested, found.cached, found.n_malloc
+before = books()
+assert warm_up.begin() is warm_up.begin()
+devices = [mx.num_gpus() for _ in range(200)]  # while numba is half imported
+warm_up.begin().join()
+assert len(set(devices)) == 1
+assert all(name in sys.modules for name in warm_up.MODULES)
+assert books() == before
+known = set(sys.modules)
+from minimx_widgets import Lab
+from minimx_widgets.training import load
+load("glyphs")
+lab = Lab("lenet")
+lab.step()
+lab.wait()
+left = sorted(name for name in set(sys.modules) - known if "numba" in name)
+print(len(left))
+lab.close()
+"""
+
+
+def test_a_first_step_finds_the_compiler_loaded() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 20
