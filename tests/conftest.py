@@ -79,7 +79,7 @@ def pytest_runtest_protocol(
     if nextitem is not None and nextitem.path != item.path:
         from minimx.storage import pools
 
-        if any(pool.name.startswith("gpu") and pool.lent() for pool in pools()):
+        if any(pool.name.startswith("gpu") and pool.in_use() for pool in pools()):
             gc.unfreeze()
         forget_what_stands()
     return found

@@ -115,7 +115,7 @@ def opened() -> list[Driver]:
 
 
 def forget(device: Device) -> None:
-    """Give up a device's driver; the next use opens it anew. Nothing may be lent."""
+    """Give up a device's driver; the next use opens it anew. Nothing may be in use."""
     with _lock:
         _drivers.pop(device, None)
         if device.device_type == "gpu":

@@ -1,4 +1,4 @@
-"""What a device must be able to do for the pools: lend memory and take it back.
+"""What a device must be able to do for the pools: allocate memory and free it.
 
 A driver is the plain truth about a device: how many bytes it has, which are taken. It
 keeps nothing for later; that is the pool's trade. Drivers are not thread-safe: the pool
@@ -39,7 +39,7 @@ class Costs:
     per second. memory_bandwidth: bytes per second between its processors and its
     memory. host_bandwidth: bytes per second between it and the host.
     series_launch_ns: nanoseconds before a recorded series of operations starts.
-    driver_call_ns: nanoseconds that its driver takes to lend memory or to take it back.
+    driver_call_ns: nanoseconds that its driver takes to allocate or to free.
     link_speed: which part of what a link between devices carries it can use.
     tensor_flops: floating-point operations per second of its units that multiply
     matrices of float16; 0 where there are none.
@@ -93,7 +93,7 @@ class Region:
 class Driver(ABC):
     """The memory of one device.
 
-    `calls` counts allocations, `used` bytes lent. `busy_ns` is what its calls took so
+    `calls` counts allocations, `used` bytes in use. `busy_ns` is what its calls took so
     far, by the costs that it declares.
     """
 
@@ -130,7 +130,7 @@ class Driver(ABC):
 
     @abstractmethod
     def free(self, region: Region) -> None:
-        """Take back a region that `alloc` lent."""
+        """Free a region that `alloc` gave."""
 
     @abstractmethod
     def keep_only(self, regions: Iterable[Region]) -> None:

@@ -16,7 +16,7 @@ _NOTHING = np.empty(0, np.uint8)
 
 
 class CountingDriver(AddressedDriver):
-    """`capacity` bytes that exist only in the books; regions have no data."""
+    """`capacity` bytes that are only counted; regions have no data."""
 
     def _bytes(self, start: int, nbytes: int) -> Bytes:
         return _NOTHING

@@ -105,7 +105,7 @@ def at_end(call: Callable[[], None]) -> None:
 
 
 class Working:
-    """What a CUDA device can do besides lending memory; see the module's docstring."""
+    """What a CUDA device can do besides allocating; see the module's docstring."""
 
     device: Device
     backend = "cuda"

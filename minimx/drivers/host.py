@@ -50,7 +50,7 @@ class HostDriver(Driver):
 
     @property
     def free_bytes(self) -> int:
-        """What could be lent without swapping, at most 0.1 s old.
+        """What could be allocated without swapping, at most 0.1 s old.
 
         MXNet counts only pages that hold nothing at all. The operating system fills
         those with copies of files, so on a machine that has been up for a day the count

@@ -59,7 +59,7 @@ def from_segment(
     driver: Any = pool.driver
     assert isinstance(driver, SharedDriver)
     chunk = Chunk(device, spec.nbytes, on_behalf)
-    chunk.block = pool.lend(partial(driver.attach, fd, spec.nbytes), on_behalf)
+    chunk.block = pool.alloc_from(partial(driver.attach, fd, spec.nbytes), on_behalf)
     return array_class(chunk, spec)
 
 

@@ -95,7 +95,7 @@ class Record(Listening):
         self._strings = Strings()
         self._reading = threading.RLock()
         self._started = False
-        self._lent_at_pause: dict[tuple[str, int], Any] | None = None
+        self._in_use_at_pause: dict[tuple[str, int], Any] | None = None
         self._unwatch: list[Callable[[], None]] = []
         self._turning = 0  # when the knobs were turned whose rows come next
 
@@ -143,18 +143,18 @@ class Record(Listening):
         return self
 
     def pause(self) -> None:
-        """Hear nothing for a while. What was lent is remembered until `resume`."""
+        """Record nothing for a while. What is in use is remembered until `resume`."""
         if self.running:
             leave(self)
-            self._lent_at_pause = _lent()
+            self._in_use_at_pause = _in_use()
 
     def resume(self) -> None:
         """Hear again, and note which memory came and went meanwhile."""
-        before, self._lent_at_pause = self._lent_at_pause, None
+        before, self._in_use_at_pause = self._in_use_at_pause, None
         if before is None:
             return
         join(self)
-        now = _lent()
+        now = _in_use()
         for event, those, others in (("free", before, now), ("live", now, before)):
             for key in those.keys() - others.keys():
                 device, block = key[0], those[key]
@@ -355,8 +355,8 @@ class Record(Listening):
         self.knob(name, old, new, declared.scope, self._turning)
 
     def _note_what_lives(self) -> None:
-        """Start the memory table with what was lent and kept before."""
-        for (device, _), block in _lent().items():
+        """Start the memory table with what was in use and idle before."""
+        for (device, _), block in _in_use().items():
             self.memory("live", device, *block)
         for pool in storage.pools():
             if cached := pool.stats().cached:
@@ -368,8 +368,8 @@ class Record(Listening):
             self.conditions.devices.update(sizes)
 
 
-def _lent() -> dict[tuple[str, int], tuple[int, int, int, int, Owner]]:
-    """What is on loan, by device and block: block, asked, lent, address, owner."""
+def _in_use() -> dict[tuple[str, int], tuple[int, int, int, int, Owner]]:
+    """What is in use, by device and block: block, asked, rounded, address, owner."""
     return {
         (pool.name, block.id): (
             block.id,
@@ -379,7 +379,7 @@ def _lent() -> dict[tuple[str, int], tuple[int, int, int, int, Owner]]:
             block.owner,
         )
         for pool in storage.pools()
-        for block in pool.lent()
+        for block in pool.in_use()
     }
 
 

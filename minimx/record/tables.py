@@ -19,12 +19,12 @@ WHOLE, TEXT, TRUTH, REAL = "int64", "int32", "bool", "float64"
 
 # What happened to memory, in the words of `mem.event`.
 MEMORY_EVENTS = (
-    "live",  # was on loan when the record started
+    "live",  # was in use when the record started
     "cached",  # idle bytes that the pool held when the record started
-    "alloc",  # lent, fresh from the device
-    "hit",  # lent, an idle block used again
-    "free",  # given back by its borrower
-    "release",  # given back, and from the pool straight on to the device
+    "alloc",  # allocated, fresh from the device
+    "hit",  # allocated, an idle block used again
+    "free",  # freed by its owner
+    "release",  # freed, and from the pool straight on to the device
     "flush",  # all idle bytes went back to the device
     "oom",  # refused
 )

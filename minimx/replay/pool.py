@@ -140,7 +140,7 @@ def _serve(
     for step, (kind, block, requested) in enumerate(rows):
         listener.step = step
         while turns and step >= turns[0][0]:
-            pool.adopt(turns.popleft()[1])
+            pool.set_policy(turns.popleft()[1])
         if kind < 0:
             if block in lent:
                 returned = lent.pop(block)
@@ -159,7 +159,7 @@ def _serve(
                 lent[block] = served
     listener.step = len(steps)  # what comes back last goes on to the device only now
     for _, policy in turns:
-        pool.adopt(policy)
+        pool.set_policy(policy)
     return tuple(refused)
 
 

@@ -5,7 +5,7 @@
     block.free()                  # from any thread, also from __del__
 
 All `cpu(i)` share one pool, as in MXNet. A knob that changes a pool's policy acts at
-once: idle blocks go back to the device, blocks on loan do so when they return.
+once: idle blocks go back to the device, blocks in use when they are freed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def pools() -> list[Pool]:
 
 
 def stats(device: Device) -> Stats:
-    """The books of a device's pool."""
+    """The counters of a device's pool."""
     return pool_for(device).stats()
 
 
@@ -97,7 +97,7 @@ def categories(device: Device) -> dict[str, Usage]:
 
 
 def check_leaks(device: DeviceLike | None = None) -> LeakCheck:
-    """Check that all memory comes back that a `with` block borrows.
+    """Check that all memory is freed that a `with` block allocates.
 
     device: look at this one only. At the end of the block the operations in the
     background are waited for, and `MemoryLeak` is raised if arrays from inside are
@@ -154,7 +154,7 @@ def _open(device: Device) -> Pool:
 def _still_used(device: Device) -> Pool | None:
     """The pool of a device that is to be rebuilt, while something lives there."""
     pool = _outgrown.get(device)
-    if pool is None or pool.lent():
+    if pool is None or pool.in_use():
         return pool
     _close({device: pool})
     return None
@@ -166,7 +166,7 @@ def _retune(name: str, new: Any, old: Any) -> None:
     for pool in pools():
         kind = pool.driver.device.device_type
         if kind in policies and pool.policy is not policies[kind]:
-            pool.adopt(policies[kind])
+            pool.set_policy(policies[kind])
             _announce(pool)
 
 
@@ -244,9 +244,9 @@ def _settle() -> None:
 
 def _demand_empty(pool: Pool, knob: str, later: Callable[[], object]) -> None:
     """Raise `KnobBusy` if arrays live in a pool."""
-    if pool.lent():
+    if pool.in_use():
         _settle()
-    if live := pool.lent():
+    if live := pool.in_use():
         size = human(sum(block.requested for block in live))
         raise KnobBusy(
             f"{knob}: arrays live on {pool.name} ({len(live):,}, {size} in all). Copy "
@@ -256,7 +256,7 @@ def _demand_empty(pool: Pool, knob: str, later: Callable[[], object]) -> None:
 
 
 def _before_fork() -> None:
-    """Wait until every thread has finished what it does to the books.
+    """Wait until every thread has finished what it does in a pool.
 
     A child then finds them whole, and no lock in the hands of a thread that it lacks.
     """

@@ -1,9 +1,9 @@
-"""A leak check: everything that a piece of program borrowed has come back.
+"""A leak check: everything that a piece of program allocated is freed.
 
     with mx.storage.check_leaks():
         predict(net, images)             # raises MemoryLeak if an array stays behind
 
-What is counted are loans, not bytes: an array that takes the place of another is found
+What is counted are blocks, not bytes: an array that takes the place of another is found
 even if the two are equally large.
 """
 
@@ -21,9 +21,9 @@ OWNERS_SHOWN = 10
 
 
 class LeakCheck:
-    """Compares what is on loan at the end of a `with` block with the beginning.
+    """Compares what is in use at the end of a `with` block with the beginning.
 
-    found: the blocks that were borrowed inside and are still out; filled at the end.
+    found: the blocks allocated inside that are still in use; filled at the end.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class LeakCheck:
 
     def __enter__(self) -> LeakCheck:
         self._settle()
-        self._before = {block.id for block in self._lent()}
+        self._before = {block.id for block in self._in_use()}
         return self
 
     def __exit__(
@@ -50,19 +50,19 @@ class LeakCheck:
         if error is not None:
             return
         self._settle()
-        self.found = [block for block in self._lent() if block.id not in self._before]
+        self.found = [block for block in self._in_use() if block.id not in self._before]
         if self.found:
             raise MemoryLeak(str(self))
 
-    def _lent(self) -> list[Block]:
-        return [block for pool in self._pools() for block in pool.lent()]
+    def _in_use(self) -> list[Block]:
+        return [block for pool in self._pools() for block in pool.in_use()]
 
     def __str__(self) -> str:
         if not self.found:
-            return "Everything that was borrowed has come back."
+            return "Everything that was allocated is freed."
         total = human(sum(block.requested for block in self.found))
         lines = [
-            f"{total} in {len(self.found):,} blocks were borrowed and are still in "
+            f"{total} in {len(self.found):,} blocks were allocated and are still in "
             "use. Somebody holds arrays from inside: a variable, a list of results, a "
             "recorded computation that a loss still refers to."
         ]

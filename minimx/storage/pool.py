@@ -1,14 +1,14 @@
-"""The pool: idle blocks of one device, on shelves by size, lent and taken back.
+"""The pool: allocates blocks of one device, and keeps idle ones in free lists by size.
 
-Memory handed back is kept, because asking the device again is slow. A block is never
+Freed memory is kept, because asking the device again is slow. A block is never
 cut and never joined with another, so an idle block serves requests of its own rounded
 size only.
 
-Two things make it fit for a dynamic language. A block is given back from `__del__`, on
+Two things make it fit for a dynamic language. A block is freed from `__del__`, on
 whatever thread that runs, possibly in the middle of a call of the pool itself; so
-`free` only drops the block into a letterbox, which the next call empties under the
-lock. And the policy can be exchanged while blocks are out: those have no shelf to
-return to any more and go straight back to the device.
+`free` only appends the block to a queue of pending frees, which the next call works off
+under the lock. And the policy can be exchanged while blocks are in use: those have no
+free list to return to any more and go straight back to the device.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from minimx.events import Recorder
     from minimx.storage.policy import Policy
 
-_ids = count(1)  # of all loans of all pools
+_ids = count(1)  # of all allocations of all pools
 
 
 class Bus(Protocol):
@@ -48,43 +48,35 @@ class Usage(NamedTuple):
 
 
 class Block:
-    """A piece of device memory on loan.
+    """A piece of device memory in use, or idle in a free list.
 
     data: `size` bytes as a flat uint8 array. requested: how many of them were asked
-    for. address: where they start on the device. id: the number of this loan, never
-    used again. owner: who asked. After `free` the borrower must forget the block.
+    for. address: where they start on the device. id: the number of this allocation,
+    never used again. owner: who asked. After `free` the caller must not use the block.
     """
 
     __slots__ = (
-        "address",
-        "data",
-        "id",
-        "lent",
-        "owner",
-        "pool",
-        "region",
-        "requested",
-        "shelf",
-        "size",
-    )
+        "address", "data", "id", "free_list", "in_use", "owner", "pool", "region",
+        "requested", "size",
+    )  # fmt: skip
 
     id: int
     owner: Owner
     requested: int
 
     def __init__(
-        self, pool: Pool, region: Region, size: int, shelf: list[Block] | None
+        self, pool: Pool, region: Region, size: int, free_list: list[Block] | None
     ) -> None:
         self.pool = pool
         self.region = region
         self.data: Bytes = region.data
         self.address = region.address
         self.size = size
-        self.shelf = shelf  # where it waits when idle; None: back to the device
-        self.lent = False  # until the pool has heard that it came back
+        self.free_list = free_list  # where it waits when idle; None: back to the device
+        self.in_use = False  # until the pool has worked off its free
 
     def free(self) -> None:
-        """Give the block back. Never waits; safe in `__del__`, on any thread."""
+        """Free the block. Never waits; safe in `__del__`, on any thread."""
         pool = self.pool
         recorder = pool.bus.recorder
         if recorder is not None and self.size:
@@ -97,16 +89,16 @@ class Block:
                 self.address,
                 self.owner,
             )
-        pool.letterbox.append(self)
+        pool.pending_frees.append(self)
 
     def direct_free(self) -> None:
-        """Give the block back to the device: nobody will want one of its size again.
+        """Free the block to the device: no other of its size will be requested.
 
-        It signs its return, so that a replay knows what the program wanted.
+        The record names it as the reason, so that a replay knows what was wanted.
         """
         owner = self.owner
         self.owner = Owner("direct_free", owner.layer, owner.phase, owner.category)
-        self.shelf = None
+        self.free_list = None
         self.free()
 
     def __repr__(self) -> str:
@@ -115,52 +107,36 @@ class Block:
 
 
 class Pool:
-    """Lends blocks of one driver's memory by a policy.
+    """Allocates blocks of one driver's memory by a policy.
 
     All methods may be called from any thread. A finaliser may call `Block.free`, but
     must not ask for memory.
     """
 
     __slots__ = (
-        "_known",
-        "_shelves",
-        "_usage",
-        "bus",
-        "driver",
-        "held",
-        "letterbox",
-        "live_requested",
-        "live_rounded",
-        "lock",
-        "n_flush",
-        "n_free",
-        "n_hit",
-        "n_malloc",
-        "name",
-        "peak_held",
-        "peak_requested",
-        "peak_rounded",
-        "policy",
-    )
+        "_known", "_free_lists", "_usage", "bus", "driver", "held", "pending_frees",
+        "live_requested", "live_rounded", "lock", "n_flush", "n_free", "n_hit",
+        "n_malloc", "name", "peak_held", "peak_requested", "peak_rounded", "policy",
+    )  # fmt: skip
 
     def __init__(self, driver: Driver, policy: Policy, bus: Bus = events) -> None:
         self.bus = bus
         self.driver = driver
         self.policy = policy
         self.name = str(driver.device)
-        self.letterbox: deque[Block] = deque()
-        self.held = self.peak_held = 0  # bytes taken from the device: lent and idle
+        self.pending_frees: deque[Block] = deque()
+        self.held = self.peak_held = 0  # bytes taken from the device: in use and idle
         self.live_requested = self.peak_requested = 0
         self.live_rounded = self.peak_rounded = 0
         self.n_malloc = self.n_hit = self.n_free = self.n_flush = 0
         self._known: set[Block] = set()  # everything that came from the device
-        self._shelves: dict[int, list[Block]] = {}
+        self._free_lists: dict[int, list[Block]] = {}
         # By category, as in `Usage`.
         self._usage: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self.lock = threading.Lock()
 
     def alloc(self, nbytes: int, owner: Owner | None = None) -> Block:
-        """Lend a block of at least `nbytes`: the idle one last returned, if any fits.
+        """A block of at least `nbytes`: the idle one that was freed last, if any fits.
 
         Zero bytes give an empty block that is not counted. Raises `OutOfMemory`.
         """
@@ -171,14 +147,14 @@ class Pool:
         block = None
         with self.lock:
             try:
-                if self.letterbox:
-                    self._empty_letterbox()
+                if self.pending_frees:
+                    self._drain_pending()
                 size = self.policy.rounding(nbytes)
-                shelf = self._shelves.get(size)
-                if shelf:
+                free_list = self._free_lists.get(size)
+                if free_list:
                     event = "hit"
-                    block = shelf[-1]
-                    del shelf[-1]
+                    block = free_list[-1]
+                    del free_list[-1]
                     self.n_hit += 1
                 else:
                     event = "alloc"
@@ -186,7 +162,7 @@ class Pool:
                 block.id = next(_ids)
                 block.requested = nbytes
                 block.owner = owner
-                block.lent = True
+                block.in_use = True
                 self.live_requested += nbytes
                 self.live_rounded += size
                 if self.live_requested > self.peak_requested:
@@ -207,54 +183,54 @@ class Pool:
             )
         return block
 
-    def lend(self, fetch: Callable[[], Region], owner: Owner) -> Block:
-        """Lend what the driver fetches in another way, as from another process.
+    def alloc_from(self, fetch: Callable[[], Region], owner: Owner) -> Block:
+        """A block of what the driver fetches in another way, as from another process.
 
-        The block is never kept: it goes back to the device when it returns.
+        The block is never kept: it goes back to the device when it is freed.
         """
-        with self._books():
+        with self._locked():
             region = fetch()
             size = region.nbytes
             block = Block(self, region, size, None)
             block.id, block.requested, block.owner = next(_ids), size, owner
             self._known.add(block)
-            block.lent = True
+            block.in_use = True
             self.n_malloc += 1
             self.held += size
             self.live_requested += size
             self.live_rounded += size
             self._usage[owner.category][0] += size
             self._raise_peaks()
-        self._tell("alloc", size, size, owner, block)
+        self._record("alloc", size, size, owner, block)
         return block
 
-    def adopt(self, policy: Policy) -> None:
+    def set_policy(self, policy: Policy) -> None:
         """Decide by another policy from now on.
 
-        Idle blocks go back to the device now, lent ones when they return.
+        Idle blocks go back to the device now, those in use when they are freed.
         """
         if policy is self.policy:
             return
-        with self._books():
+        with self._locked():
             self._flush()
-            self._shelves.clear()
+            self._free_lists.clear()
             for block in self._known:
-                block.shelf = None
+                block.free_list = None
             self.policy = policy
 
     def release_all(self) -> int:
         """Give every idle block back to the device; says how many bytes that was."""
-        with self._books():
+        with self._locked():
             return self._flush("empty_cache")
 
     def stats(self) -> Stats:
-        """The books, after everything in the letterbox was entered."""
-        with self._books():
+        """All counters, after every pending free was worked off."""
+        with self._locked():
             free, total = self.driver.free_bytes, self.driver.total_bytes
             return Stats(
                 device=self.name,
                 pool=self.policy.name,
-                n_live=len(self._lent()),
+                n_live=len(self._in_use()),
                 live_requested=self.live_requested,
                 live_rounded=self.live_rounded,
                 cached=self.held - self.live_rounded,
@@ -271,7 +247,7 @@ class Pool:
 
     def reset_peaks(self) -> None:
         """Start the peaks again from what is in use now."""
-        with self._books():
+        with self._locked():
             self.peak_requested = self.peak_rounded = self.peak_held = 0
             for usage in self._usage.values():
                 usage[1] = 0
@@ -283,29 +259,29 @@ class Pool:
         The peaks are of different moments; a record knows what was in use at the peak
         of all together.
         """
-        with self._books():
+        with self._locked():
             return {name: Usage(*usage) for name, usage in self._usage.items()}
 
-    def lent(self) -> list[Block]:
-        """The blocks on loan, oldest first."""
-        with self._books():
-            return sorted(self._lent(), key=lambda block: block.id)
+    def in_use(self) -> list[Block]:
+        """The blocks in use, oldest first."""
+        with self._locked():
+            return sorted(self._in_use(), key=lambda block: block.id)
 
     def idle(self) -> dict[int, int]:
         """How many idle blocks there are of each size."""
-        with self._books():
-            shelves = sorted(self._shelves.items())
-            return {size: len(shelf) for size, shelf in shelves if shelf}
+        with self._locked():
+            lists = sorted(self._free_lists.items())
+            return {size: len(idle) for size, idle in lists if idle}
 
     def __repr__(self) -> str:
         return f"Pool({self.name}, {self.policy.name}, {self.held:,} bytes held)"
 
     @contextmanager
-    def _books(self) -> Iterator[None]:
-        """The lock, with everything in the letterbox entered."""
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock, with every pending free worked off."""
         with self.lock:
             try:
-                self._empty_letterbox()
+                self._drain_pending()
                 yield
             except BaseException:
                 self._repair(None)
@@ -330,8 +306,8 @@ class Pool:
             # The bytes may be there but in pieces, some of them ours: once more.
             self._flush()
             region = self._last_try(nbytes, size, owner)
-        shelf = self._shelves.setdefault(size, []) if self.policy.keeps else None
-        block = Block(self, region, size, shelf)
+        free_list = self._free_lists.setdefault(size, []) if self.policy.keeps else None
+        block = Block(self, region, size, free_list)
         self._known.add(block)
         self.n_malloc += 1
         self.held += size
@@ -346,42 +322,44 @@ class Pool:
         try:
             return self.driver.alloc(size)
         except DeviceFull:
-            self._tell("oom", nbytes, size, owner)
+            self._record("oom", nbytes, size, owner)
             raise report.out_of_memory(
-                self.driver, self.policy, nbytes, size, owner, self._lent()
+                self.driver, self.policy, nbytes, size, owner, self._in_use()
             ) from None
 
-    def _empty_letterbox(self) -> None:
-        """Shelve what was given back, in the order in which it came."""
-        letterbox = self.letterbox
-        while letterbox:
-            block = letterbox[0]
-            if block.lent:  # neither empty nor given back twice
-                block.lent = False
-                nbytes, shelf = block.requested, block.shelf
+    def _drain_pending(self) -> None:
+        """Put pending frees into the free lists, in order, or back to the device."""
+        pending_frees = self.pending_frees
+        while pending_frees:
+            block = pending_frees[0]
+            if block.in_use:  # neither empty nor freed twice
+                block.in_use = False
+                nbytes, free_list = block.requested, block.free_list
                 self.n_free += 1
                 self.live_requested -= nbytes
                 self.live_rounded -= block.size
                 self._usage[block.owner.category][0] -= nbytes
-                if shelf is not None:
-                    shelf.append(block)
+                if free_list is not None:
+                    free_list.append(block)
                 else:
                     self._return(block)
-                    self._tell("release", nbytes, block.size, block.owner, block)
-            letterbox.popleft()
+                    self._record("release", nbytes, block.size, block.owner, block)
+            pending_frees.popleft()
 
-    def _flush(self, asker: str = "") -> int:
+    def _flush(self, caller: str = "") -> int:
         """Give every idle block back to the device; says how many bytes that was.
 
         asker: what asked for it, if the pool did not decide so itself.
         """
         released = 0
-        for shelf in self._shelves.values():
-            while shelf:
-                released += self._return(shelf.pop())
+        for free_list in self._free_lists.values():
+            while free_list:
+                released += self._return(free_list.pop())
         self.n_flush += released > 0
-        if released or asker:  # a program's wish is told even if nothing was idle
-            self._tell("flush", 0, released, events.owner(asker))
+        if (
+            released or caller
+        ):  # a program's request is recorded even if nothing was idle
+            self._record("flush", 0, released, events.owner(caller))
         return released
 
     def _return(self, block: Block) -> int:
@@ -390,27 +368,27 @@ class Pool:
         self.driver.free(block.region)
         return block.size
 
-    def _repair(self, half_lent: Block | None) -> None:
-        """Make the books true again after an error or Ctrl-C at any point.
+    def _repair(self, unfinished: Block | None) -> None:
+        """Make the counters true again after an error or Ctrl-C at any point.
 
-        half_lent: a block that will not reach its borrower.
+        unfinished: a block that will not reach its caller.
         """
-        if half_lent is not None:
-            half_lent.lent = False
-        idle = {block for shelf in self._shelves.values() for block in shelf}
-        lent = self._lent()
-        self._known &= {*lent, *idle}
+        if unfinished is not None:
+            unfinished.in_use = False
+        idle = {block for free_list in self._free_lists.values() for block in free_list}
+        in_use = self._in_use()
+        self._known &= {*in_use, *idle}
         self.driver.keep_only(block.region for block in self._known)
         self.held = sum(block.size for block in self._known)
-        self.live_requested = sum(block.requested for block in lent)
-        self.live_rounded = sum(block.size for block in lent)
+        self.live_requested = sum(block.requested for block in in_use)
+        self.live_rounded = sum(block.size for block in in_use)
         for usage in self._usage.values():
             usage[0] = 0
-        for block in lent:
+        for block in in_use:
             self._usage[block.owner.category][0] += block.requested
 
-    def _lent(self) -> list[Block]:
-        return [block for block in self._known if block.lent]
+    def _in_use(self) -> list[Block]:
+        return [block for block in self._known if block.in_use]
 
     def _raise_peaks(self) -> None:
         """No peak is lower than what is in use now."""
@@ -420,7 +398,7 @@ class Pool:
         for usage in self._usage.values():
             usage[1] = max(usage)
 
-    def _tell(
+    def _record(
         self,
         event: str,
         nbytes: int,
@@ -436,7 +414,7 @@ class Pool:
     def _nothing(self, nbytes: int) -> Block:
         """An empty block, for arrays without elements."""
         if nbytes < 0:
-            raise ArgumentError(f"{self.name}: {nbytes} bytes cannot be lent.")
+            raise ArgumentError(f"{self.name}: {nbytes} bytes cannot be allocated.")
         import numpy as np
 
         block = Block(self, Region(np.empty(0, np.uint8), 0, 0), 0, None)

@@ -56,10 +56,10 @@ def out_of_memory(
     nbytes: int,
     size: int,
     owner: Owner,
-    lent: Iterable[Block],
+    in_use: Iterable[Block],
 ) -> OutOfMemory:
     """The error for a request that failed even after the cache was given back."""
-    blocks = list(lent)
+    blocks = list(in_use)
     wish = f"{_named(owner)} asked" if owner.op else "somebody asked"
     block = f" (a block of {human(size)})" if size > nbytes else ""
     lines = [

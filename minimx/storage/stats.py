@@ -1,4 +1,4 @@
-"""The books of one pool at one moment, and bytes in words."""
+"""The counters of one pool at one moment, and bytes in words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def human(nbytes: float) -> str:
 
 @dataclass(frozen=True)
 class Stats:
-    """What a pool has lent and kept, in bytes, and how often it did what.
+    """What of a pool is in use and idle, in bytes, and how often it did what.
 
     live_requested: what living arrays asked for. live_rounded: the blocks they got.
     cached: idle blocks. device_used: what is taken on the device, by whomever.
@@ -49,12 +49,12 @@ class Stats:
 
     @property
     def reserved(self) -> int:
-        """What the pool holds of the device: lent and idle."""
+        """What the pool holds of the device: in use and idle."""
         return self.live_rounded + self.cached
 
     @property
     def waste(self) -> int:
-        """What rounding costs: bytes in lent blocks that nobody asked for."""
+        """What rounding costs: bytes in blocks in use that nobody requested."""
         return self.live_rounded - self.live_requested
 
     @property

@@ -52,7 +52,7 @@ class Holdings:
         found = pool.categories()
         known = dict.fromkeys((*CATEGORIES, *found))
         categories = {name: found[name] for name in known if name in found}
-        return cls(pool.stats(), categories, tuple(largest_owners(pool.lent(), most)))
+        return cls(pool.stats(), categories, tuple(largest_owners(pool.in_use(), most)))
 
     def row(self) -> list[str]:
         """The numbers of the device, as `COLUMNS` calls them."""

@@ -52,7 +52,7 @@ def test_curves_end_where_the_books_are(program: list[int], policy: Policy) -> N
             except OutOfMemory:
                 continue
         elif step == 0:
-            pool.adopt([naive(), round_power2(), unpooled()][i % 3])
+            pool.set_policy([naive(), round_power2(), unpooled()][i % 3])
         elif lent:
             lent.pop(step % len(lent)).free()
         stats = pool.stats()

@@ -21,7 +21,7 @@ def test_what_comes_back_is_no_leak() -> None:
         (x + x).wait_to_read()
         del x
     assert check.found == []
-    assert str(check) == "Everything that was borrowed has come back."
+    assert str(check) == "Everything that was allocated is freed."
 
 
 def test_operations_under_way_and_rubbish_are_no_leak() -> None:
@@ -49,7 +49,7 @@ def test_who_holds_what() -> None:
         kept.append(mx.nd.zeros((10,)))
     assert isinstance(found.value, MXNetError)
     told = str(found.value).splitlines()
-    assert told[0].startswith("11.8 KiB in 4 blocks were borrowed and are still in use")
+    assert told[0].startswith("11.8 KiB in 4 blocks were allocated and are still in use")
     assert "11.7 KiB on gpu(0) _ones (temporary, other), 3 blocks" in told[1]
     assert "40 B on cpu(0) _zeros (temporary, other), 1 block" in told[2]
     assert [block.requested for block in check.found if block.pool.name == "cpu(0)"]

@@ -101,7 +101,7 @@ def test_nothing_can_be_lent_and_is_not_counted() -> None:
     block.free()
     books_balance(pool, [])
     assert (pool.stats().n_free, log.words) == (0, [])
-    with pytest.raises(ArgumentError, match="-1 bytes cannot be lent"):
+    with pytest.raises(ArgumentError, match="-1 bytes cannot be allocated"):
         pool.alloc(-1)
 
 
@@ -137,7 +137,7 @@ def test_unpooled_asks_the_device_every_time() -> None:
     pool, log = counting(unpooled())
     for _ in range(3):
         assert pool.alloc(5001).size == 5001
-        pool.lent()[0].free()
+        pool.in_use()[0].free()
     stats = pool.stats()
     assert (stats.n_malloc, stats.n_hit, stats.cached, pool.held) == (3, 0, 0, 0)
     assert log.words == ["alloc", "free", "release"] * 3
@@ -218,19 +218,19 @@ def test_lent_blocks_of_an_older_policy_go_back_to_the_device() -> None:
     pool, log = counting(naive())
     old, idle = pool.alloc(5000), pool.alloc(5000)
     idle.free()
-    pool.adopt(round_power2())
+    pool.set_policy(round_power2())
     assert log.words[-1] == "flush"
     old.free()
     assert pool.alloc(5000) is not old
     assert log.words[-3:] == ["free", "release", "alloc"]
-    books_balance(pool, pool.lent())
+    books_balance(pool, pool.in_use())
 
 
 def test_the_same_policy_changes_nothing() -> None:
     pool, _ = counting(naive(4096, 2 << 20, 5))
     block = pool.alloc(1)
     block.free()
-    pool.adopt(naive(4096, 2 << 20, 5))
+    pool.set_policy(naive(4096, 2 << 20, 5))
     assert pool.alloc(1) is block
 
 
@@ -288,7 +288,7 @@ def churn(pool: Pool, choice: random.Random) -> None:
 
 
 def all_comes_back(pool: Pool) -> None:
-    for block in pool.lent():
+    for block in pool.in_use():
         books_hold(pool)
         block.free()
     pool.release_all()
@@ -298,7 +298,7 @@ def all_comes_back(pool: Pool) -> None:
 
 
 def books_hold(pool: Pool) -> None:
-    stats, lent = pool.stats(), pool.lent()
+    stats, lent = pool.stats(), pool.in_use()
     assert stats.live_requested == sum(b.requested for b in lent)
     assert stats.live_rounded == sum(b.size for b in lent)
     assert stats.cached == sum(size * n for size, n in pool.idle().items())
@@ -405,12 +405,12 @@ def test_the_pool_does_what_the_model_does(policy: Policy, program: list[int]) -
 def test_memory_fetched_in_another_way_is_in_the_books() -> None:
     driver = CountingDriver(gpu(), 1 << 20)
     pool = Pool(driver, round_power2())
-    block = pool.lend(lambda: driver.alloc(5000), events.owner("elsewhere"))
+    block = pool.alloc_from(lambda: driver.alloc(5000), events.owner("elsewhere"))
     assert (block.size, block.owner.op) == (5000, "elsewhere")
     found = pool.stats()
     assert (found.n_live, found.live_requested, found.peak_reserved) == (1, 5000, 5000)
     block.free()
     assert pool.stats().reserved == 0  # never kept
     with pytest.raises(DeviceFull):
-        pool.lend(lambda: driver.alloc(2 << 20), events.owner(""))
+        pool.alloc_from(lambda: driver.alloc(2 << 20), events.owner(""))
     assert pool.stats().live_requested == 0

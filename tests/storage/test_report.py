@@ -57,7 +57,7 @@ def test_the_largest_owners_stand_first() -> None:
     assert lines[at + 2].endswith(
         "Convolution in net.conv1 (activation, forward), 3 blocks"
     )
-    assert largest_owners(full.lent(), 1) == [(FC, 50 * MIB, 1)]
+    assert largest_owners(full.in_use(), 1) == [(FC, 50 * MIB, 1)]
 
 
 def test_what_only_the_simulation_refuses_is_told(

@@ -257,7 +257,7 @@ def test_a_gpu_with_arrays_is_not_rebuilt(change: dict[str, object]) -> None:
     with pytest.raises(KnobError, match=rf"{name}: arrays live on gpu\(0\) \(1, 5 MiB"):
         knobs.set(**change)
     assert knobs.diff() == {}
-    assert pool_for(gpu()).lent() == [block]
+    assert pool_for(gpu()).in_use() == [block]
     block.free()
     knobs.set(**change)
 
@@ -295,7 +295,7 @@ def test_more_gpus_leave_the_first_alone() -> None:
     block = pool_for(gpu(0)).alloc(100)
     with knobs(MINIMX_SIM_GPUS=2):
         pool_for(gpu(1)).alloc(100).free()
-        assert pool_for(gpu(0)).lent() == [block]
+        assert pool_for(gpu(0)).in_use() == [block]
     block.free()
 
 

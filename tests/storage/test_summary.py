@@ -71,8 +71,8 @@ def test_categories_survive_an_error_and_another_policy() -> None:
     with pytest.raises(OutOfMemory):
         made.alloc(70 * MIB, FC)
     assert made.categories() == before
-    made.adopt(naive(page=64))
-    for block in made.lent():
+    made.set_policy(naive(page=64))
+    for block in made.in_use():
         block.free()
     assert {use.live for use in made.categories().values()} == {0}
 
@@ -144,7 +144,7 @@ def test_every_byte_of_a_training_step_has_its_layer_and_category() -> None:
         assert held[category] == Usage(weights, weights)
     assert held["gradient"].live == weights
     assert held["activation"].peak >= 4 * 8 * 64
-    layers = {block.owner.layer for block in storage.pool_for(gpu()).lent()}
+    layers = {block.owner.layer for block in storage.pool_for(gpu()).in_use()}
     assert layers >= {param.layer for param in net.collect_params().values()}
 
 

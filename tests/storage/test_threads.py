@@ -53,7 +53,7 @@ def test_threads_share_a_pool_while_its_policy_changes() -> None:
     with ThreadPoolExecutor(THREADS) as threads:
         jobs = [threads.submit(work, pool, me, others) for me in range(THREADS)]
         for turn in range(30):
-            pool.adopt(POLICIES[turn % 3])
+            pool.set_policy(POLICIES[turn % 3])
             pool.stats()
         for job in jobs:
             job.result()

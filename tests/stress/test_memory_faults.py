@@ -193,13 +193,13 @@ def same(one: list[Any], other: list[Any]) -> bool:
 def lent() -> dict[int, Block]:
     """The blocks on loan on the GPU, by the number of the loan."""
     gc.collect()
-    return {block.id: block for block in pool_for(gpu()).lent()}
+    return {block.id: block for block in pool_for(gpu()).in_use()}
 
 
 def check_books() -> None:
     """Every sum in the books is the sum of what is there, down to the driver's."""
     pool = pool_for(gpu())
-    stats, blocks = storage.stats(gpu()), pool.lent()
+    stats, blocks = storage.stats(gpu()), pool.in_use()
     assert stats.n_live == len(blocks)
     assert stats.live_requested == sum(b.requested for b in blocks)
     assert stats.live_rounded == sum(b.size for b in blocks)

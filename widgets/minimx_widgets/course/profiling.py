@@ -166,7 +166,7 @@ def profiled(run: Callable[[], object], mode: int) -> list[Mapping[str, Any]]:
             profile_api=bool(mode & 4),
             profile_memory=bool(mode & 8),
         )
-        lives = sum(len(pool.lent()) for pool in storage.pools())
+        lives = sum(len(pool.in_use()) for pool in storage.pools())
         profiler.set_state("run")
         run()
         nd.waitall()
