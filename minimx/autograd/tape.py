@@ -70,18 +70,9 @@ class Node:
     """One recorded call."""
 
     __slots__ = (
-        "__weakref__",
-        "consumed",
-        "flows",
-        "inputs",
-        "ins",
-        "layer",
-        "number",
-        "op",
-        "op_id",
-        "outs",
-        "saved",
-    )
+        "__weakref__", "consumed", "flows", "inputs", "ins", "layer", "number", "op",
+        "op_id", "outs", "saved",
+    )  # fmt: skip
 
     def __init__(
         self,

@@ -110,7 +110,7 @@ def push(
 
 
 def wait_to_read(var: Var) -> None:
-    """Block until the writes of `var` pushed so far are done; raise what spoiled it."""
+    """Block until the writes of `var` pushed so far are done; raise its failure."""
     if events.recorder is None:
         current.wait_to_read(var)
     else:
@@ -119,7 +119,7 @@ def wait_to_read(var: Var) -> None:
 
 
 def wait_to_write(var: Var) -> None:
-    """Block until nobody pushed so far uses `var`; raise what spoiled it."""
+    """Block until nobody pushed so far uses `var`; raise its failure."""
     if events.recorder is None:
         current.wait_to_write(var)
     else:
@@ -257,7 +257,7 @@ def _knob_turned(name: str, new: object, old: object) -> None:
 
 
 def _kernel_threads_changed(name: str, new: object, old: object) -> None:
-    if on_worker_start:  # somebody wants to tell the workers
+    if on_worker_start:  # workers get notice of it
         restart()
 
 

@@ -83,21 +83,21 @@ class Engine(ABC):
     def wait_to_read(self, var: Var) -> None:
         """Block until the writes of `var` pushed so far are done.
 
-        Raises the exception that spoiled `var`, if it has not been raised before.
+        Raises the exception that poisoned `var`, if it has not been raised before.
         """
 
     @abstractmethod
     def wait_to_write(self, var: Var) -> None:
         """Block until the reads and writes of `var` pushed so far are done.
 
-        Raises the exception that spoiled `var`, if it has not been raised before.
+        Raises the exception that poisoned `var`, if it has not been raised before.
         """
 
     @abstractmethod
     def wait_all(self) -> None:
         """Block until everything pushed so far is done.
 
-        Raises the oldest exception that nobody has been told of, and forgets the
+        Raises the oldest exception that was not raised yet, and forgets the
         others.
         """
 

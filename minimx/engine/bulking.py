@@ -21,7 +21,7 @@ from functools import partial
 from typing import Final
 
 from minimx import events
-from minimx.engine.failures import spoil, unraised
+from minimx.engine.failures import pending_failures, poison
 from minimx.engine.kinds import BULK, NORMAL
 from minimx.engine.operation import Operation
 from minimx.engine.running import perform
@@ -71,7 +71,7 @@ class Collection:
         return len(self._parts) >= size
 
     def hand_over(self, submit: Submit) -> None:
-        """Let the engine have what is in here. Whoever comes second does nothing.
+        """Let the engine have what is in here. A second call does nothing.
 
         If an interrupt hides whether `submit` succeeded, the next call submits again:
         the operations leave `_parts` as they run, so none of them runs twice.
@@ -114,11 +114,11 @@ def _run(parts: deque[Operation], trace: Trace | None) -> None:
         worker, spend = thread.role, thread.spend
     while parts:
         part = parts.popleft()
-        if part.trace is None and not unraised and spend is None:
+        if part.trace is None and not pending_failures and spend is None:
             try:
                 part.fn()
             except BaseException as error:
-                spoil(part, error)
+                poison(part, error)
         else:
             if part.trace is not None and trace is not None:
                 part.trace.t_ready = trace.t_ready

@@ -1,7 +1,7 @@
 """How much work an operation is, and how long that takes by what its device declares.
 
-The virtual clock asks (`virtual.py`), and whoever wants a simulated GPU to feel like
-one on the wall (`delay.py`).
+The virtual clock asks (`virtual.py`), and so does the delay that makes a simulated GPU
+as slow as the real one on the wall clock (`delay.py`).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Wires:
     def occupy(self, operation: Operation, now: int, ns: int) -> int:
         """The moment at which an operation of `ns` ends if it may start `now`.
 
-        A copy waits for its wires, whoever comes first; other work has none.
+        A copy waits for its wires, in the order of requests; other work has none.
         """
         cost = operation.cost
         if not isinstance(cost, Transfer):

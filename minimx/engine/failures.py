@@ -1,9 +1,9 @@
 """What becomes of an operation that raises: nobody is waiting for it yet.
 
 The exception is put into a `Failure`, and the failure onto every var that the operation
-writes. An operation that touches such a var is not run; its own vars inherit the same
-failure. Whoever waits for one of these vars, or for everything, gets the exception:
-once, however many arrays it spoiled.
+writes: they are poisoned. An operation that touches such a var is not run; its own vars
+inherit the same failure. The first wait for one of these vars, or for everything,
+raises the exception: once, however many arrays it poisoned.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from minimx.engine.origin import Origin, tell
+from minimx.engine.origin import Origin, describe
 from minimx.engine.var import Claim, Var
 from minimx.errors import EngineError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Failure:
-    """An exception on its way to somebody who waits.
+    """An exception that the next wait will raise.
 
     `error` is None once it was raised. `name` and `pushed` are of the operation that
     raised it.
@@ -38,38 +38,38 @@ class Failure:
 
 
 # Every failure that has not been raised yet, oldest first. While it is empty no var can
-# be spoiled, which saves every operation a look at its vars.
-unraised: list[Failure] = []
+# be poisoned, which saves every operation a look at its vars.
+pending_failures: list[Failure] = []
 
 
-def spoil(operation: Operation, error: BaseException) -> Failure:
+def poison(operation: Operation, error: BaseException) -> Failure:
     """Note that an operation raised; it must still hold the vars that it writes."""
     failure = Failure(error, operation.name, operation.origin)
-    unraised.append(failure)
+    pending_failures.append(failure)
     for var in operation.writes:
         var.exception = failure
     return failure
 
 
-# Spoils everything when the program is over and nobody can look at results any more.
+# Poisons everything when the program is over and nobody can look at results any more.
 _the_end = Failure(EngineError("the program is over"), "exit", ())
 
 
 def give_up() -> None:
     """Let no operation run from now on; those that run come to their end."""
-    unraised.append(_the_end)
+    pending_failures.append(_the_end)
 
 
 def recover() -> None:
     """Take `give_up` back."""
-    if _the_end in unraised:
-        unraised.remove(_the_end)
+    if _the_end in pending_failures:
+        pending_failures.remove(_the_end)
 
 
 def inherited(claim: Claim) -> Failure | None:
     """The first failure on the vars of a claim, reads before writes."""
-    if unraised:
-        if _the_end in unraised:
+    if pending_failures:
+        if _the_end in pending_failures:
             return _the_end
         for var in (*claim.reads, *claim.writes):
             failure = var.exception
@@ -78,15 +78,15 @@ def inherited(claim: Claim) -> Failure | None:
     return None
 
 
-def deliver(var: Var) -> None:
-    """Raise the failure on a var, unless somebody was told of it before."""
+def raise_pending(var: Var) -> None:
+    """Raise the failure on a var, unless it was raised before."""
     if var.exception is not None:
         raise_failure(var.exception)
 
 
-def deliver_first() -> None:
-    """Raise the oldest failure that nobody was told of, and forget all others."""
-    found = unraised[:]
+def raise_oldest() -> None:
+    """Raise the oldest failure that was not raised yet, and forget all others."""
+    found = pending_failures[:]
     for failure in found[1:]:
         _take(failure)
     if found:
@@ -94,9 +94,9 @@ def deliver_first() -> None:
 
 
 def _take(failure: Failure) -> BaseException | None:
-    """The exception, for the first who asks; None for everybody after."""
+    """The exception, at the first call; None at every later one."""
     try:
-        unraised.remove(failure)
+        pending_failures.remove(failure)
     except ValueError:
         return None
     error, failure.error = failure.error, None
@@ -104,7 +104,7 @@ def _take(failure: Failure) -> BaseException | None:
 
 
 def raise_failure(failure: Failure) -> None:
-    """Raise the exception of a failure, unless somebody was told of it before.
+    """Raise the exception of a failure, unless it was raised before.
 
     It keeps its type. A note says which line pushed the operation; Python prints it
     last.
@@ -112,7 +112,7 @@ def raise_failure(failure: Failure) -> None:
     error = _take(failure)
     if error is None:
         return
-    note = f"{failure.name}, {tell(failure.pushed)}"
+    note = f"{failure.name}, {describe(failure.pushed)}"
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
     # The traceback starts where the operation failed, however often `error` was raised.

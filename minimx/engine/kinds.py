@@ -9,6 +9,6 @@ COPY_FROM_GPU: Final = 1
 COPY_TO_GPU: Final = 2
 CPU_PRIORITIZED: Final = 3
 GPU_PRIORITIZED: Final = 4
-NO_SKIP: Final = 5  # runs even if its vars are spoiled
+NO_SKIP: Final = 5  # runs even if its vars are poisoned
 BULK: Final = 6  # several operations in one (`bulking.py`); they look after failures
 SEGMENT: Final = 7  # nodes of a graph that its program joined; never bulked again

@@ -13,10 +13,15 @@ from collections.abc import Callable, Sequence
 from minimx import events
 from minimx.device import Device
 from minimx.engine.base import Engine
-from minimx.engine.failures import deliver, deliver_first, raise_failure, unraised
+from minimx.engine.failures import (
+    pending_failures,
+    raise_failure,
+    raise_oldest,
+    raise_pending,
+)
 from minimx.engine.kinds import NORMAL
 from minimx.engine.operation import Operation
-from minimx.engine.origin import Origin, capture, tell
+from minimx.engine.origin import Origin, capture, describe
 from minimx.engine.running import perform
 from minimx.engine.trace import PUSHER
 from minimx.engine.var import Var
@@ -58,7 +63,7 @@ class NaiveEngine(Engine):
         origin: Origin | None = None,
     ) -> int:
         """Run `fn`; what it raises goes through to the caller."""
-        plain = events.recorder is None and not unraised and self._spend is None
+        plain = events.recorder is None and not pending_failures and self._spend is None
         if plain and len(writes) == 1:
             with self._turn:
                 if self.open:
@@ -78,12 +83,12 @@ class NaiveEngine(Engine):
 
     def _name_callers(self, error: BaseException, name: str, origin: Origin) -> None:
         """Add the lines that `DMLC_LOG_STACK_TRACE_DEPTH` asks for to an error."""
-        note = f"{name}, {tell(origin)}"
+        note = f"{name}, {describe(origin)}"
         if len(origin) > 1 and note not in getattr(error, "__notes__", ()):
             error.add_note(note)
 
     def submit(self, operation: Operation) -> None:
-        """Run an operation; raises what it raises, or what spoiled its vars."""
+        """Run an operation; raises what it raises, or what poisoned its vars."""
         with self._turn:
             if self.open:
                 self._run(operation)
@@ -107,15 +112,15 @@ class NaiveEngine(Engine):
 
     def wait_to_read(self, var: Var) -> None:
         """Nothing to wait for; raises what another engine left on `var`."""
-        deliver(var)
+        raise_pending(var)
 
     def wait_to_write(self, var: Var) -> None:
         """Nothing to wait for; raises what another engine left on `var`."""
-        deliver(var)
+        raise_pending(var)
 
     def wait_all(self) -> None:
         """Nothing to wait for; raises what another engine left behind."""
-        deliver_first()
+        raise_oldest()
 
     def close(self, patience: float = -1) -> None:
         """Wait for the operations of other threads to end; see `Engine.close`."""

@@ -19,15 +19,8 @@ class Operation(Claim):
     """
 
     __slots__ = (
-        "cost",
-        "device",
-        "fn",
-        "name",
-        "origin",
-        "priority",
-        "prop",
-        "trace",
-    )
+        "cost", "device", "fn", "name", "origin", "priority", "prop", "trace",
+    )  # fmt: skip
 
     trace: Trace | None
 
@@ -43,7 +36,7 @@ class Operation(Claim):
         cost: Work | None = None,
         origin: Origin = (),
     ) -> None:
-        # Every push comes by here, so the usual case is told apart without making sets.
+        # Every push comes by here, so the usual case is recognised without making sets.
         reads = tuple(reads)
         writes = tuple(writes)
         if len(writes) == 1 and len(reads) < 3:

@@ -1,6 +1,6 @@
-"""Where in the user's program an operation was pushed, noted cheaply and told late.
+"""Where in the user's program an operation was pushed: noted at once, described late.
 
-Noting happens on every push, telling only when something went wrong. So `capture` keeps
+Noting happens on every push, describing when something went wrong. So `capture` keeps
 no more than code objects and positions in them: no frames, which would keep everybody's
 local variables alive, and no line numbers, which take longer to find than to push.
 """
@@ -69,7 +69,7 @@ def _several(frame: FrameType | None) -> Origin:
     return tuple(found)
 
 
-def tell(origin: Origin) -> str:
+def describe(origin: Origin) -> str:
     """The places in words, each with its line of source if it can be found."""
     if not origin:
         return "pushed by minimx itself"

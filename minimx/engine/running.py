@@ -1,4 +1,4 @@
-"""Run one operation with all care: skip it if it is spoiled, catch, and record.
+"""Run one operation with all care: skip it if it is poisoned, catch, and record.
 
 Engines call an operation's function themselves when nobody records and nothing has
 failed; this is for all other cases.
@@ -7,7 +7,7 @@ failed; this is for all other cases.
 from __future__ import annotations
 
 from minimx import events
-from minimx.engine.failures import Failure, inherited, spoil
+from minimx.engine.failures import Failure, inherited, poison
 from minimx.engine.kinds import BULK, NO_SKIP
 from minimx.engine.operation import Operation
 from minimx.engine.trace import Trace
@@ -37,7 +37,7 @@ def perform(
     try:
         operation.fn()
     except BaseException as error:
-        failure = spoil(operation, error)
+        failure = poison(operation, error)
     if spend is not None:
         spend(operation)
     return failure
@@ -46,7 +46,7 @@ def perform(
 def _traced(
     operation: Operation, trace: Trace, worker: str, spend: Spend | None
 ) -> Failure | None:
-    """Run an operation on behalf of whoever pushed it, and tell the recorder."""
+    """Run an operation and record it."""
     failure = None
     mine = attribution.__dict__  # this thread's part of it
     before = mine.copy()
@@ -55,7 +55,7 @@ def _traced(
     try:
         operation.fn()
     except BaseException as error:
-        failure = spoil(operation, error)
+        failure = poison(operation, error)
     if spend is not None:
         spend(operation)
     end = events.clock()

@@ -1,9 +1,10 @@
 """Run it when its vars are ready, on the workers of its lane.
 
-Pushing appends the operation to the queues of its vars (`var.py`) and returns. Whoever
-makes an operation ready hands it to its lane: the pushing thread if nothing was in the
-way, else the worker that finished what was. The same class serves as MXNet's pooled
-engine and as its engine with workers per device; only the layout of lanes differs.
+Pushing appends the operation to the queues of its vars (`var.py`) and returns. The
+thread that makes an operation ready hands it to its lane: the pushing thread if nothing
+was in the way, else the worker that finished what was. The same class serves as MXNet's
+pooled engine and as its engine with workers per device; only the layout of lanes
+differs.
 
 Three rules keep memory where the program expects it. A worker lets go of an operation
 as soon as it has run, before it wakes anybody who waits. It holds nothing while it
@@ -20,13 +21,13 @@ from minimx import events
 from minimx.device import Device
 from minimx.engine import bulking
 from minimx.engine.base import Engine
-from minimx.engine.bell import Bell
-from minimx.engine.failures import deliver, deliver_first, spoil, unraised
+from minimx.engine.failures import pending_failures, poison, raise_oldest, raise_pending
 from minimx.engine.lanes import Layout, Sizes
 from minimx.engine.operation import Operation
 from minimx.engine.running import perform
-from minimx.engine.telling import told
 from minimx.engine.var import Claim, Var, append, release, var_lock, withdraw
+from minimx.engine.wait_log import logged
+from minimx.engine.wakeup import Wakeup
 from minimx.engine.workers import (
     Spend,
     Worker,
@@ -40,23 +41,23 @@ from minimx.engine.workers import (
 class Waiter(Claim):
     """A claim of a thread that waits: once granted it wakes the thread and is gone."""
 
-    __slots__ = ("bell",)
+    __slots__ = ("wakeup",)
 
     def __init__(self, reads: tuple[Var, ...], writes: tuple[Var, ...]) -> None:
         super().__init__(reads, writes, adds=0)
         self.put = Waiter.wake
-        self.bell = Bell()
+        self.wakeup = Wakeup()
 
     def wake(self) -> None:
         """Give the vars back, as nothing is done with them, and wake the thread.
 
-        If it was interrupted meanwhile, nobody hears the bell.
+        If it was interrupted meanwhile, nobody notices the signal.
         """
         with var_lock:
             ready = release(self)
         if ready is not None:
             hand_over(ready)
-        self.bell.ring()
+        self.wakeup.signal()
 
 
 def hand_over(ready: list[Claim]) -> None:
@@ -92,9 +93,9 @@ class ThreadedEngine(Engine):
         self._lanes_by_name: dict[str, WorkingLane] = {}
         # A destructor that pushes may find it held by its own thread.
         self._lanes_lock = threading.RLock()
-        self._crew: list[Worker] = []
+        self._workers: list[Worker] = []
         self._pushed = 0
-        self._waiting: list[Bell] = []  # for everything to be done
+        self._waiting: list[Wakeup] = []  # for everything to be done
 
     # Pushing
 
@@ -142,7 +143,7 @@ class ThreadedEngine(Engine):
             self._lanes[device, prop] = lane
             if lane.growing:
                 wanted = plan.threads if plan.eager else self._outstanding() + 1
-                lane.grow(wanted, self._serve, self._crew, self._spend)
+                lane.grow(wanted, self._serve, self._workers, self._spend)
             return lane
 
     # Working
@@ -156,11 +157,11 @@ class ThreadedEngine(Engine):
             if operation is None:
                 worker.queue.put(None)
                 return
-            if operation.trace is None and not unraised and spend is None:
+            if operation.trace is None and not pending_failures and spend is None:
                 try:
                     operation.fn()
                 except BaseException as error:
-                    spoil(operation, error)
+                    poison(operation, error)
             else:
                 perform(operation, worker.name, spend)
             lock()
@@ -176,7 +177,7 @@ class ThreadedEngine(Engine):
 
     def _outstanding(self) -> int:
         """How many operations have been pushed and are not done."""
-        return self._pushed - sum([worker.done for worker in self._crew])
+        return self._pushed - sum([worker.done for worker in self._workers])
 
     def _wake_if_idle(self) -> None:
         """Wake who waits for everything, if everything is done."""
@@ -184,8 +185,8 @@ class ThreadedEngine(Engine):
             if self._outstanding():
                 return
             waiting, self._waiting = self._waiting, []
-        for bell in waiting:
-            bell.ring()
+        for wakeup in waiting:
+            wakeup.signal()
 
     # Waiting
 
@@ -194,20 +195,20 @@ class ThreadedEngine(Engine):
         self._before_waiting()
         if var.writer is not None:
             self._wait(var, Waiter((var,), ()))
-        deliver(var)
+        raise_pending(var)
 
     def wait_to_write(self, var: Var) -> None:
         """See `Engine.wait_to_write`; raises `EngineError` inside an operation."""
         self._before_waiting()
         if var.writer is not None or var.readers:
             self._wait(var, Waiter((), (var,)))
-        deliver(var)
+        raise_pending(var)
 
     def wait_all(self) -> None:
         """See `Engine.wait_all`; raises `EngineError` inside an operation."""
         self._before_waiting()
         self._settle()
-        deliver_first()
+        raise_oldest()
 
     def _before_waiting(self) -> None:
         refuse_workers()
@@ -224,19 +225,19 @@ class ThreadedEngine(Engine):
             except BaseException:
                 withdraw(waiter)
                 raise
-        with told(writer):
-            waiter.bell.wait()
+        with logged(writer):
+            waiter.wakeup.wait()
 
     def _settle(self, patience: float = -1) -> None:
         """Wait until nothing is outstanding."""
         if not self._outstanding():
             return
-        bell = Bell()
+        wakeup = Wakeup()
         with var_lock:
-            self._waiting.append(bell)
+            self._waiting.append(wakeup)
         self._wake_if_idle()
-        with told(f"everything: {self._outstanding()} operations"):
-            bell.wait(patience)
+        with logged(f"everything: {self._outstanding()} operations"):
+            wakeup.wait(patience)
 
     # Closing
 
@@ -253,4 +254,4 @@ class ThreadedEngine(Engine):
             self._stopped = True
         for lane in self._lanes_by_name.values():
             lane.stop()
-        join(self._crew, patience)
+        join(self._workers, patience)

@@ -1,7 +1,7 @@
 """What is noted about an operation while somebody records.
 
 A `Trace` is made at the push, on the pushing thread, which alone knows on whose behalf
-it works. It travels with the operation and is told to the recorder when the operation
+it works. It travels with the operation and is recorded when the operation
 is done, before anybody who waits for it wakes up.
 """
 
@@ -59,15 +59,9 @@ class Trace:
     """
 
     __slots__ = (
-        "attribution",
-        "inside",
-        "linked",
-        "op_id",
-        "recorder",
-        "t_push",
-        "t_ready",
+        "attribution", "inside", "linked", "op_id", "recorder", "t_push", "t_ready",
         "t_sent",
-    )
+    )  # fmt: skip
 
     def __init__(
         self, recorder: events.Recorder, t_push: int, linked: bool = False
@@ -114,7 +108,7 @@ class Trace:
         return found
 
     def link(self, claim: Claim) -> None:
-        """Find the edges of `claim` and tell the recorder."""
+        """Find the edges of `claim` and record them."""
         with var_lock:
             edges = self.edges(claim)
         self.emit_edges(edges)

@@ -39,7 +39,7 @@ var_lock = threading.RLock()
 class Var:
     """One piece of state that operations read and write.
 
-    `version` counts the completed writes. `exception` is the failure that spoiled the
+    `version` counts the completed writes. `exception` is the failure that poisoned the
     state, if any. The rest is the queue:
 
     writer    the oldest write that has not completed, granted or not

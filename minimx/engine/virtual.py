@@ -22,9 +22,14 @@ from minimx import events
 from minimx.drivers import opened
 from minimx.engine import bulking
 from minimx.engine.base import Engine
-from minimx.engine.bell import Bell
 from minimx.engine.costs import Wires, declared_ns
-from minimx.engine.failures import Failure, deliver, deliver_first, raise_failure, spoil
+from minimx.engine.failures import (
+    Failure,
+    poison,
+    raise_failure,
+    raise_oldest,
+    raise_pending,
+)
 from minimx.engine.kinds import BULK
 from minimx.engine.lanes import Lane, Layout, Sizes, naive
 from minimx.engine.operation import Operation
@@ -32,6 +37,7 @@ from minimx.engine.running import perform
 from minimx.engine.simulation import Job, Simulation
 from minimx.engine.trace import PUSHER
 from minimx.engine.var import Var, var_lock
+from minimx.engine.wakeup import Wakeup
 from minimx.engine.workers import Worker, in_worker, join, refuse_workers, start
 
 PUSH_NS: Final = 5_000
@@ -50,7 +56,7 @@ class _Wait:
     """A thread waits: simulate until `over()`, then wake it."""
 
     over: Callable[[], bool]
-    bell: Bell
+    wakeup: Wakeup
 
 
 class VirtualEngine(Engine):
@@ -83,7 +89,7 @@ class VirtualEngine(Engine):
         self._driver_ns = 0  # what all drivers had declared when an operation began
         self._simulation = Simulation(self._run, time)
         self._inbox: SimpleQueue[Job | _Wait | None] = SimpleQueue()
-        self._crew: list[Worker] = []
+        self._workers: list[Worker] = []
         self._starting = threading.Lock()
         self._stopped = False
         self._failed: dict[Operation, Failure] = {}  # of the naive layout
@@ -119,15 +125,15 @@ class VirtualEngine(Engine):
 
     def _wait(self, over: Callable[[], bool], patience: float = -1) -> None:
         """Simulate until `over()`, and let this thread's time be the time of that."""
-        bell = Bell()
+        wakeup = Wakeup()
         with self._starting:
             if self._stopped:
                 return  # everything was done before it stopped
-            if not self._crew:
+            if not self._workers:
                 worker = Worker("virtual", self._inbox, self._serve, spend=self._spend)
-                start(worker, self._crew)
-            self._inbox.put(_Wait(over, bell))
-        bell.wait(patience)
+                start(worker, self._workers)
+            self._inbox.put(_Wait(over, wakeup))
+        wakeup.wait(patience)
 
     def _idle(self) -> bool:
         return self._simulation.pending == 0
@@ -136,19 +142,19 @@ class VirtualEngine(Engine):
         """See `Engine.wait_to_read`; raises `EngineError` inside an operation."""
         self._before_waiting()
         self._wait(lambda: var.writer is None)
-        deliver(var)
+        raise_pending(var)
 
     def wait_to_write(self, var: Var) -> None:
         """See `Engine.wait_to_write`; raises `EngineError` inside an operation."""
         self._before_waiting()
         self._wait(lambda: var.writer is None and not var.readers)
-        deliver(var)
+        raise_pending(var)
 
     def wait_all(self) -> None:
         """See `Engine.wait_all`; raises `EngineError` inside an operation."""
         self._before_waiting()
         self._wait(self._idle)
-        deliver_first()
+        raise_oldest()
 
     def _before_waiting(self) -> None:
         refuse_workers()
@@ -168,7 +174,7 @@ class VirtualEngine(Engine):
         with self._starting:
             self._stopped = True
             self._inbox.put(None)
-        join(self._crew, patience)
+        join(self._workers, patience)
 
     # On the simulating thread
 
@@ -185,7 +191,7 @@ class VirtualEngine(Engine):
                     self._simulation.step()
                 with var_lock:
                     self._python = max(self._python, self._simulation.time)
-                item.bell.ring()
+                item.wakeup.signal()
             item = None
 
     def _enter(self, job: Job) -> None:
@@ -202,7 +208,7 @@ class VirtualEngine(Engine):
         if operation.trace is not None:
             operation.trace.t_ready = job.ready
         role = PUSHER if self._layout is naive else worker
-        self._crew[0].role = role
+        self._workers[0].role = role
         failure = perform(operation, role, self._spend)
         if failure is not None and self._layout is naive:
             self._failed[operation] = failure
@@ -218,7 +224,7 @@ class VirtualEngine(Engine):
             ns = self._duration(operation)
             self._running = self._wires.occupy(operation, self._running, ns)
         except Exception as error:  # such as: there is no such device
-            spoil(operation, error)
+            poison(operation, error)
 
 
 def _busy_drivers() -> int:

@@ -48,7 +48,7 @@ class Worker(threading.Thread):
         self._serve = serve
 
     def run(self) -> None:
-        """Serve until told to go home."""
+        """Serve until the queue is closed."""
         for callback in on_worker_start:
             try:
                 callback()
@@ -92,20 +92,20 @@ class WorkingLane:
         self,
         wanted: int,
         serve: Callable[[Worker], None],
-        crew: list[Worker],
+        workers: list[Worker],
         spend: Spend | None = None,
     ) -> None:
         """Start workers until there are `wanted`, or as many as the plan allows.
 
-        New ones are entered in `crew`. Each is counted first: a destructor that pushes
-        while it is being started comes by here, and must not start it again.
+        New ones are entered in `workers`. Each is counted first: a destructor that
+        pushes while it is being started comes by here, and must not start it again.
         """
         wanted = min(wanted, self.plan.threads)
         while self.started < wanted:
             self.started += 1
             try:
                 name = f"{self.plan.name}/{self.started - 1}"
-                start(Worker(name, self.queue, serve, self._get, spend), crew)
+                start(Worker(name, self.queue, serve, self._get, spend), workers)
             except BaseException:
                 self.started -= 1
                 raise
@@ -116,19 +116,19 @@ class WorkingLane:
         self.put(None)
 
 
-def start(worker: Worker, crew: list[Worker]) -> None:
-    """Start a worker, and enter it in `crew` before it can have done anything.
+def start(worker: Worker, workers: list[Worker]) -> None:
+    """Start a worker, and enter it in `workers` before it can have done anything.
 
     If this is interrupted, nobody knows whether the worker came to life. It stays in
-    the crew, so that what it does is counted, and the caller starts another one.
+    `workers`, so that what it does is counted, and the caller starts another one.
     """
-    crew.append(worker)
+    workers.append(worker)
     worker.start()
 
 
-def join(crew: list[Worker], patience: float) -> None:
-    """Wait until all have gone home, `patience` seconds for each; -1 is for ever."""
-    for worker in crew:
+def join(workers: list[Worker], patience: float) -> None:
+    """Wait until all have ended, `patience` seconds for each; -1 is for ever."""
+    for worker in workers:
         if worker.is_alive():
             worker.join(None if patience < 0 else patience)
 
@@ -138,7 +138,7 @@ def _highest_first(queue: Queue) -> Callable[[], Operation | None]:
 
     The worker whose turn it is moves everything from the queue to the heap and takes
     the best. If there is nothing it waits, and the others wait behind it for their
-    turn. So whoever pushes needs no more than the queue.
+    turn. So a thread that pushes needs no more than the queue.
     """
     turn = threading.Lock()
     heap: list[tuple[int, int, Operation]] = []

@@ -42,15 +42,8 @@ class NDArray(Arithmetic, Methods):
     """
 
     __slots__ = (
-        "__weakref__",
-        "_entry",
-        "_fresh",
-        "_grad",
-        "_view",
-        "chunk",
-        "offset",
-        "spec",
-    )
+        "__weakref__", "_entry", "_fresh", "_grad", "_view", "chunk", "offset", "spec",
+    )  # fmt: skip
     # NumPy must hand `numpy_array * ndarray` to us instead of looping over it.
     __array_priority__ = 1000.0
 

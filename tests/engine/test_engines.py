@@ -320,11 +320,11 @@ def test_a_push_from_inside_the_start_of_a_worker(
     ran: list[str] = []
     begin = workers.start
 
-    def starting(worker: Worker, crew: list[Worker]) -> None:
+    def starting(worker: Worker, workers: list[Worker]) -> None:
         if not started:
             started.append(worker.name)
             engine.push(lambda: ran.append("inner"), cpu(), [], [], "farewell")
-        begin(worker, crew)
+        begin(worker, workers)
 
     with knobs(MXNET_CPU_WORKER_NTHREADS=2):
         monkeypatch.setattr(workers, "start", starting)

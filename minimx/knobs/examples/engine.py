@@ -165,7 +165,7 @@ print("a thread stays on one core:", all(len(core) == 1 for core in cores))""",
         },
     ),
     "MXNET_ENGINE_INFO": Example(
-        acts_in="minimx.engine.telling.told",
+        acts_in="minimx.engine.wait_log.logged",
         code="""\
 import contextlib, io, time
 mx.engine.push(lambda: time.sleep(0.02), mx.cpu(), (), (), "nap")

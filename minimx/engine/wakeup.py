@@ -1,4 +1,4 @@
-"""What a thread sleeps on until another one wakes it."""
+"""A thread sleeps until another one wakes it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Final
 NAP: Final = 0.2
 
 
-class Bell:
-    """A bell that is rung once."""
+class Wakeup:
+    """Wakes the thread that waits; signalled once."""
 
-    __slots__ = ("_lock", "ring")
+    __slots__ = ("_lock", "signal")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lock.acquire()
-        self.ring = self._lock.release
+        self.signal = self._lock.release
 
     def wait(self, patience: float = -1) -> None:
-        """Sleep until it rings, or for `patience` seconds; -1 is for ever."""
+        """Sleep until it is signalled, or for `patience` seconds; -1 is for ever."""
         end = float("inf") if patience < 0 else monotonic() + patience
         while not self._lock.acquire(timeout=NAP):
             if monotonic() > end:

@@ -19,7 +19,7 @@ from minimx.knobs import knobs
 
 
 @contextmanager
-def told(whom: Claim | str | None) -> Iterator[None]:
+def logged(whom: Claim | str | None) -> Iterator[None]:
     """Print that a thread waits, and then how long it did, if the knob is on."""
     if not knobs.get("MXNET_ENGINE_INFO"):
         yield
