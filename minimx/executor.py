@@ -215,7 +215,7 @@ class Executor:
     def _pending(self, heads: Sequence[int]) -> Pending:
         """How the tape is walked from some of the outputs: so that a monitor hears."""
         if self._monitor is None or self._calls is None:
-            return Pending(retain=True, deliver=True)
+            return Pending(retain=True, store=True)
         slots = zip(self._runs.arguments, self.grad_arrays, self._reqs, strict=True)
         wanted = {
             node: (grad, req)

@@ -41,7 +41,7 @@ def backward(
     for the head of an operator without a gradient (`argmax`) is not looked at.
     retain_graph: keep the tape, so that it can be walked again.
     """
-    walk_back(heads, head_grads, Pending(retain_graph, deliver=True), train_mode)
+    walk_back(heads, head_grads, Pending(retain_graph, store=True), train_mode)
 
 
 def walk_back(
@@ -54,7 +54,7 @@ def walk_back(
     heads_, grads_ = _as_lists(heads, head_grads)
     found = _walk(heads_, grads_, pending, train_mode, create_graph=False)
     for leaf, gradient in found.items():
-        _deliver(leaf, gradient)
+        _store(leaf, gradient)
         if pending.watch is not None:
             pending.watch.stored(leaf)
 
@@ -101,10 +101,10 @@ def grad(
     return results
 
 
-class _Border(Op):
-    """The end of a walk that goes only a part of the way; gradients pass unchanged."""
+class _SubgraphInput(Op):
+    """An input of a part of the tape: its backward ends here, with its gradient."""
 
-    name = "_border"
+    name = "_subgraph_input"
 
     def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The gradient as it comes."""
@@ -123,25 +123,25 @@ def between(
     of its outputs, None where none arrives. wants: which inputs' gradients are asked
     for; others get None.
     """
-    borders: dict[int, Node] = {}
+    cuts: dict[int, Node] = {}
     values = [x._alias() for x in inputs]
     for k, (x, value) in enumerate(zip(inputs, values, strict=True)):
         if wants[k] and x._entry is not None:
             spec = (x.spec,)
-            borders[k] = Node(_Border(), [x._entry], spec, spec, [], 0)
-            value._entry = (borders[k], 0)
+            cuts[k] = Node(_SubgraphInput(), [x._entry], spec, spec, [], 0)
+            value._entry = (cuts[k], 0)
     heads = list(forward(values))
     pairs = [
         (head, dout)
         for head, dout in zip(heads, douts, strict=True)
         if head._entry is not None and dout is not None
     ]
-    pending = Pending(retain=True, stops=list(borders.values()))
+    pending = Pending(retain=True, stops=list(cuts.values()))
     with _walking(state.training, create_graph=True):
-        _climb([h for h, _ in pairs], [d for _, d in pairs], pending, True)
+        _run_backward([h for h, _ in pairs], [d for _, d in pairs], pending, True)
     found: list[Value | None] = [None] * len(values)
-    for k, border in borders.items():
-        lists = pending.arrived.get(border)
+    for k, cut in cuts.items():
+        lists = pending.arrived.get(cut)
         found[k] = _sum(lists[0]) if lists else None
     return found
 
@@ -167,7 +167,7 @@ def _as_lists(heads: Any, head_grads: Any) -> tuple[list[Value], list[Value | No
         if gradient is not None and _is_longer(gradient.shape, head.shape):
             gradient = gradient[: head.shape[0]]  # as MXNet, which reads its front
         fits = gradient is None or gradient.shape == head.shape
-        if not fits and _leads_back(head):
+        if not fits and _differentiable(head):
             raise GradientError(
                 f"backward: head gradient {gradient.shape} does not have the shape "
                 f"{head.shape} of its head."
@@ -183,7 +183,7 @@ def _is_longer(shape: Shape, than: Shape) -> bool:
     return shape[1:] == than[1:] and shape[0] > than[0] > 0
 
 
-def _leads_back(head: Value) -> bool:
+def _differentiable(head: Value) -> bool:
     """Whether a gradient of the head matters: not if it is a shape, or a place."""
     return bool(head._entry[0].flows)
 
@@ -191,17 +191,17 @@ def _leads_back(head: Value) -> bool:
 class Pending:
     """Gradients that have arrived at each output of each node, not yet summed.
 
-    retain: the tape stays for another walk. deliver: what arrives at leaves is going to
+    retain: the tape stays for another walk. store: what arrives at leaves is going to
     be stored there. stops: nodes that the walk does not pass.
 
     `pop` decides in which order calls are walked past.
     """
 
     def __init__(
-        self, retain: bool, deliver: bool = False, stops: Sequence[Node] = ()
+        self, retain: bool, store: bool = False, stops: Sequence[Node] = ()
     ) -> None:
         self.retain = retain
-        self.deliver = deliver
+        self.store = store
         self.stops = set(stops)
         self.watch = tape.watching
         self.arrived: dict[Node | Leaf, list[list[Value]]] = {}
@@ -224,8 +224,8 @@ class Pending:
     def pop(self) -> tuple[Node, list[Value | None]] | None:
         """The next call and the sum of what arrived at each of its outputs.
 
-        It is the one that was recorded last: whoever uses it was recorded later, and
-        has been walked past. So nothing can arrive at it any more.
+        It is the one that was recorded last: its users were recorded later, and have
+        been walked past. So nothing can arrive at it any more.
         """
         if not self._heap:
             return None
@@ -279,14 +279,14 @@ def _walking(train: bool, create_graph: bool) -> Iterator[None]:
     at = attribution
     before = (at.layer, at.phase, at.category)
     modes = state.recording, state.training
-    state.recording, state.training = create_graph, train
-    at.origin = capture()
     watch = tape.watching
-    if watch is not None:
-        watch.begun()
     bulk = get("MXNET_EXEC_BULK_EXEC_TRAIN") and not create_graph
     size = get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD") if bulk else 0
-    try:
+    try:  # from the first change on, so that Ctrl-C anywhere takes all of them back
+        state.recording, state.training = create_graph, train
+        at.origin = capture()
+        if watch is not None:
+            watch.begun()
         with engine.bulk(size):
             yield
     finally:
@@ -307,11 +307,11 @@ def _walk(
 ) -> dict[Leaf, Value | None]:
     with _walking(train, create_graph):
         attribute("", "backward", "gradient")
-        _climb(heads, head_grads, pending, create_graph)
+        _run_backward(heads, head_grads, pending, create_graph)
         return pending.leaves()
 
 
-def _climb(
+def _run_backward(
     heads: Sequence[Value],
     head_grads: Sequence[Value | None],
     pending: Pending,
@@ -319,7 +319,7 @@ def _climb(
 ) -> None:
     """From the heads down to the leaves, or to where the walk stops."""
     for head, gradient in zip(heads, head_grads, strict=True):
-        if not _leads_back(head):
+        if not _differentiable(head):
             gradient = None
         elif gradient is None:
             gradient = bind(lookup("ones_like").of(), head._neutral())
@@ -330,7 +330,7 @@ def _climb(
         node, douts = popped
         if _is_zero(node, douts):
             for entry in node.inputs or ():
-                if _leads_on(entry, node):
+                if _needs_grad(entry, node):
                     pending.add(cast(Entry, entry), None)
         else:
             _step(node, douts, pending, create_graph)
@@ -353,12 +353,12 @@ def _step(
     if attribution.layer is not node.layer:
         attribute(node.layer, "backward", "gradient")
     attribution.forward_op = node.op_id
-    leads = [_leads_on(entry, node) for entry in inputs]
+    needs = [_needs_grad(entry, node) for entry in inputs]
     # A gradient that would be lost at the next node need not be computed.
     wants = tuple(
         [
-            lead and cast(Entry, entry)[0].flows
-            for lead, entry in zip(leads, inputs, strict=True)
+            needed and cast(Entry, entry)[0].flows
+            for needed, entry in zip(needs, inputs, strict=True)
         ]
     )
     saved = [_restore(node, value, place, create_graph) for value, place in node.saved]
@@ -373,10 +373,10 @@ def _step(
     site = Site(node.ins, node.outs, wants)
     if node.op.into:
         site.retain = pending.retain
-        site.targets = pending.targets(node, wants) if pending.deliver else ()
+        site.targets = pending.targets(node, wants) if pending.store else ()
     gradients = node.op.grad(site, dout, *saved)
-    for k, lead in enumerate(leads):
-        if not lead:
+    for k, needed in enumerate(needs):
+        if not needed:
             continue
         gradient = gradients[k] if wants[k] else None
         if create_graph and gradient is not None and gradient._entry is None:
@@ -408,7 +408,7 @@ def _constant(gradient: Value, node: Node) -> Value:
     return tied
 
 
-def _leads_on(entry: Entry | None, user: Node) -> bool:
+def _needs_grad(entry: Entry | None, user: Node) -> bool:
     """Whether gradients flow from a call to one of its inputs.
 
     An array whose tape was walked is a constant to the calls recorded after that, such
@@ -442,7 +442,7 @@ def _zeros(spec: Spec, douts: list[Value | None]) -> Value:
     return example._zeros_like_spec(spec)
 
 
-def _deliver(leaf: Leaf, gradient: Value | None) -> None:
+def _store(leaf: Leaf, gradient: Value | None) -> None:
     """Store a gradient as the variable's `grad_req` says; None is one of zeros."""
     target = leaf.grad
     if gradient is None:

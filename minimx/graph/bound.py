@@ -175,7 +175,7 @@ class Bound:
             run.program.backward(run.arena, env)
             self._spent = True
             for target, value, req in late:
-                _deliver(target, value._neutral(), req)
+                _store(target, value._neutral(), req)
 
     def _ready(self, arrays: Sequence[NDArray]) -> Run:
         """The last run with all that backward needs; computed again if it is gone."""
@@ -206,7 +206,7 @@ def _drawn(run: Run) -> list[Any]:
     return [run.arena.draws[key] for key in run.program.draws]
 
 
-def _deliver(target: NDArray, value: NDArray, req: str) -> None:
+def _store(target: NDArray, value: NDArray, req: str) -> None:
     if req == "add":
         value = invoke(lookup("elemwise_add").of(), [target._neutral(), value])
     target._assign(value)

@@ -280,11 +280,11 @@ def test_another_order_visits_again_and_ends_at_the_same_gradient(
         y = run(program, x)
     y.backward(retain_graph=True)
     wanted = x.grad.asnumpy()
-    walk_back(y, None, Chosen(lambda waiting: waiting[-1], retain=True, deliver=True))
+    walk_back(y, None, Chosen(lambda waiting: waiting[-1], retain=True, store=True))
     np.testing.assert_allclose(x.grad.asnumpy(), wanted, rtol=1e-5)
     walk_back(
         y,
         None,
-        Chosen(lambda w: max(w, key=lambda n: n.number), retain=False, deliver=True),
+        Chosen(lambda w: max(w, key=lambda n: n.number), retain=False, store=True),
     )
     np.testing.assert_array_equal(x.grad.asnumpy(), wanted)

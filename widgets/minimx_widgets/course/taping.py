@@ -157,7 +157,7 @@ class Ordered(Pending):
     """
 
     def __init__(self, choose: Choice, late: str) -> None:
-        super().__init__(retain=True, deliver=True)
+        super().__init__(retain=True, store=True)
         self._choose, self._late = choose, late
         self._done: set[Any] = set()
         self.applied = 0
