@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
+from typing import Any
+
+import pytest
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from minimx_widgets import warm_up
+
+lock: Any = global_compiler_lock
 
 PROGRAM = """
 import sys
@@ -39,3 +49,22 @@ def test_a_first_step_finds_the_compiler_loaded() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 20
+
+
+def test_tables_are_filled_while_no_other_thread_compiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Without the compiler's lock a training's first step fails now and then:
+    # "ValueError: generator already executing".
+    alone: list[tuple[str, bool]] = []
+
+    def refresh(table: str) -> None:
+        alone.append((table, lock.is_locked()))
+
+    for table in ("typing_context", "target_context"):
+        monkeypatch.setattr(
+            getattr(cpu_target, table), "refresh", partial(refresh, table)
+        )
+    warm_up.load()
+    assert {("typing_context", True), ("target_context", True)} <= set(alone)
+    assert not lock.is_locked()

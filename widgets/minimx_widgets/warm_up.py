@@ -41,5 +41,8 @@ def load() -> None:
     for module in MODULES:
         import_module(module)
     target = import_module("numba.core.registry").cpu_target
-    target.typing_context.refresh()
-    target.target_context.refresh()
+    # All threads read numba's registries through the same generators: a training that
+    # compiles meanwhile would find them "already executing".
+    with import_module("numba.core.compiler_lock").global_compiler_lock:
+        target.typing_context.refresh()
+        target.target_context.refresh()
