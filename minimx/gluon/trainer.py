@@ -121,7 +121,7 @@ class Trainer:
 
     # -- one step ---------------------------------------------------------------------
 
-    def step(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
+    def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Sum the gradients over the devices, divide by `batch_size`, and update.
 
         A gradient that no backward has filled since the last step raises a UserWarning;
@@ -160,7 +160,7 @@ class Trainer:
     def _learning(self) -> list[tuple[int, Parameter]]:
         return [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
 
-    def _rescale(self, batch_size: int) -> None:
+    def _rescale(self, batch_size: float) -> None:
         if batch_size <= 0:
             raise ArgumentError(
                 f"Trainer: batch_size={batch_size}; give the number of samples, from 1."

@@ -24,10 +24,7 @@ def books():
     found = storage.stats(mx.cpu())
     return found.live_requested, found.cached, found.n_malloc
 before = books()
-assert warm_up.begin() is warm_up.begin()
-devices = [mx.num_gpus() for _ in range(200)]  # while numba is half imported
-warm_up.begin().join()
-assert len(set(devices)) == 1
+warm_up.load()
 assert all(name in sys.modules for name in warm_up.MODULES)
 assert books() == before
 known = set(sys.modules)

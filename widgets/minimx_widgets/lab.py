@@ -101,7 +101,7 @@ class Lab:
         self.settings = Settings(network=network, data=data)
         self._last_told = 0.0
         self._complaint = kernel.complaint_here()
-        warm_up.begin()
+        warm_up.load()
         self.fit: Fit | None = None
         #: Whether the next program continues the training of `fit`.
         self.goes_on = False

@@ -16,7 +16,7 @@ from minimx_widgets.training import DATA, GRAPHS, OPTIMIZERS, Settings, device_o
 GIVEN = "(given)"
 #: Settings that a running training takes up at its next step; others begin afresh.
 LIVE = (
-    "learning_rate", "batch_size", "epochs", "graph", "dtype", "scaling",
+    "learning_rate", "batch_size", "epochs", "graph", "dtype", "scaling", "averaged",
 )  # fmt: skip
 
 Choices = tuple[tuple[str, str], ...]
@@ -41,6 +41,12 @@ def fields(given: Mapping[str, Any]) -> list[Field]:
         ("graph", "Runs", "Operator by operator, or as a graph", same(GRAPHS)),
         ("learning_rate", "Learning rate", "The size of a step", ()),
         ("batch_size", "Batch size", "Samples per step", ()),
+        (
+            "averaged",
+            "Loss averaged over",
+            "So many elements share it, as pixels do",
+            (),
+        ),
         ("epochs", "Epochs", "Times through all samples; 0: until stopped", ()),
         ("seed", "Seed", "Where random numbers begin", ()),
     ]
@@ -69,6 +75,7 @@ def title_of(settings: Settings) -> str:
 _BOUNDS: dict[str, tuple[float, float, type[int] | type[float]]] = {
     "learning_rate": (1e-8, 1e3, float),
     "batch_size": (1, 100_000, int),
+    "averaged": (1, 2**30, int),
     "epochs": (0, 10_000, int),
     "seed": (0, 2**31 - 1, int),
 }

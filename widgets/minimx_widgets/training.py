@@ -54,7 +54,10 @@ TEST_BATCH = 250
 class Settings:
     """What to train and how; those from `graph` on may change while it runs.
 
-    epochs: 0 trains until it is stopped.
+    averaged: how many elements the loss is an average over. It is divided by so many
+    before backward, and the updates are multiplied by as many: in float32 a power of
+    two changes no bit, while in float16 small gradients vanish. epochs: 0 trains until
+    it is stopped.
     """
 
     network: Any = "lenet"
@@ -65,6 +68,7 @@ class Settings:
     graph: str = HYBRIDIZED
     dtype: str = SINGLE
     scaling: str = DYNAMIC
+    averaged: int = 1
     learning_rate: float = 0.002
     batch_size: int = 128
     epochs: int = 0
@@ -287,6 +291,7 @@ class Fit:
     def _train_step(self, x: Pixels, y: Pixels) -> tuple[Any, Any]:
         """Push one step; returns its mean loss and how many were right, unread."""
         trainer, precision = self._trainer, self.precision
+        many = self.settings.averaged
         self._adapt()
         self._look(self._looks())
         data, label = self._batch(x, y)
@@ -294,10 +299,11 @@ class Fit:
             with mx.autograd.record():
                 out = self.net(data)
                 loss = self._loss(out, label)
-                with precision.scaled(loss) as scaled:
+                averaged = loss if many == 1 else loss / many
+                with precision.scaled(averaged) as scaled:
                     pass
             scaled.backward()
-            trainer.step(len(x))
+            trainer.step(len(x) / many)
             with attributed(phase="evaluate"):
                 return loss.mean(), _right(out, label)
 

@@ -25,6 +25,7 @@ PLAIN = {
     "graph": "Runs",
     "learning_rate": "Learning rate",
     "batch_size": "Batch size",
+    "averaged": "Loss averaged over",
 }
 LESS, MORE, NEITHER = "less", "more", ""
 UP, DOWN, SAME = "▲", "▼", "same"

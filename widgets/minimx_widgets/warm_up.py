@@ -1,48 +1,32 @@
-"""Load what the first training step needs while the learner still reads.
+"""Load what the first training step needs before Train is pressed.
 
-The compiler's modules and its tables of types take about a second of a first step. They
-hold no arrays and no state of minimx, so nothing that is measured depends on them.
+The compiler's modules and its tables of types take most of a second of a first step.
+They hold no arrays and no state of minimx, so nothing that is measured depends on them.
+They are loaded where a lab is made and not in a thread beside it: the compiler's lock
+and Python's locks of imports may be taken in either order, and two threads that load
+could wait for each other for ever.
 """
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from importlib import import_module
 
 #: What training a small network imports at its first step.
 MODULES = tuple(
     f"minimx.kernels.cpu.{name}"
-    for name in (
-        "conv",
-        "pooling",
-        "norm",
-        "matmul",
-        "short_products",
-        "reduce",
-        "softmax",
-        "indexing",
-        "updates",
-        "random",
-    )
-)
+    for name in ("conv", "pooling", "norm", "matmul", "short_products", "reduce",
+                 "softmax", "indexing", "updates", "random")
+)  # fmt: skip
 
 
 @cache
-def begin() -> threading.Thread:
-    """Load it in a thread of its own, once in a process; returns the thread."""
-    thread = threading.Thread(target=load, name="minimx warm-up", daemon=True)
-    thread.start()
-    return thread
-
-
 def load() -> None:
-    """Import the kernels, and let the compiler fill its tables of types."""
+    """Import the kernels, and let the compiler fill its tables of types; once."""
     for module in MODULES:
         import_module(module)
+    lock = import_module("numba.core.compiler_lock").global_compiler_lock
     target = import_module("numba.core.registry").cpu_target
-    # All threads read numba's registries through the same generators: a training that
-    # compiles meanwhile would find them "already executing".
-    with import_module("numba.core.compiler_lock").global_compiler_lock:
+    with lock:
         target.typing_context.refresh()
         target.target_context.refresh()
