@@ -89,7 +89,8 @@ def test_memory_answers_to_in_place_and_mirror_and_comes_back(
     notebook.page.locator("[data-control=policy]").select_option("best")
     notebook.page.locator("[data-switch=mirror] .mx-switch").click()
     mirrored = settled(notebook, 4)
-    assert share(mirrored["peak"][2]) < -5, mirrored
+    assert share(mirrored["peak"][2]) < -3, mirrored  # of single steps, which overlap
+    assert share(mirrored["planned"][2]) < -9, mirrored
     assert higher not in mirrored["peak"]
     assert line(notebook, "mirror").startswith("bound again at step ")
     notebook.page.click("[data-command=stop]")
