@@ -134,21 +134,63 @@ def _has_driver() -> bool:
 
 # -- versions --------------------------------------------------------------------------
 
+_CHECKS = ("MXNET_CUDA_LIB_CHECKING", "MXNET_CUDNN_LIB_CHECKING")
+#: Checks that were to be made of a library that is not there: why, and what would help.
+_unmade: dict[str, str] = {}
+
+
+def why_unmade(name: str, value: Any) -> str:
+    """Why a check of a library's version cannot be made here, or "".
+
+    Without a driver that is so at once; else it is known when a device was opened.
+    """
+    if not simulated() and not _has_driver():
+        return (
+            "there is no CUDA driver on this machine, and so no library to check. GPUs "
+            "are simulated on the CPU. It acts where NVIDIA's driver and minimx[cuda] "
+            "are installed: pip install 'minimx[cuda]'"
+        )
+    return _unmade.get(name, "")
+
 
 def check_libraries() -> list[str]:
     """Warn of libraries that are too old; the warnings' texts.
 
-    MXNET_CUDA_LIB_CHECKING and MXNET_CUDNN_LIB_CHECKING say which are looked at.
+    MXNET_CUDA_LIB_CHECKING and MXNET_CUDNN_LIB_CHECKING say which are looked at. A knob
+    that was set for a library that is not there gets a notice of its own.
     """
     said = []
     if knobs.get("MXNET_CUDA_LIB_CHECKING"):
-        said.append(lesson("CUDA", cuda_version(), OLDEST_CUDA, _driver_version()))
+        runtime = cuda_version()
+        _note("MXNET_CUDA_LIB_CHECKING", runtime, _NO_RUNTIME)
+        said.append(lesson("CUDA", runtime, OLDEST_CUDA, _driver_version()))
     if knobs.get("MXNET_CUDNN_LIB_CHECKING"):
-        said.append(lesson("CUDNN", cudnn_version(), OLDEST_CUDNN))
+        dnn = cudnn_version()
+        _note("MXNET_CUDNN_LIB_CHECKING", dnn, _NO_CUDNN)
+        said.append(lesson("CUDNN", dnn, OLDEST_CUDNN))
+    _look_again()
     texts = [text for text in said if text]
     for text in texts:
         warn(text)
     return texts
+
+
+_NO_RUNTIME = (
+    "numba's simulator stands for CUDA, and it has no library to check. Leave "
+    "NUMBA_ENABLE_CUDASIM out of the environment to use the device."
+)
+_NO_CUDNN = (
+    "cuDNN is not installed, and so has no version to check. minimx computes without "
+    "it. Where other programs need it, install it so that the loader finds it "
+    "(LD_LIBRARY_PATH)."
+)
+
+
+def _note(name: str, found: Version, why_not: str) -> None:
+    """Remember whether the library of a check was there."""
+    _unmade.pop(name, None)
+    if not found:
+        _unmade[name] = why_not
 
 
 def lesson(library: str, found: Version, oldest: Version, newest: Version = ()) -> str:
@@ -212,3 +254,6 @@ def cudnn_version() -> Version:
         rest = number % 10000 if number >= 90000 else number % 1000
         return major, rest // 100
     return ()
+
+
+_look_again = knobs.needs(_CHECKS, why_unmade)

@@ -68,6 +68,11 @@ class _Version(ctypes.Structure):
     _fields_ = (("major", c_int), ("minor", c_int), ("patch", c_int))
 
 
+#: Knobs that act through the library alone, and what is known to be wrong with it.
+KNOBS: Final = ("MXNET_ONEDNN_ENABLED", "MXNET_ONEDNN_CACHE_NUM")
+_damaged: list[str] = []
+
+
 def library() -> str:
     """The file of a oneDNN library that loads, or "": pip's, else the system's."""
     return found()[0]
@@ -85,6 +90,27 @@ def found() -> tuple[str, str]:
         else:
             return file, ""
     return "", trouble or "not installed"
+
+
+@cache
+def listed() -> bool:
+    """Whether there is a file that could be the library; loads nothing."""
+    return next(_candidates(), None) is not None
+
+
+def why_not(name: str, value: Any) -> str:
+    """Why a knob of `KNOBS` cannot act with this value, or "".
+
+    Off, MXNET_ONEDNN_ENABLED is obeyed without the library. That a file is there but
+    does not load is known when the first computation has tried.
+    """
+    if value is False or (listed() and not _damaged):
+        return ""
+    reason = _damaged[0] if _damaged else "oneDNN is not installed"
+    return (
+        f"{reason}. The readable kernels do its work. "
+        "Install it with: pip install 'minimx[onednn]'"
+    )
 
 
 def _candidates() -> Iterator[str]:
@@ -188,16 +214,23 @@ class Library:
 
 @cache
 def loaded() -> Library | None:
-    """The library, if there is one that speaks this API."""
-    file = library()
-    if not file:
-        return None
-    try:
-        dnnl = Library(file)
-        Owner(dnnl).any_layout((1, 1), "float32")
-    except (OSError, AttributeError, MXNetError):
-        return None  # an older or a broken one: the readable kernels do the work
-    return dnnl
+    """The library, if there is one that speaks this API.
+
+    Where there is none the readable kernels do the work.
+    """
+    file, trouble = found()
+    if file:
+        try:
+            dnnl = Library(file)
+            Owner(dnnl).any_layout((1, 1), "float32")
+        except (OSError, AttributeError, MXNetError):
+            trouble = f"{file} is older than oneDNN 3, or damaged"
+        else:
+            return dnnl
+    if listed():
+        _damaged[:] = [trouble]
+        _look_again()
+    return None
 
 
 def takes_bfloat16() -> bool:
@@ -315,6 +348,7 @@ primitives: Final[Keeper[Any]] = Keeper(knobs.get("MXNET_ONEDNN_CACHE_NUM"))
 knobs.watch(
     "MXNET_ONEDNN_CACHE_NUM", lambda name, new, old: primitives.keep_at_most(new)
 )
+_look_again = knobs.needs(KNOBS, why_not)
 
 
 def counts() -> Counts:

@@ -22,7 +22,7 @@ from minimx.knobs.environ import Environment
 from minimx.knobs.knob import Knob, KnobWarning, PlannedKnobWarning, Value
 from minimx.knobs.presets import PRESETS, Preset
 from minimx.knobs.scopes import Layer, Layers
-from minimx.knobs.telling import warn
+from minimx.knobs.telling import Needs, Why, warn
 
 # Told (name, new value, old value), in the thread that turned the knob.
 Watcher = Callable[[str, Any, Any], None]
@@ -46,6 +46,7 @@ class Knobs:
         "_environment",
         "_layers",
         "_lock",
+        "_needs",
         "_values",
         "_watchers",
         "declared",
@@ -60,6 +61,7 @@ class Knobs:
         self._aliases = {alias: k.name for k in table.values() for alias in k.aliases}
         self._announced: set[str] = set()
         self._layers = Layers()
+        self._needs = Needs()
         self._chosen: dict[str, Value] = {}  # what of them is in force
         self._values = {name: knob.default for name, knob in table.items()}
         self._watchers: dict[str, list[Watcher]] = {}
@@ -145,11 +147,12 @@ class Knobs:
 
         A value may be text, as in the environment, or a Python value; an empty text or
         None means the default. Raises `KnobError` for an unknown name or a bad value,
-        and whatever a watcher raises. Warns when a knob does not act yet. Where an open
-        `with` block has turned a knob, the value ends with the newest such block.
+        and whatever a watcher raises. Warns when a knob does not act yet, or needs what
+        is not installed. Where an open `with` block has turned a knob, the value ends
+        with the newest such block.
         """
         chosen = self._checked(changes)
-        self._warn_of_planned([name for name, v in chosen.items() if v is not None])
+        self._warn_of_idle(chosen)
         self._turn(chosen)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -168,7 +171,7 @@ class Knobs:
         obeyed as soon as it can be.
         """
         chosen = self._checked(changes)
-        self._warn_of_planned([name for name, v in chosen.items() if v is not None])
+        self._warn_of_idle(chosen)
         with self._lock:
             layer = self._layers.open(chosen)
             try:
@@ -263,6 +266,25 @@ class Knobs:
                     self._early.remove(callback)
 
         return stop
+
+    def needs(self, names: str | Iterable[str], why: Why) -> Callable[[], None]:
+        """Say what knobs need to act: `why(name, value)` is why they cannot, or "".
+
+        Whoever sets one of them gets the reason as a `KnobWarning`, once per knob; so
+        does a value that stood in the environment at the start. `why` must be quick: it
+        is called in the thread that sets the knob. Returns a function that looks again
+        at what is set, for reasons that are found later.
+        """
+        wanted = [names] if isinstance(names, str) else list(names)
+        keys = [self.resolve(name) for name in wanted]
+        self._needs.add(keys, why)
+
+        def look() -> None:
+            chosen = {name: self._chosen.get(name) for name in keys}
+            self._needs.look({n: v for n, v in chosen.items() if v is not None})
+
+        look()
+        return look
 
     # Showing
 
@@ -401,7 +423,7 @@ class Knobs:
                 adopted.append(name)
             for alias in self._environment.contradictions(name):
                 warn(f"{name} and its alias {alias} differ; {name} rules.", KnobWarning)
-        self._warn_of_planned(name for name in adopted if name in self._chosen)
+        self._warn_of_idle({name: self._chosen.get(name) for name in adopted})
         self._warn_of_unknown()
         return adopted
 
@@ -415,8 +437,11 @@ class Knobs:
                     KnobWarning,
                 )
 
-    def _warn_of_planned(self, names: Iterable[str]) -> None:
-        planned = [self.declared[n] for n in names if not self.declared[n].live]
+    def _warn_of_idle(self, chosen: Mapping[str, Value | None]) -> None:
+        """Warn of knobs that were given a value and cannot act, now or anywhere."""
+        given = {name: value for name, value in chosen.items() if value is not None}
+        self._needs.look(given)
+        planned = [self.declared[n] for n in given if not self.declared[n].live]
         if planned:
             which = ", ".join(f"{knob.name} ({knob.planned_in})" for knob in planned)
             warn(

@@ -1,9 +1,21 @@
-"""Warnings that point at the user's line, however deep in minimx they arise."""
+"""Warnings that point at the user's line, however deep in minimx they arise.
+
+`Needs` is about knobs that act in something a machine may lack, such as a library. The
+part that uses the library says so with `knobs.needs`; whoever then sets such a knob
+where it is not installed learns why it cannot act, once per knob.
+"""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from minimx.knobs.knob import KnobWarning
+
+#: Called with a knob and its value: why that cannot act and what would help, or "".
+Why = Callable[[str, Any], str]
 
 # Minimx, and what stands between it and the user's line: an import, a `with` block, an
 # assignment to the environment.
@@ -27,3 +39,27 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 def _is_between(module: str) -> bool:
     return module.partition(".")[0] in _BETWEEN
+
+
+class Needs:
+    """What knobs need to act; not thread-safe but for repeated notices."""
+
+    __slots__ = ("_said", "_why")
+
+    def __init__(self) -> None:
+        self._why: dict[str, Why] = {}
+        self._said: set[str] = set()
+
+    def add(self, names: Iterable[str], why: Why) -> None:
+        """Have `why(name, value)` called when one of the knobs is set."""
+        self._why.update(dict.fromkeys(names, why))
+
+    def look(self, chosen: Mapping[str, Any]) -> None:
+        """Warn, once for each, of set knobs that cannot act; others cost a look-up."""
+        for name, value in chosen.items():
+            why = self._why.get(name)
+            if why is None or name in self._said:
+                continue
+            if reason := why(name, value):
+                self._said.add(name)
+                warn(f"{name} is set, but cannot act: {reason}", KnobWarning)

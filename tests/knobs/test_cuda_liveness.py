@@ -133,6 +133,9 @@ def test_a_file_that_is_no_library_is_refused(
 def test_an_old_library_is_warned_of(
     library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(toolkit, "_has_driver", lambda: True)
+    monkeypatch.setattr(toolkit, "cuda_version", lambda: (12, 4))
+    monkeypatch.setattr(toolkit, "cudnn_version", lambda: (9, 1))
     monkeypatch.setattr(toolkit, f"{library.lower()}_version", lambda: (7, 5))
 
     def said() -> list[str]:

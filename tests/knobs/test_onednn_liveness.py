@@ -47,6 +47,7 @@ def prepared(
     if request.param == "oneDNN" and dnnl.loaded() is None:
         pytest.skip("oneDNN is not installed")
     if request.param == "stand-in":
+        monkeypatch.setattr(dnnl, "listed", lambda: True)
         monkeypatch.setattr(onednn, "loaded", object)
         monkeypatch.setattr(onednn, "Prepared", StandIn)
 
