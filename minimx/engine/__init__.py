@@ -119,7 +119,7 @@ def wait_to_read(var: Var) -> None:
 
 
 def wait_to_write(var: Var) -> None:
-    """Block until nobody pushed so far uses `var`; raise its failure."""
+    """Block until no operation pushed so far uses `var`; raise its failure."""
     if events.recorder is None:
         current.wait_to_write(var)
     else:

@@ -51,7 +51,7 @@ def poison(operation: Operation, error: BaseException) -> Failure:
     return failure
 
 
-# Poisons everything when the program is over and nobody can look at results any more.
+# Poisons everything when the program is over and results cannot be read any more.
 _the_end = Failure(EngineError("the program is over"), "exit", ())
 
 

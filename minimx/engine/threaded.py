@@ -51,7 +51,7 @@ class Waiter(Claim):
     def wake(self) -> None:
         """Give the vars back, as nothing is done with them, and wake the thread.
 
-        If it was interrupted meanwhile, nobody notices the signal.
+        If it was interrupted meanwhile, the signal has no effect.
         """
         with var_lock:
             ready = release(self)

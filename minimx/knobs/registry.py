@@ -270,7 +270,7 @@ class Knobs:
     def needs(self, names: str | Iterable[str], why: Why) -> Callable[[], None]:
         """Say what knobs need to act: `why(name, value)` is why they cannot, or "".
 
-        Whoever sets one of them gets the reason as a `KnobWarning`, once per knob; so
+        Setting one of them gives the reason as a `KnobWarning`, once per knob; so
         does a value that stood in the environment at the start. `why` must be quick: it
         is called in the thread that sets the knob. Returns a function that looks again
         at what is set, for reasons that are found later.

@@ -1,8 +1,8 @@
 """Warnings that point at the user's line, however deep in minimx they arise.
 
 `Needs` is about knobs that act in something a machine may lack, such as a library. The
-part that uses the library says so with `knobs.needs`; whoever then sets such a knob
-where it is not installed learns why it cannot act, once per knob.
+part that uses the library says so with `knobs.needs`; setting such a knob where it
+is not installed then warns why it cannot act, once per knob.
 """
 
 from __future__ import annotations

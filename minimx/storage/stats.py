@@ -54,7 +54,7 @@ class Stats:
 
     @property
     def waste(self) -> int:
-        """What rounding costs: bytes in blocks in use that nobody requested."""
+        """What rounding costs: bytes in blocks in use beyond what was requested."""
         return self.live_rounded - self.live_requested
 
     @property

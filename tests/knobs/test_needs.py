@@ -1,4 +1,4 @@
-"""Whoever sets a knob where its library or its device is absent is told once."""
+"""A knob that is set where its library or its device is absent warns once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_it_is_said_once_for_each_knob() -> None:
     knobs, early = said()
     assert early == []
     with pytest.warns(KnobWarning) as caught:
-        knobs.set(MXNET_ONEDNN_ENABLED=True)  # its default, and yet somebody's wish
+        knobs.set(MXNET_ONEDNN_ENABLED=True)  # its default, and yet it was set
         knobs.set(MXNET_ONEDNN_ENABLED=True)
         with knobs(MXNET_ONEDNN_CACHE_NUM=2):
             knobs.MXNET_ONEDNN_CACHE_NUM = 3
@@ -137,7 +137,7 @@ print(json.dumps({
 
 
 def run(**environ: str) -> dict[str, Any]:
-    """What a program is told that turns all four knobs, twice."""
+    """The warnings of a program that turns all four knobs, twice."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM)],
         capture_output=True,

@@ -49,7 +49,9 @@ def test_who_holds_what() -> None:
         kept.append(mx.nd.zeros((10,)))
     assert isinstance(found.value, MXNetError)
     told = str(found.value).splitlines()
-    assert told[0].startswith("11.8 KiB in 4 blocks were allocated and are still in use")
+    assert told[0].startswith(
+        "11.8 KiB in 4 blocks were allocated and are still in use"
+    )
     assert "11.7 KiB on gpu(0) _ones (temporary, other), 3 blocks" in told[1]
     assert "40 B on cpu(0) _zeros (temporary, other), 1 block" in told[2]
     assert [block.requested for block in check.found if block.pool.name == "cpu(0)"]

@@ -47,13 +47,13 @@ def counting(policy: Policy, capacity: int = 64 * MIB) -> tuple[Pool, Log]:
     return Pool(CountingDriver(gpu(), capacity), policy, bus), log
 
 
-def books_balance(pool: Pool, lent: list[Block]) -> None:
+def books_balance(pool: Pool, in_use: list[Block]) -> None:
     stats = pool.stats()
-    assert stats.n_live == len(lent)
-    assert stats.live_requested == sum(b.requested for b in lent)
-    assert stats.live_rounded == sum(b.size for b in lent)
+    assert stats.n_live == len(in_use)
+    assert stats.live_requested == sum(b.requested for b in in_use)
+    assert stats.live_rounded == sum(b.size for b in in_use)
     assert stats.cached == sum(size * n for size, n in pool.idle().items())
-    assert stats.n_malloc + stats.n_hit == stats.n_free + len(lent)
+    assert stats.n_malloc + stats.n_hit == stats.n_free + len(in_use)
 
 
 # Lending
@@ -149,7 +149,9 @@ def test_unpooled_asks_the_device_every_time() -> None:
 def test_the_reserve_is_looked_at_only_when_the_device_is_asked() -> None:
     pool, log = counting(naive(reserve=50), 16 * MIB)
     kept = pool.alloc(8 * MIB)
-    pool.alloc(4096).free()  # inside the reserve, yet there is room: lent all the same
+    pool.alloc(
+        4096
+    ).free()  # inside the reserve, yet there is room: in_use all the same
     pool.alloc(4096).free()  # a hit: nobody looks
     assert log.words == ["alloc", "alloc", "free", "hit", "free"]
     pool.alloc(8192)  # a miss inside the reserve: the idle block goes back first
@@ -188,14 +190,14 @@ def test_pieces_that_touch_after_the_flush_are_enough() -> None:
 
 def test_release_all_says_how_much_it_was() -> None:
     pool, log = counting(naive())
-    lent = pool.alloc(1)
+    in_use = pool.alloc(1)
     pool.alloc(5000).free()
     assert (pool.release_all(), pool.release_all()) == (8192, 0)
     asker = events.owner("empty_cache")
     assert log.events[-2] == ("flush", "gpu(0)", 0, 0, 8192, 0, asker)
     assert log.events[-1] == ("flush", "gpu(0)", 0, 0, 0, 0, asker)
     assert pool.stats().n_flush == 1
-    books_balance(pool, [lent])
+    books_balance(pool, [in_use])
 
 
 def test_peaks_are_kept_until_they_are_reset() -> None:
@@ -279,12 +281,12 @@ def test_a_signal_at_any_moment_leaves_the_books_true(policy: Policy) -> None:
 
 def churn(pool: Pool, choice: random.Random) -> None:
     """Borrow and return until something happens."""
-    lent: list[Block] = []
+    in_use: list[Block] = []
     while True:
         with contextlib.suppress(OutOfMemory):
-            lent.append(pool.alloc(choice.randrange(1, 60_000)))
-        if len(lent) > 8:
-            lent.pop(choice.randrange(len(lent))).free()
+            in_use.append(pool.alloc(choice.randrange(1, 60_000)))
+        if len(in_use) > 8:
+            in_use.pop(choice.randrange(len(in_use))).free()
 
 
 def all_comes_back(pool: Pool) -> None:
@@ -298,11 +300,11 @@ def all_comes_back(pool: Pool) -> None:
 
 
 def books_hold(pool: Pool) -> None:
-    stats, lent = pool.stats(), pool.in_use()
-    assert stats.live_requested == sum(b.requested for b in lent)
-    assert stats.live_rounded == sum(b.size for b in lent)
+    stats, in_use = pool.stats(), pool.in_use()
+    assert stats.live_requested == sum(b.requested for b in in_use)
+    assert stats.live_rounded == sum(b.size for b in in_use)
     assert stats.cached == sum(size * n for size, n in pool.idle().items())
-    taken = sum(-(-b.size // 512) * 512 for b in lent)
+    taken = sum(-(-b.size // 512) * 512 for b in in_use)
     taken += sum(-(-size // 512) * 512 * n for size, n in pool.idle().items())
     assert pool.driver.used == taken
 
@@ -377,7 +379,7 @@ programs = st.lists(
 def test_the_pool_does_what_the_model_does(policy: Policy, program: list[int]) -> None:
     pool, log = counting(policy, MIB)
     model = Model(policy, MIB)
-    lent: list[tuple[Block, int]] = []
+    in_use: list[tuple[Block, int]] = []
     for step in program:
         if step > 0:
             start = model.alloc(step)
@@ -387,14 +389,14 @@ def test_the_pool_does_what_the_model_does(policy: Policy, program: list[int]) -
             else:
                 block = pool.alloc(step)
                 assert block.address == start
-                lent.append((block, start))
-        elif lent:
-            block, start = lent.pop(step % len(lent))
+                in_use.append((block, start))
+        elif in_use:
+            block, start = in_use.pop(step % len(in_use))
             block.free()
             model.free(start, block.requested)
-            books_balance(pool, [b for b, _ in lent])
+            books_balance(pool, [b for b, _ in in_use])
         assert log.words == model.events
-    for block, _ in lent:
+    for block, _ in in_use:
         block.free()
     pool.release_all()
     driver = pool.driver

@@ -64,7 +64,7 @@ def test_the_training_of_the_lab_goes_on_where_it_was(make: Callable[..., Lab]) 
     assert lab._standing().shown == PAUSED
     assert "as the comparison took over" in lab._standing().words
     assert view.wait(60)
-    assert len(lab.turns) == 0  # nobody turned anything in this training
+    assert len(lab.turns) == 0  # nothing was turned in this training
     steps(lab, 5)
     assert lab.monitor.series("loss")[1][:8].tolist() == expected
     view.close()

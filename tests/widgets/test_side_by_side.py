@@ -104,6 +104,6 @@ def test_what_went_wrong_is_shown() -> None:
     view.comparison.disturbed.append("MXNET_EXEC_BULK_EXEC_TRAIN")
     ended, disturbed = view._notes()
     assert ended == "A ended at step 0: out of memory"
-    assert disturbed.startswith("Turned meanwhile by somebody else: MXNET_EXEC_BULK")
+    assert disturbed.startswith("Turned from outside meanwhile: MXNET_EXEC_BULK")
     assert "A failed" in repr(view)
     view.close()

@@ -135,7 +135,7 @@ class Comparison:
         self.again = Outcome(first)
         self.repeated = min(steps, AGAIN)
         self.finished = False
-        #: What was turned by somebody else while the sides were measured.
+        #: Knobs that were turned from outside while the sides were measured.
         self.disturbed: list[str] = []
         self._changed: Callable[[], None] = lambda: None
         self._loaded: tuple[Any, Data] | None = None  # what of which source

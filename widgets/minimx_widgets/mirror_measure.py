@@ -139,8 +139,8 @@ def _step(program: Program, given: Mapping[Node, Numbers], device: Device) -> _S
         program.backward(arena, env)
         engine.wait_all()
         took = events.clock() - start
-    lent = pool_for(device).in_use()
-    peak = sum(block.requested for block in lent if block.owner is arena.owner)
+    in_use = pool_for(device).in_use()
+    peak = sum(block.requested for block in in_use if block.owner is arena.owner)
     segments = (*prepared.forward, *prepared.backward)
     runs = sum(n not in prepared.plan.skips for s in segments for n in s.nodes)
     bits = hashlib.sha256()

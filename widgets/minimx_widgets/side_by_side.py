@@ -180,7 +180,7 @@ class SideBySide(anywidget.AnyWidget):
         if comparison.disturbed:
             names = ", ".join(dict.fromkeys(comparison.disturbed))
             notes.append(
-                f"Turned meanwhile by somebody else: {names}. The sides may differ in "
+                f"Turned from outside meanwhile: {names}. The sides may differ in "
                 "more than what was asked; compare again."
             )
         return notes
@@ -251,17 +251,17 @@ def last_steps(record: Record, device: str, base: float) -> dict[str, Any]:
 def _in_use(record: Record, device: str) -> tuple[Array, Array]:
     """Bytes in use on a device after each change, and when that was."""
     mem, strings, start = record.mem(), record.strings, record.conditions.t_start
-    lent: dict[int, int] = {}
+    living: dict[int, int] = {}
     times, used, live = [0.0], [0.0], 0
     for row in mem:
         event, block = strings[row["event"]], int(row["block"])
         if strings[row["device"]] != device:
             continue
-        if event in BEGINS and block not in lent:
-            lent[block] = int(row["requested"])
-            live += lent[block]
+        if event in BEGINS and block not in living:
+            living[block] = int(row["requested"])
+            live += living[block]
         elif event == "free":
-            live -= lent.pop(block, 0)
+            live -= living.pop(block, 0)
         if event == "live":
             used[0] = float(live)
         else:
