@@ -43,6 +43,16 @@ CHROMIUM_ARGUMENTS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
+# What every page would ask of the server although no test looks at it: which extensions
+# could be installed (where there is a Node.js, the server waits for yarn), whether
+# JupyterLab should be built anew, and what its news are.
+QUIET_PAGE = {
+    "buildCheck": False,
+    "disabledExtensions": {
+        "@jupyterlab/apputils-extension:announcements": True,
+        "@jupyterlab/extensionmanager-extension:plugin": True,
+    },
+}
 # Harmless lines of the page's console that are not ours.
 FOREIGN = ("favicon", "Source map", "DevTools", "preload")
 
@@ -201,11 +211,15 @@ def jupyterlab() -> Iterator[JupyterLab]:
 def _serve(home: Path) -> Iterator[JupyterLab]:
     folder = home / "course"
     folder.mkdir()
+    own = _environment(home)
+    config = Path(own["JUPYTER_CONFIG_DIR"]) / "labconfig"
+    config.mkdir(parents=True)
+    (config / "page_config.json").write_text(json.dumps(QUIET_PAGE), encoding="utf-8")
     port = _free_port()
     log = home / "server.log"
     with log.open("w") as out:
         server = subprocess.Popen(
-            _command(port, folder), env=_environment(home), stdout=out, stderr=out
+            _command(port, folder), env=own, stdout=out, stderr=out
         )
         try:
             address = f"http://127.0.0.1:{port}"
