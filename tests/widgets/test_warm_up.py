@@ -62,6 +62,6 @@ def test_tables_are_filled_while_no_other_thread_compiles(
         monkeypatch.setattr(
             getattr(cpu_target, table), "refresh", partial(refresh, table)
         )
-    warm_up.load()
+    warm_up.load.__wrapped__()  # once more, as another test may have loaded it
     assert {("typing_context", True), ("target_context", True)} <= set(alone)
     assert not lock.is_locked()
