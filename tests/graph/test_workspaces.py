@@ -49,8 +49,9 @@ def test_graphs_that_are_bound_again_leave_nothing_behind(static: bool) -> None:
             with mx.autograd.record():
                 out = net(x)
             out.backward()
-        mx.nd.waitall()
-        del out
+            # Calls that overlap keep a second output where memory is static.
+            mx.nd.waitall()
+            del out
         return storage.stats(mx.cpu()).live_requested
 
     in_use()
