@@ -3,72 +3,21 @@
     import minimx as mx
 
 This is the front door: it re-exports, and where IPython runs it lets `%env` turn knobs.
-Inside the package nobody imports it; a room imports the room below that defines what it
-needs.
+What every program needs is imported here: knobs, devices, memory, engine, records,
+arrays and the tape. All else is imported when it is first used: `mx.gluon` imports
+`minimx.gluon`. Inside the package nobody imports the front door; a module imports the
+module below that defines what it needs.
 """
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from minimx import absent as _absent
-from minimx import (
-    amp,
-    attribute,
-    autograd,
-    base,
-    callback,
-    context,
-    contrib,
-    engine,
-    errors,
-    executor,
-    gluon,
-    image,
-    initializer,
-    io,
-    kvstore,
-    lr_scheduler,
-    metric,
-    model,
-    module,
-    monitor,
-    name,
-    nd,
-    np,
-    npx,
-    numerics,
-    operator,
-    ops,
-    optimizer,
-    profiler,
-    random,
-    record,
-    recordio,
-    replay,
-    rnn,
-    rtc,
-    runtime,
-    storage,
-    symbol,
-    symbol_op,
-    test_utils,
-    util,
-    visualization,
-)
+from minimx import aliases as _aliases
+from minimx import autograd, context, engine, errors, nd, ops, random, record, storage
 from minimx import context as device
-from minimx import image as img
-from minimx import initializer as init
-from minimx import kvstore as kv
-from minimx import module as mod
-from minimx import monitor as mon
 from minimx import nd as ndarray
-from minimx import np as numpy
-from minimx import npx as numpy_extension
-from minimx import symbol as sym
-from minimx import visualization as viz
-from minimx.attribute import AttrScope
-from minimx.base import MXNetError
 from minimx.context import (
     Context,
     Device,
@@ -81,26 +30,70 @@ from minimx.context import (
     gpu_memory_info,
     num_gpus,
 )
-from minimx.doors import open_doors as _open_doors
-from minimx.executor import Executor
+from minimx.errors import MXNetError
 from minimx.knobs import ipython as _ipython
 from minimx.knobs import knobs
 from minimx.record import Record
-from minimx.symbol import Symbol
-from minimx.util import (
-    is_np_array,
-    is_np_shape,
-    np_array,
-    np_shape,
-    set_np_shape,
-    use_np,
-    use_np_array,
-    use_np_shape,
-)
 from minimx.version import __version__
 
-_open_doors()
-_ipython.install()  # from now on `%env NAME=value` acts from the next cell
+if TYPE_CHECKING:
+    from minimx import (
+        amp,
+        attribute,
+        base,
+        callback,
+        contrib,
+        executor,
+        gluon,
+        image,
+        initializer,
+        io,
+        kvstore,
+        lr_scheduler,
+        metric,
+        model,
+        module,
+        monitor,
+        name,
+        np,
+        npx,
+        numerics,
+        operator,
+        optimizer,
+        profiler,
+        recordio,
+        replay,
+        rnn,
+        rtc,
+        runtime,
+        symbol,
+        symbol_op,
+        test_utils,
+        util,
+        visualization,
+    )
+    from minimx import image as img
+    from minimx import initializer as init
+    from minimx import kvstore as kv
+    from minimx import module as mod
+    from minimx import monitor as mon
+    from minimx import np as numpy
+    from minimx import npx as numpy_extension
+    from minimx import symbol as sym
+    from minimx import visualization as viz
+    from minimx.attribute import AttrScope
+    from minimx.executor import Executor
+    from minimx.symbol import Symbol
+    from minimx.util import (
+        is_np_array,
+        is_np_shape,
+        np_array,
+        np_shape,
+        set_np_shape,
+        use_np,
+        use_np_array,
+        use_np_shape,
+    )
 
 __all__ = [
     "AttrScope",
@@ -183,10 +176,50 @@ __all__ = [
     "viz",
 ]
 
+
+#: Second names of modules, and single names with the modules that define them.
+_SHORT = {
+    "img": "image",
+    "init": "initializer",
+    "kv": "kvstore",
+    "mod": "module",
+    "mon": "monitor",
+    "numpy": "np",
+    "numpy_extension": "npx",
+    "sym": "symbol",
+    "viz": "visualization",
+}
+_DEFINED_IN = {
+    "AttrScope": "attribute",
+    "Executor": "executor",
+    "Symbol": "symbol",
+    **dict.fromkeys(["is_np_array", "is_np_shape", "np_array", "np_shape"], "util"),
+    **dict.fromkeys(["set_np_shape", "use_np", "use_np_array", "use_np_shape"], "util"),
+}
+
+
+def _profile(_name: str, new: object, _old: object) -> None:
+    """MXNET_PROFILER_AUTOSTART acts whether or not somebody has used `mx.profiler`."""
+    if new:
+        _import_module("minimx.profiler")
+
+
+_aliases.install()
+_ipython.install()  # from now on `%env NAME=value` acts from the next cell
+knobs.watch("MXNET_PROFILER_AUTOSTART", _profile)
+_profile("", knobs.get("MXNET_PROFILER_AUTOSTART"), None)
+
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
     def __getattr__(name: str) -> object:
-        raise _absent.missing("mx", name, __all__)
+        if name in _DEFINED_IN:
+            found = getattr(_import_module(f"minimx.{_DEFINED_IN[name]}"), name)
+        elif name in __all__:
+            found = _import_module(f"minimx.{_SHORT.get(name, name)}")
+        else:
+            found = _aliases.resolve(__name__, name, __all__)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.absent import missing
+from minimx.aliases import unsupported
 from minimx.nd.functions import FUNCTIONS
 
 
 def __getattr__(name: str) -> Any:
     if name not in FUNCTIONS or not name.startswith("_np_"):
-        raise missing("mx._numpy_op_doc", name, FUNCTIONS)
+        raise unsupported("mx._numpy_op_doc", name, FUNCTIONS)
     return FUNCTIONS[name]

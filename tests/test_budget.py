@@ -32,7 +32,7 @@ MOST_LINES = 500
 TABLES = ("declarations", "examples")
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_CODE = {
-    "the runtime": 12_120,
+    "the runtime": 12_180,
     "the graphs": 9_050,
     "the vocabulary": 36_000,
     "the library": 25_350,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minimx.absent import missing as _missing
+from minimx.aliases import resolve as _resolve
 from minimx.contrib import autograd, svrg_optimization, text
 from minimx.nd import contrib as nd
 from minimx.symbol import contrib as sym
@@ -20,4 +20,4 @@ __all__ = ["autograd", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "t
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
     def __getattr__(name: str) -> object:
-        raise _missing("mx.contrib", name, __all__)
+        return _resolve(__name__, name, __all__)

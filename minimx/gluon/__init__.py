@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from minimx import metric
-from minimx.absent import missing as _missing
+from minimx.aliases import resolve as _resolve
 from minimx.gluon import (
     block,
     contrib,
@@ -48,4 +48,4 @@ __all__ = [
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
     def __getattr__(name: str) -> object:
-        raise _missing("mx.gluon", name, __all__)
+        return _resolve(__name__, name, __all__)

@@ -12,7 +12,7 @@ import operator
 from math import pi
 from typing import TYPE_CHECKING, Any
 
-from minimx.absent import missing
+from minimx.aliases import unsupported
 from minimx.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
 from minimx.np.multiarray import ndarray
@@ -496,4 +496,4 @@ SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
     def __getattr__(name: str) -> object:
-        raise missing("mx.gluon.loss", name, globals())
+        raise unsupported("mx.gluon.loss", name, globals())

@@ -8,7 +8,7 @@ too), `sources.py` and `iterator.py` (batches), `detection.py` (batches with box
 
 from typing import TYPE_CHECKING
 
-from minimx.absent import missing as _missing
+from minimx.aliases import resolve as _resolve
 from minimx.image import detection, image
 from minimx.image import detection as det
 from minimx.image.detection import (
@@ -109,4 +109,4 @@ __all__ = [
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
     def __getattr__(name: str) -> object:
-        raise _missing("mx.image", name, __all__)
+        return _resolve(__name__, name, __all__)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from minimx.aliases import resolve as _resolve
 from minimx.errors import ArgumentError, DataError, ShapeError
 from minimx.image import codec
 from minimx.image.boxes import (
@@ -258,3 +259,9 @@ def _draw(
     if names is not None:
         place, font = (corners[0][0] + 5, corners[0][1] + 20), cv2.FONT_HERSHEY_SIMPLEX
         cv2.putText(picture, str(names[number]), place, font, 0.5, (255, 255, 255))
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return _resolve(__name__, name, __all__)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minimx.absent import missing
+from minimx.aliases import resolve as _resolve
 from minimx.io.arrays import NDArrayIter
 from minimx.io.batches import DataBatch, DataDesc, DataIter
 from minimx.io.boxes import ImageDetRecordIter
@@ -50,4 +50,4 @@ __all__ = [
 if not TYPE_CHECKING:  # what is absent is an error for type checkers, too
 
     def __getattr__(name: str) -> object:
-        raise missing("mx.io", name, __all__)
+        return _resolve(__name__, name, __all__)

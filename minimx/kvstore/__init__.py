@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from minimx.aliases import resolve as _resolve
 from minimx.errors import ArgumentError, did_you_mean
 from minimx.kvstore.base import KVStoreBase, TestStore
 from minimx.kvstore.local import KVStore
@@ -57,3 +58,9 @@ def create(name: str = "local") -> Any:
         f"there is no store called {name!r}; there are {', '.join(known)}."
         + did_you_mean(name, known)
     )
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return _resolve(__name__, name, __all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from minimx.absent import missing
+from minimx.aliases import resolve
 from minimx.engine import wait_all as waitall
 from minimx.nd import _internal, contrib, functions, image, linalg, random, sparse
 from minimx.nd.array import NDArray
@@ -81,7 +81,7 @@ py_slice = slice
 def __getattr__(name: str) -> Any:
     found = PAIRS.get(name) or functions.FUNCTIONS.get(name)
     if found is None:
-        raise missing("mx.nd", name, __dir__())
+        return resolve(__name__, name, __dir__())
     globals()[name] = found
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minimx.absent import missing
+from minimx.aliases import unsupported
 from minimx.errors import OperatorError
 from minimx.nd.array import NDArray
 from minimx.nd.functions import FUNCTIONS
@@ -22,7 +22,7 @@ def _set_value(src: float, out: NDArray | None = None) -> NDArray:
 def __getattr__(name: str) -> Callable[..., Any]:
     found = FUNCTIONS.get(name)
     if found is None or not name.startswith("_"):
-        raise missing("mx.nd._internal", name, __dir__())
+        raise unsupported("mx.nd._internal", name, __dir__())
     return found
 
 

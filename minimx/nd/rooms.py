@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from minimx.absent import missing
+from minimx.aliases import unsupported
 from minimx.nd.functions import FUNCTIONS, keepers
 
 
@@ -51,7 +51,7 @@ def open_room(
     def __getattr__(name: str) -> Any:
         found = find(name)
         if found is None:
-            raise missing(place, name, names())
+            raise unsupported(place, name, names())
         setattr(room, name, found)
         return found
 

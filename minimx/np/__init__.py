@@ -12,11 +12,9 @@ meet how), `creation.py`, `ufuncs.py`, `reductions.py`, `products.py`, `shaping.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-import minimx.nd as _nd
-from minimx.absent import missing
+from minimx.aliases import resolve
 from minimx.np import (
     aliases,
     constants,
@@ -73,13 +71,11 @@ _help.explain(_help.public(linalg), "linalg.")
 _help.explain(_help.public(random), "random.")
 _methods.explain()
 
-# `F.np` in a hybrid_forward, and the module's other name in MXNet.
-_nd.np = sys.modules["minimx.numpy"] = sys.modules[__name__]
 ndarray.__module__ = "minimx.numpy"  # what `type(x)` says
 
 
 def __getattr__(name: str) -> Any:
-    raise missing("mx.np", name, __all__)
+    return resolve(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:

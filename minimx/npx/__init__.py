@@ -10,11 +10,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import minimx.nd as _nd
-from minimx.absent import missing
+from minimx.aliases import resolve
 from minimx.device import (
     Context,
     Device,
@@ -69,9 +68,6 @@ __all__ = [
     "use_np", "use_np_array", "use_np_shape", "waitall",
 ]  # fmt: skip
 
-# `F.npx` in a hybrid_forward, and the module's other name in MXNet.
-_nd.npx = sys.modules["minimx.numpy_extension"] = sys.modules[__name__]
-
 if TYPE_CHECKING:  # the operators, as `python -m minimx.np.stubs` says
     from minimx.nd.control import cond as cond
     from minimx.nd.control import foreach as foreach
@@ -86,7 +82,7 @@ def __getattr__(name: str) -> Any:
     found = getattr(_nd.contrib, name, None) if name in _CONTROL else None
     found = found or operators.function(name)
     if found is None:
-        raise missing("mx.npx", name, __dir__())
+        return resolve(__name__, name, __dir__())
     globals()[name] = found
     return found
 

@@ -1,5 +1,8 @@
 """`mx.optimizer`: how gradients change weights."""
 
+from typing import TYPE_CHECKING
+
+from minimx.aliases import resolve as _resolve
 from minimx.optimizer import contrib
 from minimx.optimizer.adaptive import (
     FTML,
@@ -46,3 +49,8 @@ __all__ = [
     "get_updater",
     "register",
 ]
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return _resolve(__name__, name, __all__)

@@ -1,5 +1,8 @@
 """`mx.rnn`: cells, checkpoints and sentences for modules, from before Gluon."""
 
+from typing import TYPE_CHECKING
+
+from minimx.aliases import resolve as _resolve
 from minimx.rnn import io
 from minimx.rnn.cell import BaseRNNCell, RNNParams
 from minimx.rnn.conv import (
@@ -51,3 +54,8 @@ __all__ = [
     "rnn_unroll",
     "save_rnn_checkpoint",
 ]
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return _resolve(__name__, name, __all__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from minimx.absent import missing
+from minimx.aliases import resolve
 from minimx.nd.functions import keepers
 from minimx.symbol import (
     _internal,
@@ -69,7 +69,7 @@ op = sys.modules[__name__]
 def __getattr__(name: str) -> Any:
     found = PAIRS.get(name) or functions.FUNCTIONS.get(name)
     if found is None:
-        raise missing("mx.sym", name, __dir__())
+        return resolve(__name__, name, __dir__())
     globals()[name] = found
     return found
 

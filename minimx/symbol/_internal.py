@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minimx.absent import missing
+from minimx.aliases import unsupported
 from minimx.symbol.functions import FUNCTIONS
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
     found = FUNCTIONS.get(name)
     if found is None or not name.startswith("_"):
-        raise missing("mx.sym._internal", name, __dir__())
+        raise unsupported("mx.sym._internal", name, __dir__())
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from minimx.absent import missing
+from minimx.aliases import unsupported
 from minimx.npx.operators import names, operator_of
 from minimx.symbol import image
 from minimx.symbol.functions import FUNCTIONS
@@ -81,7 +81,7 @@ random = SimpleNamespace(bernoulli=_bernoulli, normal_n=_normal_n, uniform_n=_un
 def __getattr__(name: str) -> Any:
     found = FUNCTIONS.get(operator_of(name) or f"_npx_{name}")
     if found is None:
-        raise missing("mx.sym.npx", name, __dir__())
+        raise unsupported("mx.sym.npx", name, __dir__())
     return found
 
 

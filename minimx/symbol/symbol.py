@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from minimx import attribute
 from minimx import name as naming
+from minimx.aliases import resolve
 from minimx.errors import ArgumentError, NotImplementedForSymbol, did_you_mean
 from minimx.files import write_whole
 from minimx.flavour import is_np_array
@@ -367,3 +368,9 @@ for _word in ("as_in_context", "detach", "backward", "attach_grad"):
     setattr(Symbol, _word, refused(_word, "Bind it; the executor has backward()."))
 
 IDENTITY: Op = lookup("_copy").of()
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return resolve(__name__, name, globals())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minimx import flavour
 from minimx import np as mxnp
+from minimx.aliases import resolve as _resolve
 from minimx.catalogue import Catalogue
 from minimx.contrib.text.vocab import UnusableWords, Vocabulary
 from minimx.errors import ArgumentError, DataError
@@ -227,3 +228,9 @@ class CompositeEmbedding(_TokenEmbedding):
         super().__init__()
         self._take_words(vocabulary)
         self._take_vectors(several, vocabulary)
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return _resolve(__name__, name, globals())

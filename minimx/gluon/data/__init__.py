@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from minimx.absent import missing as _missing
+from minimx.aliases import resolve as _resolve
 from minimx.gluon.data import batchify, vision
+from minimx.gluon.data.dataloader import DataLoader
 from minimx.gluon.data.dataset import ArrayDataset, Dataset, SimpleDataset
-from minimx.gluon.data.loader import DataLoader
 from minimx.gluon.data.records import RecordFileDataset
 from minimx.gluon.data.sampler import (
     BatchSampler,
@@ -35,4 +35,4 @@ __all__ = [
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
     def __getattr__(name: str) -> object:
-        raise _missing("mx.gluon.data", name, __all__)
+        return _resolve(__name__, name, __all__)

@@ -7,11 +7,12 @@ one sample at a time; the loader asks for it where the result is the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minimx import engine
+from minimx.aliases import resolve as _resolve
 from minimx.device import current_context
 from minimx.dtypes import SUPPORTED
 from minimx.errors import ArgumentError
@@ -229,3 +230,9 @@ def _take(source: Any, rows: Any) -> NDArray:
     # lets NumPy write there directly, and negative numbers count from the end.
     np.take(source, rows, axis=0, out=out.view(), mode="wrap")
     return flavoured(out)  # type: ignore[no-any-return]
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return _resolve(__name__, name, globals())

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from minimx.absent import missing as _missing
+from minimx.aliases import resolve as _resolve
 from minimx.gluon.block import Block, HybridBlock, SymbolBlock
 from minimx.gluon.nn.activations import (
     ELU,
@@ -116,4 +116,4 @@ __all__ = [
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
     def __getattr__(name: str) -> object:
-        raise _missing("mx.gluon.nn", name, __all__)
+        return _resolve(__name__, name, __all__)

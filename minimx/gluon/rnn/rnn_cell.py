@@ -7,10 +7,11 @@ states look like, and `begin_state` makes the first ones.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import minimx.nd as nd
 from minimx import flavour, symbol
+from minimx.aliases import resolve as _resolve
 from minimx.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict
@@ -374,3 +375,9 @@ class GRUCell(GatedCell):
         change = mul(1 - update, new, name=step + "mul1")
         state = add(change, mul(update, before, name=step + "mul20"), name=step + "out")
         return state, [state]
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return _resolve(__name__, name, globals())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minimx.absent import missing
+from minimx.aliases import unsupported
 from minimx.nd.functions import FUNCTIONS
 from minimx.nd.sparse.array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
 from minimx.nd.sparse.creation import (
@@ -64,7 +64,7 @@ if TYPE_CHECKING:  # as `python -m minimx.nd.stubs` says
 def __getattr__(name: str) -> Any:
     found = FUNCTIONS.get(_OPERATORS.get(name, ""))
     if found is None:
-        raise missing("mx.nd.sparse", name, __all__)
+        raise unsupported("mx.nd.sparse", name, __all__)
     globals()[name] = found
     return found
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import minimx.nd as nd
 from minimx import symbol
+from minimx.aliases import resolve as _resolve
 from minimx.errors import ArgumentError
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.modifiers import BidirectionalCell, ModifierCell
@@ -168,3 +169,9 @@ def dynamic_unroll(
     if drop_outputs:
         outputs = F.Dropout(outputs, p=drop_outputs, axes=(0,))
     return outputs if along == 0 else F.swapaxes(outputs, 0, 1), list(states)
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return _resolve(__name__, name, __all__)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from minimx.absent import missing as _missing
+from minimx.aliases import resolve as _resolve
 from minimx.gluon.data.vision import transforms
 from minimx.gluon.data.vision.datasets import CIFAR10, CIFAR100, MNIST, FashionMNIST
 from minimx.gluon.data.vision.folders import (
@@ -25,4 +25,4 @@ __all__ = [
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
     def __getattr__(name: str) -> object:
-        raise _missing("mx.gluon.data.vision", name, __all__)
+        return _resolve(__name__, name, __all__)

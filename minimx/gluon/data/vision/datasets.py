@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 import minimx.nd as nd
 from minimx import np as mxnp
+from minimx.aliases import resolve as _resolve
 from minimx.errors import DataError
 from minimx.flavour import is_np_array
 from minimx.gluon.data.dataset import Dataset, gather
@@ -222,3 +223,9 @@ def unpack(archive: Path, names: list[str], folder: Path) -> None:
             f"{archive} does not hold {', '.join(sorted(waiting))}. Is it the archive "
             "that its name says?"
         )
+
+
+if not TYPE_CHECKING:  # a checker should still miss what is not there
+
+    def __getattr__(name: str) -> object:
+        return _resolve(__name__, name, globals())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx.absent import missing
+from minimx.aliases import unsupported
 from minimx.dtypes import resolve
 from minimx.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
@@ -275,4 +275,4 @@ def _per_channel(name: str, value: Any) -> tuple[float, ...]:
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 
     def __getattr__(name: str) -> object:
-        raise missing("mx.gluon.data.vision.transforms", name, globals())
+        raise unsupported("mx.gluon.data.vision.transforms", name, globals())
