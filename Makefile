@@ -26,7 +26,7 @@ CHROMIUM := $(shell command -v chromium || command -v chromium-browser)
 PYTEST := $(BIN)/python -m pytest
 
 SHARED := $(shell find widgets/share widgets/etc -type f 2>/dev/null)
-COMPILED := $(wildcard minimx/kernels/*.py minimx/kernels/cpu/*.py minimx/ops/*.py)
+COMPILED := $(wildcard minimx/core/kernels/*.py minimx/core/kernels/cpu/*.py minimx/core/ops/*.py)
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -61,17 +61,17 @@ lint: $(STAMPS)/test
 unit: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q -n 2 --dist loadgroup --durations=25 --durations-min=4 \
 	  -m "not browser and not alone"
-	$(PYTEST) -q -m alone tests/benchmarks tests/graph tests/profiler tests/widgets
+	$(PYTEST) -q -m alone tests/benchmarks tests/profiler tests/tools tests/widgets
 
 # CUDA's kernels on any machine: numba's simulator, chosen when numba is imported.
 cuda: $(STAMPS)/test
-	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -q -m cuda tests/kernels/cuda
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -q -m cuda tests/cuda/kernels
 
 # oneDNN lies in a folder of its own, so that all else is tested without it.
 onednn: $(STAMPS)/test $(STAMPS)/onednn
-	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/kernels/test_onednn.py \
-	  tests/kernels/test_onednn_bfloat16.py tests/knobs/test_onednn_liveness.py \
-	  tests/knobs/test_examples.py
+	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/fast/test_onednn.py \
+	  tests/fast/test_onednn_bfloat16.py tests/core/knobs/test_onednn_liveness.py \
+	  tests/core/knobs/test_examples.py
 
 # pytest and nbval run in .venv; the notebooks themselves in .venv-lab.
 notebooks: $(STAMPS)/test $(STAMPS)/kernel $(LAB)/.stamps/compiled
@@ -119,7 +119,7 @@ $(PEERS)/%: | $(STAMPS)/test
 
 # Pages that are written from the code: knobs and operators.
 book: $(STAMPS)/test
-	$(BIN)/python -m minimx.knobs.page > book/knobs.md.new
+	$(BIN)/python -m minimx.core.knobs.page > book/knobs.md.new
 	mv book/knobs.md.new book/knobs.md
 	$(BIN)/python -m minimx.nd.page > book/operators.md.new
 	mv book/operators.md.new book/operators.md

@@ -15,7 +15,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from minimx import aliases as _aliases
-from minimx import autograd, context, engine, errors, nd, ops, random, record, storage
+from minimx import context, nd, ops, random
 from minimx import context as device
 from minimx import nd as ndarray
 from minimx.context import (
@@ -30,10 +30,11 @@ from minimx.context import (
     gpu_memory_info,
     num_gpus,
 )
-from minimx.errors import MXNetError
-from minimx.knobs import ipython as _ipython
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx.core import autograd, engine, errors, record, storage
+from minimx.core.errors import MXNetError
+from minimx.core.knobs import ipython as _ipython
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx.version import __version__
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
         optimizer,
         profiler,
         recordio,
-        replay,
         rnn,
         rtc,
         runtime,
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from minimx import symbol as sym
     from minimx import visualization as viz
     from minimx.attribute import AttrScope
+    from minimx.core import replay
     from minimx.executor import Executor
     from minimx.symbol import Symbol
     from minimx.util import (

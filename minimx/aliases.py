@@ -17,10 +17,16 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from minimx.errors import did_you_mean
+from minimx.core.errors import did_you_mean
 
 #: {where MXNet has a module: where it is here}, without the leading `minimx.`.
 ALIASES = {
+    "autograd": "core.autograd",
+    "engine": "core.engine",
+    "errors": "core.errors",
+    "record": "core.record",
+    "replay": "core.replay",
+    "storage": "core.storage",
     "ndarray": "nd",
     "ndarray.ndarray": "nd",
     "ndarray.utils": "nd",
@@ -45,7 +51,7 @@ ALIASES = {
     "gluon.metric": "metric",
     "optimizer.optimizer": "optimizer",
     "optimizer.lr_scheduler": "lr_scheduler",
-    "error": "errors",
+    "error": "core.errors",
     "ndarray.op": "nd",
     "ndarray.numpy_extension": "npx",
     "symbol.op": "symbol",
@@ -158,6 +164,8 @@ def install() -> None:
     """Let import statements find the aliases, once in a process."""
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())
+    # `mx.knobs` is an object, which an import of `minimx.knobs` must not replace.
+    sys.modules["minimx.knobs"] = import_module("minimx.core.knobs")
 
 
 #: The same tables by (module as it is called here, name).

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 
 __all__ = ["AttrScope", "current", "stored_name"]
 

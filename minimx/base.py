@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from minimx.errors import MXNetError, NotImplementedForSymbol
-from minimx.knobs import knobs
-from minimx.ops.registry import ALIASES, REGISTRY
+from minimx.core.errors import MXNetError, NotImplementedForSymbol
+from minimx.core.knobs import knobs
+from minimx.core.ops.registry import ALIASES, REGISTRY
 
 mx_real_t = np.float32
 string_types = (str,)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 
 
 class BatchEndParam(NamedTuple):

@@ -5,8 +5,8 @@ MXNet 2 says `mx.device`; the front door exports this module under both names.
 
 from __future__ import annotations
 
-from minimx import storage
-from minimx.device import (
+from minimx.core import storage
+from minimx.core.device import (
     Context,
     Device,
     cpu,
@@ -16,7 +16,7 @@ from minimx.device import (
     current_device,
     gpu,
 )
-from minimx.drivers import num_gpus
+from minimx.core.drivers import num_gpus
 
 __all__ = [
     "Context",

@@ -18,29 +18,29 @@ from typing import Any
 
 import numpy as np
 
-from minimx import autograd
-from minimx.autograd.walk import Pending, walk_back
-from minimx.device import Device
-from minimx.errors import ArgumentError, ShapeError, did_you_mean
-from minimx.events import attributed
-from minimx.graph import words
-from minimx.graph.bound import Bound, Unplanned
-from minimx.graph.infer import infer, settled
-from minimx.graph.ir import Entry, Graph, Node
-from minimx.graph.log import announce
-from minimx.graph.memory import MemoryPlan, plan_memory
-from minimx.graph.places import places
-from minimx.graph.run import decided
-from minimx.graph.settings import in_force
-from minimx.graph.specs import Specs, every_spec
-from minimx.graph.told import Calls, Told
-from minimx.graph.watching import as_shown
-from minimx.graph.watching_back import backward_steps
-from minimx.nd import launch
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
-from minimx.nd.transfer import copy
-from minimx.ops.mxnet_names import input_name
+from minimx.core import autograd
+from minimx.core.arrays import launch
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke
+from minimx.core.arrays.transfer import copy
+from minimx.core.autograd.walk import Pending, walk_back
+from minimx.core.device import Device
+from minimx.core.errors import ArgumentError, ShapeError, did_you_mean
+from minimx.core.events import attributed
+from minimx.core.graph.memory.memory import MemoryPlan, plan_memory
+from minimx.core.graph.running.bound import Bound, Unplanned
+from minimx.core.graph.running.log import announce
+from minimx.core.graph.running.places import places
+from minimx.core.graph.running.run import decided
+from minimx.core.graph.running.settings import in_force
+from minimx.core.graph.running.told import Calls, Told
+from minimx.core.graph.running.watching import as_shown
+from minimx.core.graph.running.watching_back import backward_steps
+from minimx.core.graph.values import words
+from minimx.core.graph.values.infer import infer, settled
+from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.graph.values.specs import Specs, every_spec
+from minimx.operators.mxnet_names import input_name
 
 __all__ = ["Executor"]
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
-from minimx.catalogue import Catalogue
-from minimx.errors import ArgumentError, ShapeError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.catalogue import Catalogue
+from minimx.core.errors import ArgumentError, ShapeError
 
 
 class InitDesc(str):

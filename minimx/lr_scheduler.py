@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import cos, pi
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 
 WARMUP_MODES = ("linear", "constant")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from minimx import nd, symbol
 from minimx.callback import BatchEndParam, save_checkpoint
-from minimx.errors import DataError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import DataError
 from minimx.symbol import Symbol
 
 __all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]

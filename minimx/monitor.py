@@ -23,10 +23,10 @@ from collections.abc import Callable
 from typing import Any
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
 from minimx.executor import Executor
-from minimx.finite import FiniteWatch
-from minimx.nd.array import NDArray
+from minimx.tools.finite import FiniteWatch
 
 __all__ = ["FiniteWatch", "Monitor"]
 

@@ -27,9 +27,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from minimx.errors import OperatorError
+from minimx.core.errors import OperatorError
+from minimx.core.ops.registry import ALIASES, REGISTRY, Op, lookup
 from minimx.nd import custom
-from minimx.ops.registry import ALIASES, REGISTRY, Op, lookup
 from minimx.symbol import Custom, Symbol
 
 __all__ = [

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 
 __all__ = [
     "IRHeader",

@@ -25,11 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from minimx import engine
-from minimx.device import Device, as_device
-from minimx.drivers import backend_of, driver_for, during, toolkit
-from minimx.errors import ArgumentError, DeviceError, DTypeError, did_you_mean
-from minimx.nd.array import NDArray
+from minimx.core import engine
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Device, as_device
+from minimx.core.drivers import backend_of, driver_for, during
+from minimx.core.errors import ArgumentError, DeviceError, DTypeError, did_you_mean
+from minimx.cuda import toolkit
 
 __all__ = ["CudaKernel", "CudaModule"]
 
@@ -204,7 +205,7 @@ def _check_dims(name: str, dims: Any) -> None:
 
 def _from_python(function: Callable[..., Any], device: Device) -> Any:
     """A launcher of a kernel that numba compiles."""
-    from minimx.drivers.cuda import current_stream
+    from minimx.cuda.driver import current_stream
 
     kernel = toolkit.cuda().jit(function)
 
@@ -224,7 +225,7 @@ def _from_text(module: CudaModule, name: str, device: Device) -> Any:
         )
     from cuda import core
 
-    from minimx.drivers.cuda import current_stream
+    from minimx.cuda.driver import current_stream
 
     card = core.Device(device.device_id)
     card.set_current()

@@ -11,11 +11,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import ClassVar
 
-from minimx.drivers import num_gpus
-from minimx.errors import MXNetError, did_you_mean
-from minimx.kernels.dnnl import counts as onednn_primitives
-from minimx.kernels.dnnl import library
-from minimx.kernels.tuning import report as operator_tuning
+from minimx.core.drivers import num_gpus
+from minimx.core.errors import MXNetError, did_you_mean
+from minimx.fast.dnnl import counts as onednn_primitives
+from minimx.fast.dnnl import library
+from minimx.fast.tuning import report as operator_tuning
 
 __all__ = [
     "Feature",

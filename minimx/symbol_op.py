@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from minimx.cached_op import CachedOp, Flags
-from minimx.errors import ArgumentError
-from minimx.graph.ir import Graph
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.cached_op import CachedOp, Flags
+from minimx.core.errors import ArgumentError
+from minimx.core.graph.values.ir import Graph
 from minimx.symbol import Symbol
 
 __all__ = ["SymbolOp"]

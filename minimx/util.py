@@ -7,10 +7,11 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from minimx.device import gpu
-from minimx.drivers import num_gpus
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
+from minimx.core.device import gpu
+from minimx.core.drivers import num_gpus
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
+from minimx.core.storage import device_memory_info
 from minimx.npx.switches import (
     is_np_array,
     is_np_default_dtype,
@@ -24,7 +25,6 @@ from minimx.npx.switches import (
     use_np_array,
     use_np_shape,
 )
-from minimx.storage import device_memory_info
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 

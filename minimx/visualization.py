@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, MissingArgument
-from minimx.graph.dot import digraph
-from minimx.graph.ir import Entry, Graph, Node
-from minimx.ops.spec import Spec
-from minimx.shapes import Shape
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, MissingArgument
+from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape
 from minimx.symbol import Symbol
+from minimx.tools.drawing.dot import digraph
 
 if TYPE_CHECKING:
-    from minimx.graph.drawing import Drawing
+    from minimx.tools.drawing.drawing import Drawing
 
 __all__ = ["plot_network", "print_summary"]
 

@@ -36,9 +36,9 @@ collect_ignore_glob = ["compat/*", "benchmarks/programs/*"]
 
 #: Files that need the same kernels: two processes would compile each of them twice.
 TOGETHER = {
-    "tests/ops/test_every_op_in_place.py": "tests/ops/test_every_op.py",
-    "tests/gluon/model_zoo/test_originals.py": "tests/kernels/test_convolution.py",
-    "tests/test_same_numbers.py": "tests/kernels/test_convolution.py",
+    "tests/core/ops/test_every_op_in_place.py": "tests/core/ops/test_every_op.py",
+    "tests/gluon/model_zoo/test_originals.py": "tests/core/kernels/test_convolution.py",
+    "tests/test_same_numbers.py": "tests/core/kernels/test_convolution.py",
 }
 
 
@@ -77,7 +77,7 @@ def pytest_runtest_protocol(
     """
     found = yield
     if nextitem is not None and nextitem.path != item.path:
-        from minimx.storage import pools
+        from minimx.core.storage import pools
 
         if any(pool.name.startswith("gpu") and pool.in_use() for pool in pools()):
             gc.unfreeze()
@@ -88,7 +88,7 @@ def pytest_runtest_protocol(
 @pytest.fixture(autouse=True)
 def knobs_go_back() -> Iterator[None]:
     """No test leaves a knob turned."""
-    from minimx.knobs import knobs
+    from minimx.core.knobs import knobs
 
     yield
     if knobs.diff():

@@ -8,7 +8,7 @@ import pytest
 
 import minimx as mx
 from minimx.base import _LIB, check_call
-from minimx.errors import MXNetError
+from minimx.core.errors import MXNetError
 
 
 def test_the_names_of_operators_come_as_from_a_c_library() -> None:

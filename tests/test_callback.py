@@ -10,7 +10,7 @@ import pytest
 
 import minimx as mx
 from minimx import callback, metric, nd
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 
 
 def batch(number: int, score: Any = None) -> callback.BatchEndParam:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from minimx import context, storage
-from minimx.errors import DeviceError
-from minimx.knobs import knobs
+from minimx import context
+from minimx.core import storage
+from minimx.core.errors import DeviceError
+from minimx.core.knobs import knobs
 
 
 def test_the_names_of_both_generations() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import storage
-from minimx.errors import ArgumentError, ShapeError
-from minimx.ops import softmax
+from minimx.core import storage
+from minimx.core.errors import ArgumentError, ShapeError
+from minimx.core.operators import softmax
 
 a, b = mx.sym.var("a"), mx.sym.var("b")
 

@@ -11,7 +11,7 @@ import pytest
 
 from minimx import initializer as init
 from minimx import nd, random
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.errors import ArgumentError, ShapeError
 
 
 def filled(made: Any, shape: tuple[int, ...], name: str = "fc_weight") -> Any:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.lr_scheduler import (
     CosineScheduler,
     FactorScheduler,

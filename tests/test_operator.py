@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd
-from minimx.errors import GradientError, OperatorError, ShapeError
+from minimx.core import autograd
+from minimx.core.errors import GradientError, OperatorError, ShapeError
 
 
 class Scale(mx.operator.CustomOp):

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from minimx import autograd, nd, random
-from minimx.device import cpu, gpu
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
+from minimx import nd, random
+from minimx.core import autograd
+from minimx.core.device import cpu, gpu
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
 
 
 @pytest.mark.parametrize("engine", ["NaiveEngine", "ThreadedEnginePerDevice"])

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minimx as mx
-from minimx import autograd, nd
+from minimx import nd
+from minimx.core import autograd
 
 SIDE, WEIGHTS = 4, 3
 PROGRAMS = 60

@@ -32,3 +32,36 @@ def test_make_knows_the_commands(page: Path) -> None:
     rules = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in COMMAND.findall(page.read_text(encoding="utf-8")):
         assert re.search(rf"^{target}:", rules, re.MULTILINE), target
+
+
+def test_every_stop_of_the_reading_order_is_there() -> None:
+    """A file without a folder lies beside the one named before it."""
+    page = PAGES[0].read_text(encoding="utf-8")
+    stops = page.split("## Reading order")[1].split("\n## ")[0].split("\n1. ")[1]
+    beside = ROOT
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", stops)
+    assert len(named) > 20
+    for name in named:
+        path = ROOT / "minimx" / name if "/" in name else beside / name
+        assert path.exists(), name
+        beside = path.parent
+
+
+def test_the_house_names_every_room() -> None:
+    """README's two tables and the folders of minimx tell the same story."""
+    page = PAGES[0].read_text(encoding="utf-8")
+    core, wings = (
+        set(re.findall(r"`(\w+)`", " ".join(row.split("|")[1] for row in table)))
+        for table in (
+            [row for row in part.splitlines() if row.startswith("| `")]
+            for part in page.split("## The house")[1].split("| wing of `minimx` |")
+        )
+    )
+    folders = {path.name for path in (ROOT / "minimx").iterdir() if path.is_dir()}
+    rooms = {path.name for path in (ROOT / "minimx/core").iterdir() if path.is_dir()}
+    assert folders - {"__pycache__"} - wings - {"core"} == set()
+    assert rooms - {"__pycache__"} - core == set()
+    missing = [
+        name for name in wings if not list((ROOT / "minimx").glob(f"{name}*"))
+    ] + [name for name in core if not list((ROOT / "minimx/core").glob(f"{name}*"))]
+    assert set(missing) <= {"minimx"}

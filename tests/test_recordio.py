@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minimx import nd
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 from minimx.recordio import (
     MAGIC,
     IRHeader,

@@ -1,11 +1,11 @@
-"""Users' own kernels: `mx.rtc`; those that run need CUDA, see tests/kernels/cuda."""
+"""Users' own kernels: `mx.rtc`; those that run need CUDA, see tests/cuda/kernels."""
 
 from __future__ import annotations
 
 import pytest
 
 import minimx as mx
-from minimx.errors import ArgumentError, DeviceError
+from minimx.core.errors import ArgumentError, DeviceError
 
 
 def nothing(x: object) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, gluon, nd
+from minimx import gluon, nd
+from minimx.core import autograd
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.random((32, 1, 16, 16), dtype=np.float32)

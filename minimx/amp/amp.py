@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from minimx import events
 from minimx.amp import lists, scope
 from minimx.amp.casting import Conditions, Mixer, SymbolMixer, rules
 from minimx.amp.convert import (
@@ -30,7 +29,8 @@ from minimx.amp.lists import (
 )
 from minimx.amp.loss_scaler import LossScaler
 from minimx.amp.scope import autocast
-from minimx.errors import ArgumentError
+from minimx.core import events
+from minimx.core.errors import ArgumentError
 from minimx.gluon import Trainer
 from minimx.module import Module
 

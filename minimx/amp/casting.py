@@ -15,15 +15,15 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, Final
 
-from minimx.dtypes import DType, resolve
-from minimx.errors import ArgumentError, DTypeError, ListedTwice
-from minimx.events import attribution
-from minimx.nd.launch import invoke
-from minimx.ops import casting
-from minimx.ops.casting import TARGETS, UNKNOWN, Conversion, Rules
-from minimx.ops.precision import AmpCast, AmpMulticast, ScaledLoss
-from minimx.ops.registry import ALIASES, REGISTRY, Op
-from minimx.ops.spec import Spec
+from minimx.core.arrays.launch import invoke
+from minimx.core.dtypes import DType, resolve
+from minimx.core.errors import ArgumentError, DTypeError, ListedTwice
+from minimx.core.events import attribution
+from minimx.core.ops import casting
+from minimx.core.ops.casting import TARGETS, UNKNOWN, Conversion, Rules
+from minimx.core.ops.registry import ALIASES, REGISTRY, Op
+from minimx.core.ops.spec import Spec
+from minimx.operators.arrays.precision import AmpCast, AmpMulticast, ScaledLoss
 
 #: The operators that convert; they are never converted for.
 CASTS: Final = ("amp_cast", "amp_multicast", "cast")

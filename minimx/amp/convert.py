@@ -1,7 +1,7 @@
 """A trained network in float32 made into one of mixed precision, for prediction.
 
-The work is the graph pass `minimx.graph.casts`; here symbols, parameters and blocks are
-brought to it and taken back.
+The work is the graph pass `minimx.core.graph.passes.casts`; here symbols, parameters
+and blocks are brought to it and taken back.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 from minimx import model, symbol
 from minimx.amp.casting import Conditions, rules
 from minimx.amp.lists import list_widest_type_cast
-from minimx.device import Device
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, ListedTwice, ParameterError
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Device
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, ListedTwice, ParameterError
+from minimx.core.graph.passes.casts import insert_casts, kinds_of
+from minimx.core.graph.passes.narrowing import narrowable, saying
+from minimx.core.graph.values.ir import Entry
 from minimx.gluon import HybridBlock, SymbolBlock
-from minimx.graph.casts import insert_casts, kinds_of
-from minimx.graph.ir import Entry
-from minimx.graph.narrowing import narrowable, saying
 from minimx.module import BucketingModule
-from minimx.nd.array import NDArray
 from minimx.symbol import Symbol
 
 

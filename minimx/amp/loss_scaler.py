@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any, Final
 
 from minimx import nd
-from minimx.ops.precision import loss_scale
+from minimx.operators.arrays.precision import loss_scale
 
 #: So many arrays are looked at by one operation.
 AT_ONCE: Final = 200

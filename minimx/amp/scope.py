@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any
 
 from minimx.amp.casting import Conditions, Mixer, SymbolMixer, rules
-from minimx.nd import launch
-from minimx.ops.registry import Op
+from minimx.core.arrays import launch
+from minimx.core.ops.registry import Op
 from minimx.symbol import symbol as nodes
 
 #: The type in which nothing is converted.

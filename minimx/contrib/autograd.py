@@ -14,11 +14,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from minimx import autograd
-from minimx.autograd import mark_variables
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
-from minimx.nd.creation import zeros
+from minimx.core import autograd
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import zeros
+from minimx.core.autograd import mark_variables
+from minimx.core.errors import ArgumentError
 
 __all__ = [
     "TrainingStateScope",

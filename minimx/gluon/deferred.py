@@ -15,16 +15,17 @@ from typing import Any
 
 import minimx.nd as nd
 import minimx.npx as npx
-from minimx.dtypes import resolve
-from minimx.errors import DeferredInitializationError
-from minimx.flavour import is_np_array
+from minimx.core.arrays import launch
+from minimx.core.arrays.array import NDArray
+from minimx.core.dtypes import resolve
+from minimx.core.errors import DeferredInitializationError
+from minimx.core.flavour import is_np_array
+from minimx.core.ops.registry import Op, lookup
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape
 from minimx.gluon.parameter import Parameter
-from minimx.nd import functions, launch
-from minimx.nd.array import NDArray
+from minimx.nd import functions
 from minimx.np.multiarray import ndarray
-from minimx.ops.registry import Op, lookup
-from minimx.ops.spec import Spec
-from minimx.shapes import Shape
 
 
 class Placeholder(NDArray):

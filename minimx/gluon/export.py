@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError
-from minimx.graph.portable import portable
+from minimx.core.errors import ArgumentError
+from minimx.core.graph.values.portable import portable
 from minimx.symbol import Symbol
 
 if TYPE_CHECKING:
+    from minimx.core.arrays.array import NDArray
     from minimx.gluon.hybrid import HybridBlock
     from minimx.gluon.tracing import Written
-    from minimx.nd.array import NDArray
 
 
 def write_files(

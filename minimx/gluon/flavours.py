@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.flavour import is_np_array
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.flavour import is_np_array
 from minimx.np.multiarray import ndarray
 
 

@@ -2,7 +2,8 @@
 
 Before `hybridize()` it runs like any block, operator by operator. After it, the first
 call writes the computation down (`tracing.py`), and from then on calls go to the graph
-(`minimx.cached_op`): fewer steps in Python, memory planned ahead, operators joined.
+(`minimx.core.cached_op`): fewer steps in Python, memory planned ahead, operators
+joined.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 import minimx.nd as nd
-from minimx import autograd
-from minimx.cached_op import CachedOp, Flags
-from minimx.device import Context, current_context
-from minimx.errors import ArgumentError, DeferredInitializationError, did_you_mean
-from minimx.flavour import is_np_array, is_np_shape
+from minimx.core import autograd
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import conversions
+from minimx.core.cached_op import CachedOp, Flags
+from minimx.core.device import Context, current_context
+from minimx.core.errors import ArgumentError, DeferredInitializationError, did_you_mean
+from minimx.core.flavour import is_np_array, is_np_shape
+from minimx.core.graph.passes.partition import backend_named, partition, tell
+from minimx.core.graph.passes.prepare import Prepared
+from minimx.core.graph.running.run import watched
 from minimx.gluon import export as files
 from minimx.gluon import tracing
 from minimx.gluon.deferred import Completing, placeholder
@@ -26,17 +32,7 @@ from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.plain import Block, _Edits
 from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
-from minimx.gluon.symbolic import (
-    is_symbolic,
-    settle_shapes,
-    settle_types,
-    write_down,
-)
-from minimx.graph.partition import backend_named, partition, tell
-from minimx.graph.prepare import Prepared
-from minimx.graph.run import watched
-from minimx.nd.array import NDArray
-from minimx.nd.launch import conversions
+from minimx.gluon.symbolic import is_symbolic, settle_shapes, settle_types, write_down
 from minimx.symbol import Symbol
 from minimx.symbol.traced import Traced
 from minimx.symbol.traced import tracing as tracer_of_thread
@@ -117,11 +113,11 @@ class HybridBlock(Block):
         """Run the block, and its parts, as graphs from now on; or no longer.
 
         backend: who may replace parts of the graph, as registered with
-            `minimx.graph.partition.register_backend`. backend_opts: none of ours takes
-            any.
+            `minimx.core.graph.passes.partition.register_backend`. backend_opts: none of
+            ours takes any.
         clear: forget the graphs made so far.
         static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size:
-            see `minimx.cached_op.Flags`.
+            see `minimx.core.cached_op.Flags`.
         partition_if_dynamic: accepted; a graph whose shapes depend on numbers is run
             operator by operator in any case.
         """
@@ -282,7 +278,7 @@ class HybridBlock(Block):
         if not backend:
             raise ArgumentError(
                 "optimize_for: say which backend, by the name that it was registered "
-                "with (minimx.graph.partition)."
+                "with (minimx.core.graph.passes.partition)."
             )
         self.hybridize(True, backend, clear, **kwargs)
         leaves, form = of_arguments((x, *args))

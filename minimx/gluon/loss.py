@@ -13,7 +13,7 @@ from math import pi
 from typing import TYPE_CHECKING, Any
 
 from minimx.aliases import unsupported
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
 from minimx.np.multiarray import ndarray
 

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError, DeferredInitializationError
-from minimx.events import attribute, attribution
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, DeferredInitializationError
+from minimx.core.events import attribute, attribution
 from minimx.gluon import saving
 from minimx.gluon.naming import BlockScope, name_block
 from minimx.gluon.parameter.dictionary import (
@@ -29,7 +30,6 @@ from minimx.gluon.parameter.parameter import Parameter
 from minimx.gluon.parameter.places import Contexts
 from minimx.gluon.summary import summarize
 from minimx.gluon.utils import HookHandle, indent
-from minimx.nd.array import NDArray
 
 Hook = Callable[..., Any]
 

@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minimx.errors import DataError
-from minimx.files import write_whole
+from minimx.core.errors import DataError
+from minimx.core.files import write_whole
 
 if TYPE_CHECKING:
     from minimx.gluon.plain import Block

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from minimx.errors import ArgumentError, MissingArgument
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, MissingArgument
 from minimx.symbol import Symbol
 
 #: The form of an array, and of a None; lists and tuples have tuples of forms.

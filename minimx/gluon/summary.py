@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from minimx import autograd
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
+from minimx.core import autograd
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from minimx.gluon.parameter import Parameter

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minimx import initializer, symbol
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, MXNetError, did_you_mean
-from minimx.flavour import is_np_array
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
+from minimx.core.flavour import is_np_array
+from minimx.core.graph.values.infer import infer, said_dtype
+from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.gluon import tracing
 from minimx.gluon.hybrid import HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict, PathLike
 from minimx.gluon.parameter.parameter import Parameter
 from minimx.gluon.parameter.places import Contexts
 from minimx.gluon.structure import put_together, refuse_mixture, take_apart
-from minimx.graph.infer import infer, said_dtype
-from minimx.graph.ir import Entry, Graph, Node, rewritten
 from minimx.symbol import Symbol
 from minimx.symbol.traced import tracing as tracer_of_thread
 

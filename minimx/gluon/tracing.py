@@ -15,29 +15,29 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from minimx import autograd, errors
-from minimx.dtypes import resolve
-from minimx.engine.origin import file_name
-from minimx.errors import NotImplementedForSymbol, TracingError
-from minimx.flavour import is_np_array
+from minimx.core import autograd, errors
+from minimx.core.arrays.array import NDArray
+from minimx.core.dtypes import resolve
+from minimx.core.engine.origin import file_name
+from minimx.core.errors import NotImplementedForSymbol, TracingError
+from minimx.core.flavour import is_np_array
+from minimx.core.graph.values.infer import infer
+from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.shapes import Open
 from minimx.gluon.flavours import refusal
 from minimx.gluon.parameter import Constant, Parameter
 from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.plain import Block
 from minimx.gluon.structure import Form, put_together, take_apart
-from minimx.graph.infer import infer
-from minimx.graph.ir import Entry, Graph, Node
 from minimx.name import Prefix
-from minimx.nd.array import NDArray
 from minimx.np.multiarray import ndarray
-from minimx.shapes import Open
 from minimx.symbol import Symbol
 from minimx.symbol.traced import Traced, Tracer, as_symbol
 
 if TYPE_CHECKING:
     from minimx.gluon.hybrid import HybridBlock
 
-_OURS = os.path.dirname(os.path.abspath(errors.__file__)) + os.sep
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(errors.__file__))) + os.sep
 
 
 class Written:

@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from minimx import events
 from minimx import optimizer as opt
-from minimx.device import Context
-from minimx.errors import ArgumentError, DataError
-from minimx.events import attributed
-from minimx.files import write_whole
+from minimx.core import events
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Context
+from minimx.core.errors import ArgumentError, DataError
+from minimx.core.events import attributed
+from minimx.core.files import write_whole
 from minimx.gluon.parameter import Parameter
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.kvstore import create
 from minimx.kvstore.choice import choose
 from minimx.nd import all_finite
-from minimx.nd.array import NDArray
 
 
 class UpdatedInStore(ArgumentError, AssertionError):

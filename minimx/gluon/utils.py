@@ -11,12 +11,12 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 import minimx.nd as nd
-from minimx.device import Context
-from minimx.errors import ArgumentError, DataError, ShapeError
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Context
+from minimx.core.errors import ArgumentError, DataError, ShapeError
+from minimx.core.knobs import knobs
 from minimx.gluon.flavours import flavoured
-from minimx.knobs import knobs
-from minimx.nd.array import NDArray
-from minimx.progress import Bar
+from minimx.tools.progress import Bar
 
 CHUNK = 1 << 20  # bytes of a download that are copied at once
 PathLike = str | os.PathLike[str]

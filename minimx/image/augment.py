@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from minimx import nd
-from minimx.errors import ArgumentError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
+from minimx.core.rng import numpys
+from minimx.core.rng import python as random
 from minimx.image import functions
 from minimx.image.functions import Size, made
-from minimx.nd.array import NDArray
-from minimx.rng import numpys
-from minimx.rng import python as random
 
 #: How bright red, green and blue look.
 _GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)

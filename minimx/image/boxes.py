@@ -15,15 +15,10 @@ from typing import Any
 import numpy as np
 
 from minimx import nd
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
+from minimx.core.rng import python as random
 from minimx.image import functions
-from minimx.image.augment import (
-    Augmenter,
-    ForceResizeAug,
-    ResizeAug,
-    colour_augmenters,
-)
-from minimx.rng import python as random
+from minimx.image.augment import Augmenter, ForceResizeAug, ResizeAug, colour_augmenters
 
 Range = tuple[float, float]
 #: Left, top, width and height of a part of an image, in pixels.

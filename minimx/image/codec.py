@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError, DataError, Unavailable
-from minimx.kernels import find
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError, DataError, Unavailable
+from minimx.core.kernels import find
+from minimx.core.knobs import knobs
 
 #: No image has more pixels; a larger claim is a mistake or a trap.
 MOST_PIXELS = 1 << 28

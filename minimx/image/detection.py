@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from minimx.aliases import resolve as _resolve
-from minimx.errors import ArgumentError, DataError, ShapeError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, DataError, ShapeError
 from minimx.image import codec
 from minimx.image.boxes import (
     CreateDetAugmenter,
@@ -26,7 +27,6 @@ from minimx.image.boxes import (
 )
 from minimx.image.iterator import ImageIter, LeftOut
 from minimx.io.batches import DataDesc
-from minimx.nd.array import NDArray
 
 __all__ = [
     "CreateDetAugmenter",

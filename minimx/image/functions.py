@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from minimx import nd
-from minimx.device import Context, cpu
-from minimx.errors import ArgumentError, DTypeError, ShapeError
-from minimx.flavour import is_np_array
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Context, cpu
+from minimx.core.errors import ArgumentError, DTypeError, ShapeError
+from minimx.core.flavour import is_np_array
+from minimx.core.rng import numpys
+from minimx.core.rng import python as random
 from minimx.image import codec
 from minimx.nd import _internal
-from minimx.nd.array import NDArray
-from minimx.rng import numpys
-from minimx.rng import python as random
 
 Size = tuple[int, int]
 Box = tuple[int, int, int, int]

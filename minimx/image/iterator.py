@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 from minimx.image import codec
 from minimx.image.augment import CreateAugmenter
 from minimx.image.functions import imdecode, made

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minimx import recordio
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 from minimx.image import codec
 
 #: A label, and where the image is.

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError, DTypeError, Unavailable
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import array
+from minimx.core.errors import ArgumentError, DTypeError, Unavailable
+from minimx.core.ops.registry import lookup
 from minimx.io.batches import DataBatch, DataDesc, DataIter
-from minimx.nd.array import NDArray
-from minimx.nd.creation import array
 from minimx.nd.sparse import CSRNDArray
-from minimx.ops.registry import lookup
 
 HANDLES = ("pad", "discard", "roll_over")
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from minimx.errors import ArgumentError
-from minimx.events import called
-from minimx.nd.array import NDArray
-from minimx.shapes import Shape
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
+from minimx.core.events import called
+from minimx.core.shapes import Shape
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):

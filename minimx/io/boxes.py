@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
+from minimx.core.shapes import Shape
 from minimx.image import codec
 from minimx.image.boxes import areas, coverages, within
 from minimx.io.batches import DataDesc
 from minimx.io.distort import Distortion
 from minimx.io.images import ImageRecordIter
-from minimx.shapes import Shape
 
 #: What stands before the label of an image: channels, height, width, length.
 _HEAD = 4

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError, Unavailable
+from minimx.core.errors import ArgumentError, Unavailable
 from minimx.image import codec
 from minimx.image.augment import EIGENVALUES, EIGENVECTORS
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from minimx.device import cpu
-from minimx.errors import ArgumentError, DataError, did_you_mean
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import array
+from minimx.core.device import cpu
+from minimx.core.errors import ArgumentError, DataError, did_you_mean
+from minimx.core.shapes import Shape
 from minimx.io.batches import DataBatch, DataDesc, DataIter
 from minimx.io.rounds import Batch, Rounds
-from minimx.nd.array import NDArray
-from minimx.nd.creation import array
-from minimx.shapes import Shape
 
 #: Settings of MXNet's iterators that have nothing to act on here: batches are made when
 #: they are asked for, and lie in plain memory.

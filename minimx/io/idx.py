@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from minimx.errors import DataError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import DataError
 from minimx.io.files import MXDataIter, described, note_unknown, on_host
 from minimx.io.rounds import Rounds, shuffled
-from minimx.nd.array import NDArray
 
 #: No such file holds more; a larger claim is a mistake or a trap.
 MAX_BYTES = 1 << 30

@@ -19,9 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx.device import cpu
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, DataError, ShapeError
+from minimx.core.arrays.array import NDArray, new
+from minimx.core.arrays.creation import array
+from minimx.core.device import cpu
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, DataError, ShapeError
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape
 from minimx.image import codec
 from minimx.image.sources import listed
 from minimx.io.batches import DataBatch, DataDesc
@@ -30,11 +34,7 @@ from minimx.io.files import MXDataIter, described, note_unknown
 from minimx.io.records import ImageRecords
 from minimx.io.rounds import Batch, Rounds, shuffled
 from minimx.nd import serialize
-from minimx.nd.array import NDArray, new
-from minimx.nd.creation import array
-from minimx.ops.spec import Spec
-from minimx.progress import Bar
-from minimx.shapes import Shape
+from minimx.tools.progress import Bar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

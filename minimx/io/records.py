@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import DataError
+from minimx.core.errors import DataError
 from minimx.io.files import files_at
 from minimx.io.rounds import chunked, part_of
 from minimx.recordio import FIRST, LAST, MAGIC, MOST_BYTES, WHOLE, MXRecordIO, unpack

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 
 
 class Batch(NamedTuple):

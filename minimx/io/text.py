@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from minimx.device import cpu
-from minimx.errors import ArgumentError, DataError, Unavailable
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import cpu
+from minimx.core.errors import ArgumentError, DataError, Unavailable
+from minimx.core.shapes import Shape
 from minimx.io.batches import DataDesc
 from minimx.io.files import MXDataIter, content_of, described, note_unknown, on_host
 from minimx.io.rounds import Rounds, part_of
-from minimx.nd.array import NDArray
 from minimx.nd.sparse import csr_matrix
-from minimx.shapes import Shape
 
 CSV_TYPES = ("float32", "int32", "int64")
 

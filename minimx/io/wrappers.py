@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.io.batches import DataBatch, DataDesc, DataIter
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from minimx.aliases import resolve as _resolve
-from minimx.errors import ArgumentError, did_you_mean
+from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.kvstore.base import KVStoreBase, TestStore
 from minimx.kvstore.local import KVStore
 from minimx.kvstore.policy import ON_DEVICES

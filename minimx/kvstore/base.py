@@ -15,9 +15,9 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, TypeVar
 
-from minimx import engine
-from minimx.errors import ArgumentError, Unavailable
-from minimx.nd.array import NDArray
+from minimx.core import engine
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, Unavailable
 
 StoreT = TypeVar("StoreT", bound=type)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.errors import ArgumentError, MissingArgument
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError, MissingArgument
+from minimx.core.knobs import knobs
 from minimx.kvstore import create
 from minimx.kvstore.base import KVStoreBase
 from minimx.kvstore.local import KVStore

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
-from minimx import autograd, engine
-from minimx.device import Context, cpu
-from minimx.errors import ArgumentError, DataError, DTypeError, ShapeError
-from minimx.events import attributed
-from minimx.files import write_whole
+from minimx.core import autograd, engine
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Context, cpu
+from minimx.core.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minimx.core.events import attributed
+from minimx.core.files import write_whole
 from minimx.kvstore.base import KVStoreBase, known_capability
 from minimx.kvstore.policy import ON_DEVICES, plan_homes
-from minimx.nd.array import NDArray
 from minimx.optimizer import Optimizer, Updater, get_updater
 
 Key = int | str

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy
 
-from minimx.catalogue import Catalogue
-from minimx.errors import ArgumentError, ShapeError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.catalogue import Catalogue
+from minimx.core.errors import ArgumentError, ShapeError
 
 
 def _as_list(values: Any) -> list[Any]:

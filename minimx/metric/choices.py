@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.errors import ArgumentError, ShapeError
 from minimx.metric.base import EvalMetric, as_numbers, paired, register
 
 

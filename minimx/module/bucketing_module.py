@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx import model, nd, symbol
-from minimx.errors import ArgumentError, MissingArgument, ParameterError
+from minimx.core.errors import ArgumentError, MissingArgument, ParameterError
 from minimx.module.loops import BaseModule
 from minimx.module.module import Module
 from minimx.module.slices import Described

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from minimx import nd
-from minimx.device import Device, cpu
-from minimx.errors import ArgumentError, GradientError, ShapeError
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Device, cpu
+from minimx.core.errors import ArgumentError, GradientError, ShapeError
 from minimx.executor import Executor
 from minimx.io import DataDesc
 from minimx.module import slices
-from minimx.nd.array import NDArray
 from minimx.symbol import Symbol
 
 Arrays = dict[str, NDArray]

@@ -16,10 +16,10 @@ import numpy as np
 from minimx import metric as metrics
 from minimx import model, nd
 from minimx.callback import BatchEndParam
-from minimx.errors import ArgumentError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
 from minimx.initializer import Uniform
 from minimx.io import DataBatch
-from minimx.nd.array import NDArray
 
 Callbacks = Callable[..., Any] | list[Callable[..., Any]] | None
 

@@ -7,17 +7,17 @@ from typing import Any
 
 from minimx import model, nd
 from minimx import optimizer as opt
-from minimx.device import as_device, cpu
-from minimx.errors import ArgumentError, MissingArgument, ParameterError, did_you_mean
-from minimx.events import attributed
+from minimx.core import errors
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import as_device, cpu
+from minimx.core.errors import ArgumentError, MissingArgument, ParameterError
+from minimx.core.events import attributed
 from minimx.initializer import InitDesc, Uniform
 from minimx.io import DataDesc
 from minimx.module import slices
 from minimx.module.executor_group import DataParallelExecutorGroup
 from minimx.module.loops import BaseModule
-from minimx.module.slices import Described
 from minimx.module.training import Training
-from minimx.nd.array import NDArray
 from minimx.symbol import Symbol
 
 Arrays = dict[str, NDArray]
@@ -62,7 +62,7 @@ class Module(BaseModule):
             if name not in arguments:
                 raise ArgumentError(
                     f"Module: the symbol has no argument {name!r}; it has "
-                    f"{', '.join(arguments)}.{did_you_mean(name, arguments)}"
+                    f"{', '.join(arguments)}.{errors.did_you_mean(name, arguments)}"
                 )
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [name for name in arguments if name not in inputs]
@@ -112,8 +112,8 @@ class Module(BaseModule):
 
     def bind(
         self,
-        data_shapes: Described,
-        label_shapes: Described = None,
+        data_shapes: slices.Described,
+        label_shapes: slices.Described = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
@@ -160,7 +160,7 @@ class Module(BaseModule):
             self.params_initialized = True
             self.borrow_optimizer(shared_module)
 
-    def _checked(self, data_shapes: Described) -> list[DataDesc]:
+    def _checked(self, data_shapes: slices.Described) -> list[DataDesc]:
         """The shapes of data, of which there is one for each name."""
         entries = [slices.described(entry) for entry in data_shapes or ()]
         found = [entry.name for entry in entries]
@@ -171,7 +171,9 @@ class Module(BaseModule):
             )
         return entries
 
-    def reshape(self, data_shapes: Described, label_shapes: Described = None) -> None:
+    def reshape(
+        self, data_shapes: slices.Described, label_shapes: slices.Described = None
+    ) -> None:
         """Go on with batches of other shapes and the same parameters."""
         self._group.reshape(self._checked(data_shapes), label_shapes)
 

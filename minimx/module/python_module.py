@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minimx import nd
-from minimx.errors import ArgumentError, ParameterError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, ParameterError
 from minimx.module import slices
 from minimx.module.loops import BaseModule
 from minimx.module.slices import Described
-from minimx.nd.array import NDArray
 
 
 class PythonModule(BaseModule):

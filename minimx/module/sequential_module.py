@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Self
 
-from minimx.errors import ArgumentError, ParameterError
+from minimx.core.errors import ArgumentError, ParameterError
 from minimx.module.loops import BaseModule
 from minimx.module.slices import Described
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.errors import ArgumentError, MissingArgument
+from minimx.core.errors import ArgumentError, MissingArgument
 from minimx.io import DataDesc
 
 Described = Sequence[Any] | None

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from minimx import nd
-from minimx.errors import ArgumentError, DataError
-from minimx.files import write_whole
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, DataError
+from minimx.core.files import write_whole
 from minimx.kvstore.choice import choose
-from minimx.nd.array import NDArray
 from minimx.optimizer import Optimizer, Updater, get_updater
 
 ROWS = "row_sparse"

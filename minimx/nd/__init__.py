@@ -6,10 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from minimx.aliases import resolve
-from minimx.engine import wait_all as waitall
-from minimx.nd import _internal, contrib, functions, image, linalg, random, sparse
-from minimx.nd.array import NDArray
-from minimx.nd.creation import (
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import (
     arange,
     array,
     concatenate,
@@ -23,11 +21,13 @@ from minimx.nd.creation import (
     ones,
     zeros,
 )
+from minimx.core.engine import wait_all as waitall
+from minimx.core.ops.stypes import STYPES
+from minimx.nd import _internal, contrib, functions, image, linalg, random, sparse
 from minimx.nd.custom import custom as Custom  # noqa: N812 (MXNet's name)
 from minimx.nd.pairs import PAIRS, split_v2
 from minimx.nd.serialize import load, load_frombuffer, save
 from minimx.nd.tables import histogram, onehot_encode
-from minimx.ops.stypes import STYPES
 
 __all__ = [
     "Custom",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minimx.aliases import unsupported
-from minimx.errors import OperatorError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import OperatorError
 from minimx.nd.functions import FUNCTIONS
 
 

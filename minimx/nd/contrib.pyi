@@ -1,8 +1,8 @@
-# Written by `python -m minimx.nd.stubs` from the data sheets in minimx/ops.
+# Written by `python -m minimx.nd.stubs` from the data sheets.
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 
 def AdaptiveAvgPooling2D(data: NDArray, output_size: int | Sequence[int] = (), *, out: Any = None, name: str | None = None) -> NDArray: ...
 def BatchNormWithReLU(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, *, out: Any = None, name: str | None = None) -> NDArray: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 from minimx.nd.functions import FUNCTIONS
 from minimx.nd.random import uniform
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
-from minimx.nd.creation import full
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import full
 from minimx.nd.functions import FUNCTIONS
 
 Arrays = Sequence[NDArray]

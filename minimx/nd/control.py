@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any
 
-from minimx.errors import ArgumentError, ShapeError
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke, tracers
-from minimx.nd.nested import Form, flatten, regroup
-from minimx.ops.registry import lookup
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke, tracers
+from minimx.core.arrays.nested import Form, flatten, regroup
+from minimx.core.errors import ArgumentError, ShapeError
+from minimx.core.ops.registry import lookup
 
 
 def foreach(

@@ -12,23 +12,24 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from minimx import autograd, events, nd
-from minimx.autograd.function import once_differentiable
-from minimx.device import Device, as_device, current_device
-from minimx.dtypes import resolve
-from minimx.errors import (
+from minimx import nd
+from minimx.core import autograd, events
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke
+from minimx.core.autograd.function import once_differentiable
+from minimx.core.device import Device, as_device, current_device
+from minimx.core.dtypes import resolve
+from minimx.core.errors import (
     DeviceError,
     MXNetError,
     OperatorError,
     ShapeError,
     did_you_mean,
 )
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
-from minimx.ops.casting import SINGLE
-from minimx.ops.registry import Op, Site, Value, lookup, register
-from minimx.ops.spec import Spec
-from minimx.shapes import Shape
+from minimx.core.ops.casting import SINGLE
+from minimx.core.ops.registry import Op, Site, Value, lookup, register
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape
 
 #: What MXNet's profiler calls the category of users' operators.
 CUSTOM = "Custom Operator"

@@ -15,16 +15,16 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import minimx.nd.masks
-import minimx.ops  # noqa: F401  (both fill the registry)
-from minimx import autograd, flavour
-from minimx.device import as_device, current_device
-from minimx.errors import OperatorError
-from minimx.nd.array import NDArray
-from minimx.nd.creation import shape_to_fill
-from minimx.nd.launch import invoke, place_for
-from minimx.ops import help, users
-from minimx.ops.registry import ALIASES, REGISTRY, Op
+import minimx.core.arrays.masks
+import minimx.operators  # noqa: F401  (both fill the registry)
+from minimx.core import autograd, flavour
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import shape_to_fill
+from minimx.core.arrays.launch import invoke, place_for
+from minimx.core.device import as_device, current_device
+from minimx.core.errors import OperatorError
+from minimx.core.ops import help, users
+from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 
 # Words that MXNet's functions accept besides inputs and settings; they name or place
 # the result: nothing here depends on them.

@@ -1,8 +1,8 @@
-# Written by `python -m minimx.nd.stubs` from the data sheets in minimx/ops.
+# Written by `python -m minimx.nd.stubs` from the data sheets.
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 
 def adjust_lighting(data: NDArray, alpha: Any = ..., *, out: Any = None, name: str | None = None) -> NDArray: ...
 def crop(data: NDArray, x: int = ..., y: int = ..., width: int = ..., height: int = ..., *, out: Any = None, name: str | None = None) -> NDArray: ...

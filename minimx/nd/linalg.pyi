@@ -1,8 +1,8 @@
-# Written by `python -m minimx.nd.stubs` from the data sheets in minimx/ops.
+# Written by `python -m minimx.nd.stubs` from the data sheets.
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 
 def det(A: NDArray, *, out: Any = None, name: str | None = None) -> NDArray: ...
 def extractdiag(A: NDArray, offset: int = 0, *, out: Any = None, name: str | None = None) -> NDArray: ...

@@ -1,8 +1,8 @@
-# Written by `python -m minimx.nd.stubs` from the data sheets in minimx/ops.
+# Written by `python -m minimx.nd.stubs` from the data sheets.
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 
 class Methods:
     def abs(self, *, out: Any = None, name: str | None = None) -> NDArray: ...

@@ -12,17 +12,17 @@ import inspect
 from collections.abc import Iterator
 from importlib import import_module
 
+from minimx.core.ops import help
+from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd.functions import INTERNAL
-from minimx.ops import help
-from minimx.ops.registry import ALIASES, REGISTRY, Op
 
 HEAD = """\
-<!-- Written by `python -m minimx.nd.page` from the data sheets in minimx/ops. -->
+<!-- Written by `python -m minimx.nd.page` from the data sheets. -->
 
 # Operators
 
 Every operator that `mx.nd`, `mx.np`, `mx.sym` and Gluon know, by the room in
-`minimx/ops` where its data sheet stands. One sheet serves them all: it says which
+`minimx/core/ops` where its data sheet stands. One sheet serves them all: it says which
 shapes and types come out, which kernel computes them, how gradients flow back and how
 much work a call is.
 
@@ -54,7 +54,8 @@ _SPELLINGS = {
 
 
 def markdown() -> str:
-    """The whole page."""
+    """The whole page, with the operators that only symbols have."""
+    import_module("minimx.symbol")
     rooms = _rooms()
     return "\n".join([HEAD, *_contents(rooms), *_sections(rooms)]).rstrip() + "\n"
 
@@ -86,7 +87,7 @@ def _contents(rooms: dict[str, list[str]]) -> Iterator[str]:
     yield "| room | what it is | operators |"
     yield "| --- | --- | --- |"
     for room, names in rooms.items():
-        title = room.removeprefix("minimx.ops.")
+        title = room.removeprefix("minimx.core.ops.")
         yield f"| [{title}](#{_anchor(title)}) | {_title(room)} | {len(names)} |"
     yield ""
 
@@ -103,7 +104,7 @@ def _anchor(title: str) -> str:
 
 def _sections(rooms: dict[str, list[str]]) -> Iterator[str]:
     for room, names in rooms.items():
-        yield f"## {room.removeprefix('minimx.ops.')}\n"
+        yield f"## {room.removeprefix('minimx.core.ops.')}\n"
         yield f"{_title(room)}\n"
         for name in names:
             yield from _entry(name)

@@ -9,12 +9,12 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minimx.errors import OperatorError
-from minimx.nd import arithmetic
-from minimx.nd.arithmetic import _Operator
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
-from minimx.ops.registry import lookup
+from minimx.core.arrays import arithmetic
+from minimx.core.arrays.arithmetic import _Operator
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke
+from minimx.core.errors import OperatorError
+from minimx.core.ops.registry import lookup
 
 # For two plain numbers, what Python says.
 _PLAIN: dict[str, Callable[[Any, Any], Any]] = {

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.device import DeviceLike, as_device, current_device
-from minimx.dtypes import resolve
-from minimx.errors import OperatorError
-from minimx.nd.array import NDArray
-from minimx.nd.creation import shape_to_fill
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import shape_to_fill
+from minimx.core.arrays.launch import invoke
+from minimx.core.device import DeviceLike, as_device, current_device
+from minimx.core.dtypes import resolve
+from minimx.core.errors import OperatorError
+from minimx.core.ops.registry import lookup
 from minimx.nd.functions import FUNCTIONS
-from minimx.nd.launch import invoke
-from minimx.ops.registry import lookup
 
 __all__ = [
     "exponential",

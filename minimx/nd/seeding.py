@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx import engine, rng
-from minimx.device import Context
+from minimx.core import engine, rng
+from minimx.core.device import Context
 
 __all__ = ["seed"]
 

@@ -30,16 +30,16 @@ from typing import Any
 
 import numpy as np
 
-from minimx import engine, flavour
-from minimx.device import cpu
-from minimx.dtypes import DType, code_of, resolve
-from minimx.errors import ArgumentError, DataError, DTypeError
-from minimx.files import write_whole
-from minimx.nd.array import NDArray
-from minimx.nd.creation import array as make_array
+from minimx.core import engine, flavour
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import array as make_array
+from minimx.core.device import cpu
+from minimx.core.dtypes import DType, code_of, resolve
+from minimx.core.errors import ArgumentError, DataError, DTypeError
+from minimx.core.files import write_whole
+from minimx.core.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, SparseSpec, spec_of
+from minimx.core.shapes import Shape
 from minimx.nd.sparse.array import BaseSparseNDArray, from_parts, outside
-from minimx.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, SparseSpec, spec_of
-from minimx.shapes import Shape
 
 FILE_MAGIC = 0x112
 V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA

@@ -18,18 +18,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from minimx.core.ops import help
+from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd.functions import FUNCTIONS, INTERNAL, METHODS
 from minimx.nd.pairs import PAIRS
-from minimx.ops import help
-from minimx.ops.registry import ALIASES, REGISTRY, Op
 
 HERE = Path(__file__).parent
-HEAD = "# Written by `python -m minimx.nd.stubs` from the data sheets in minimx/ops.\n"
+HEAD = "# Written by `python -m minimx.nd.stubs` from the data sheets.\n"
 IMPORTS = """\
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 """
 ROOMS = ("contrib", "image", "linalg")
 
@@ -165,7 +165,7 @@ def _sparse() -> Iterator[str]:
 
 
 def _methods() -> Iterator[str]:
-    array = import_module("minimx.nd.array").NDArray
+    array = import_module("minimx.core.arrays.array").NDArray
     yield "class Methods:"
     for name in sorted(METHODS):
         method = vars(array).get(name)

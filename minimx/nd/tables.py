@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
-from minimx.ops.registry import lookup
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke
+from minimx.core.ops.registry import lookup
 
 __all__ = ["histogram", "onehot_encode"]
 

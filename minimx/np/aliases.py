@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import resolve
-from minimx.nd.creation import from_dlpack as _from_dlpack
+from minimx.core.arrays.creation import from_dlpack as _from_dlpack
+from minimx.core.dtypes import resolve
 from minimx.np.dispatch import by_numpy
 from minimx.np.linalg import vecdot
 from minimx.np.multiarray import as_ndarray, flavoured, ndarray

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as onp
 
-from minimx import autograd
-from minimx.dtypes import INT64, SUPPORTED
-from minimx.errors import DTypeError, OperatorError, ShapeError
-from minimx.nd.arithmetic import refuse_on_tape
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
+from minimx.core import autograd
+from minimx.core.arrays.arithmetic import refuse_on_tape
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke
+from minimx.core.dtypes import INT64, SUPPORTED
+from minimx.core.errors import DTypeError, OperatorError, ShapeError
+from minimx.core.ops.registry import Op, lookup
 from minimx.np.promotion import BOOL, cast, common, is_number, real
-from minimx.ops.registry import Op, lookup
 
 
 class Binary:
@@ -145,7 +145,7 @@ def _as_array(value: Any, beside: Any) -> Any:
         return value
     if not isinstance(value, onp.ndarray):
         return NotImplemented
-    from minimx.nd.transfer import from_numpy_copy
+    from minimx.core.arrays.transfer import from_numpy_copy
 
     if value.dtype not in SUPPORTED:
         raise DTypeError(

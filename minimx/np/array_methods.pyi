@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 from minimx.np.multiarray import ndarray
 
 # They take and give other types than those of mx.nd's arrays.

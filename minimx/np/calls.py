@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
+from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import store
 from minimx.np.creation import array
 from minimx.np.multiarray import as_ndarray
 from minimx.np.promotion import BOOL, cast, common, is_number
-from minimx.ops.registry import lookup
 
 
 def call(name: str, *arrays: Any, out: Any = None, **settings: Any) -> Any:

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.device import Device, DeviceLike, as_device, current_device
-from minimx.dtypes import SUPPORTED, DType, numbers, resolve
-from minimx.errors import ArgumentError, DTypeError, OperatorError, Unavailable
-from minimx.nd.array import NDArray, checked_dtype, new
-from minimx.nd.launch import invoke
-from minimx.nd.transfer import from_numpy_copy
+from minimx.core.arrays.array import NDArray, checked_dtype, new
+from minimx.core.arrays.launch import invoke
+from minimx.core.arrays.transfer import from_numpy_copy
+from minimx.core.device import Device, DeviceLike, as_device, current_device
+from minimx.core.dtypes import SUPPORTED, DType, numbers, resolve
+from minimx.core.errors import ArgumentError, DTypeError, OperatorError, Unavailable
+from minimx.core.ops.registry import lookup
+from minimx.core.ops.spec import Spec
 from minimx.np.arithmetic import store
 from minimx.np.multiarray import as_ndarray, flavoured, ndarray
 from minimx.np.promotion import is_number
-from minimx.ops.registry import lookup
-from minimx.ops.spec import Spec
 
 ShapeLike = int | Sequence[int]
 Where = DeviceLike | None

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as onp
 
-from minimx import autograd
-from minimx.dtypes import SUPPORTED
-from minimx.errors import GradientError
-from minimx.nd.array import NDArray
+from minimx.core import autograd
+from minimx.core.arrays.array import NDArray
+from minimx.core.dtypes import SUPPORTED
+from minimx.core.errors import GradientError
 from minimx.np.creation import array
 
 _LINALG = "numpy.linalg"

@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 from minimx.np.multiarray import ndarray
 
 def abs(x: Any, out: Any = None, *, where: Any = True, subok: Any = True, order: Any = 'K', casting: Any = 'same_kind', dtype: Any = None) -> ndarray: ...

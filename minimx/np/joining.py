@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.errors import ArgumentError, ShapeError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, ShapeError
+from minimx.core.shapes import normalize_axis
 from minimx.np.calls import (
     arrays_of,
     as_tuple,
@@ -19,7 +20,6 @@ from minimx.np.calls import (
 )
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import cast
-from minimx.shapes import normalize_axis
 
 # -- joining ---------------------------------------------------------------------------
 

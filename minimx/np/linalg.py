@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import FLOAT32, FLOAT64
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.dtypes import FLOAT32, FLOAT64
+from minimx.core.errors import ArgumentError, ShapeError
+from minimx.core.shapes import normalize_axis
 from minimx.np.calls import arrays_of, as_tuple, call, whole
 from minimx.np.fallback_linalg import lstsq, matrix_rank
 from minimx.np.moving import diagonal, matrix_transpose, trace
@@ -25,7 +26,6 @@ from minimx.np.reductions import max as np_max
 from minimx.np.reductions import min as np_min
 from minimx.np.reductions import sum as np_sum
 from minimx.np.sums import tensordot
-from minimx.shapes import normalize_axis
 
 
 def _matrices(a: Any, who: str, square: bool = False) -> ndarray:

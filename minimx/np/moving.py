@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import resolve
-from minimx.errors import ShapeError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ShapeError
 from minimx.np.arithmetic import store
 from minimx.np.calls import as_tuple, call, constant, whole
 from minimx.np.multiarray import as_ndarray, ndarray

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, ShapeError, Unavailable
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke, place_for
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, ShapeError, Unavailable
+from minimx.core.ops.registry import Op, lookup
 from minimx.nd.functions import changeable, changeable_classes
-from minimx.nd.launch import invoke, place_for
 from minimx.np.operators import Operators
-from minimx.ops.registry import Op, lookup
 
 if TYPE_CHECKING:
     from minimx.np.array_methods import Methods

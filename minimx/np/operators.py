@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minimx.dtypes import INT64
+from minimx.core.dtypes import INT64
+from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import BINARY
 from minimx.np.promotion import BOOL, cast
-from minimx.ops.registry import lookup
 
 _add = BINARY["add"]
 _subtract = BINARY["subtract"]

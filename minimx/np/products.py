@@ -8,11 +8,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from minimx.errors import ShapeError
+from minimx.core.errors import ShapeError
+from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import store
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import cast, common, is_number
-from minimx.ops.registry import lookup
 
 
 def _two(who: str, a: Any, b: Any) -> tuple[ndarray, ndarray]:
@@ -95,7 +95,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> ndarray:
 
 
 def _stack(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    from minimx.shapes import broadcast
+    from minimx.core.shapes import broadcast
 
     return broadcast("matmul", a, b)
 

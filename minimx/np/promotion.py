@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import FLOAT32, INT32, DType
-from minimx.nd.array import NDArray
-from minimx.ops.registry import lookup
+from minimx.core.arrays.array import NDArray
+from minimx.core.dtypes import FLOAT32, INT32, DType
+from minimx.core.ops.registry import lookup
 
 BOOL = onp.dtype(onp.bool_)
 

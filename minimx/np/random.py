@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.device import DeviceLike
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, DTypeError
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, DTypeError
+from minimx.core.ops.registry import lookup
 from minimx.nd import seeding
-from minimx.nd.array import NDArray
 from minimx.np.arithmetic import store
 from minimx.np.calls import as_tuple, call, refuse_words, whole
 from minimx.np.creation import array, made
@@ -25,7 +26,6 @@ from minimx.np.linalg import cholesky
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.products import matmul
 from minimx.np.promotion import cast
-from minimx.ops.registry import lookup
 
 Where = DeviceLike | None
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import INT64, resolve
-from minimx.errors import ShapeError, Unavailable
+from minimx.core.dtypes import INT64, resolve
+from minimx.core.errors import ShapeError, Unavailable
+from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import store
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import BOOL, cast, real
-from minimx.ops.registry import lookup
 
 Axis = int | tuple[int, ...] | None
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, DTypeError, ShapeError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, DTypeError, ShapeError
+from minimx.core.shapes import normalize_axis
 from minimx.np.calls import as_tuple, call, constant, refuse_words, whole
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.promotion import cast
-from minimx.shapes import normalize_axis
 
 INT64 = resolve("int64")
 

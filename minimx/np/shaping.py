@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.errors import ShapeError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ShapeError
+from minimx.core.ops.registry import lookup
+from minimx.core.shapes import normalize_axis
 from minimx.np.arithmetic import full_like
 from minimx.np.creation import array, asarray
 from minimx.np.multiarray import as_ndarray, ndarray, unshared
 from minimx.np.promotion import BOOL, cast, common, is_number
-from minimx.ops.registry import lookup
-from minimx.shapes import normalize_axis
 
 
 def reshape(a: Any, newshape: Any, order: str = "C") -> ndarray:

@@ -26,7 +26,7 @@ IMPORTS = """\
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 from minimx.np.multiarray import ndarray
 """
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, ShapeError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, ShapeError
 from minimx.np.calls import arrays_of, call, value_beside, whole
 from minimx.np.creation import array
 from minimx.np.joining import concatenate

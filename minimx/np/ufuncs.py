@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import FLOAT32, INT64, resolve
-from minimx.errors import Unavailable
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.dtypes import FLOAT32, INT64, resolve
+from minimx.core.errors import Unavailable
+from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import BINARY, full_like, into
 from minimx.np.multiarray import as_ndarray, flavoured
 from minimx.np.promotion import BOOL, cast, is_number
-from minimx.ops.registry import lookup
 
 # name in NumPy, operator, aliases. Integers stay integers, as in MXNet 1.9: what a
 # function gives is cut off. Arrays of bool are taken for float32.

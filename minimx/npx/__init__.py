@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import minimx.nd as _nd
 from minimx.aliases import resolve
-from minimx.device import (
+from minimx.core.arrays.creation import from_dlpack as _from_dlpack
+from minimx.core.arrays.creation import from_numpy as _from_numpy
+from minimx.core.device import (
     Context,
     Device,
     cpu,
@@ -23,11 +25,9 @@ from minimx.device import (
     current_device,
     gpu,
 )
-from minimx.drivers import num_gpus
-from minimx.engine import wait_all as waitall
-from minimx.flavour import is_np_array, is_np_shape
-from minimx.nd.creation import from_dlpack as _from_dlpack
-from minimx.nd.creation import from_numpy as _from_numpy
+from minimx.core.drivers import num_gpus
+from minimx.core.engine import wait_all as waitall
+from minimx.core.flavour import is_np_array, is_np_shape
 from minimx.nd.functions import keepers
 from minimx.np import help as _help
 from minimx.np.multiarray import flavoured as _flavoured

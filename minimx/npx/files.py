@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as onp
 
-from minimx import flavour
-from minimx.errors import ArgumentError, DataError
+from minimx.core import flavour
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, DataError
 from minimx.nd import serialize
-from minimx.nd.array import NDArray
 from minimx.np.creation import array
 from minimx.np.multiarray import flavoured
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import minimx.np as np
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
+from minimx.core.ops.registry import lookup
 from minimx.np.multiarray import as_ndarray, ndarray, unshared
 from minimx.np.promotion import BOOL, cast
 from minimx.npx.operators import function
-from minimx.ops.registry import lookup
 
 __all__ = [
     "constraint_check",

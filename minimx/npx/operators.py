@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from minimx.core.ops.help import examples, with_example
+from minimx.core.ops.registry import ALIASES, REGISTRY, lookup
 from minimx.nd import functions
 from minimx.np.multiarray import ndarray
-from minimx.ops.help import examples, with_example
-from minimx.ops.registry import ALIASES, REGISTRY, lookup
 
 EXAMPLES = Path(__file__).with_name("examples.txt")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.device import as_device, current_device
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke
+from minimx.core.device import as_device, current_device
+from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import store
 from minimx.np.multiarray import ndarray
 from minimx.np.random import seed
-from minimx.ops.registry import lookup
 
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
 

@@ -16,9 +16,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from minimx import flavour
-from minimx.errors import ArgumentError
-from minimx.flavour import is_np_array, is_np_shape
+from minimx.core import flavour
+from minimx.core.errors import ArgumentError
+from minimx.core.flavour import is_np_array, is_np_shape
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 

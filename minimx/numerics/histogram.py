@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from minimx.dtypes import LAYOUTS, POWERS, Layout
-from minimx.errors import DTypeError, did_you_mean
+from minimx.core.dtypes import LAYOUTS, POWERS, Layout
+from minimx.core.errors import DTypeError, did_you_mean
 
 Counts = npt.NDArray[np.int64]
 #: What becomes of numbers in a type, from the smallest to the largest.
@@ -46,10 +46,10 @@ class Histogram:
         >>> mx.numerics.Histogram.of(mx.nd.array([0, 1, 1.5, 4]))
         Histogram(4 numbers, 2**0 to 2**2, 1 zero)
         """
-        from minimx.nd import array as as_array
-        from minimx.nd.array import NDArray
-        from minimx.nd.launch import invoke
-        from minimx.ops.precision import Exponents
+        from minimx.core.arrays.array import NDArray
+        from minimx.core.arrays.creation import array as as_array
+        from minimx.core.arrays.launch import invoke
+        from minimx.operators.arrays.precision import Exponents
 
         if not isinstance(array, NDArray):
             array = np.asarray(array)

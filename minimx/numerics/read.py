@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import POWERS
+from minimx.core.dtypes import POWERS
+from minimx.core.record import Record
 from minimx.numerics.histogram import Histogram
-from minimx.record import Record
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,15 +15,15 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from minimx import autograd, events
-from minimx.device import Context, current_context
-from minimx.dtypes import LAYOUTS
-from minimx.errors import ArgumentError
+from minimx.core import autograd, events
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke
+from minimx.core.device import Context, current_context
+from minimx.core.dtypes import LAYOUTS
+from minimx.core.errors import ArgumentError
 from minimx.gluon import Block, Trainer
 from minimx.gluon.utils import HookHandle
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
-from minimx.ops.precision import Exponents
+from minimx.operators.arrays.precision import Exponents
 
 # kind, layer, name, dtype, and the type in which the layer computes
 Subject = tuple[str, str, str, str, str]

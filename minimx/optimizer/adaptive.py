@@ -10,7 +10,7 @@ from math import sqrt
 from typing import Any
 
 import minimx.nd as nd
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 from minimx.optimizer.base import Index, Optimizer, State, register
 
 

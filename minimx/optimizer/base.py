@@ -14,11 +14,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
-from minimx import flavour
-from minimx.catalogue import Catalogue
-from minimx.dtypes import FLOAT16, resolve
+from minimx.core import flavour
+from minimx.core.arrays.array import NDArray
+from minimx.core.catalogue import Catalogue
+from minimx.core.dtypes import FLOAT16, resolve
 from minimx.lr_scheduler import LRScheduler
-from minimx.nd.array import NDArray
 
 Index = int | str
 #: None, an array, or a tuple of states.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError, ShapeError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, ShapeError
 from minimx.optimizer.base import Index, Optimizer, State, register
 
 __all__ = ["GroupAdaGrad"]

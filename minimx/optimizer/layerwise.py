@@ -11,9 +11,9 @@ from math import sqrt
 from typing import Any
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
 from minimx.optimizer.base import Index, Optimizer, State, register
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import minimx.nd as nd
-from minimx.knobs import knobs
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.knobs import knobs
 from minimx.optimizer.base import Index, Optimizer, State, register
 
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
-from minimx import events
-from minimx.device import Context
-from minimx.dtypes import resolve
-from minimx.errors import DataError
+from minimx.core import events
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.transfer import moved
+from minimx.core.device import Context
+from minimx.core.dtypes import resolve
+from minimx.core.errors import DataError
 from minimx.nd import serialize
-from minimx.nd.array import NDArray
-from minimx.nd.transfer import moved
 from minimx.optimizer.base import Index, Optimizer, State
 
 _HEADER = "header"

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.errors import ProfilerError
+from minimx.core.errors import ProfilerError
+from minimx.core.record import Record
 from minimx.profiler.check import check_trace
 from minimx.profiler.imported import load
 from minimx.profiler.objects import Counter, Domain, Event, Frame, Marker, Task, scope
 from minimx.profiler.session import ProfilerWarning, profiler
 from minimx.profiler.settings import checked
 from minimx.profiler.totals import Overview, overview_of, roof_of
-from minimx.record import Record
 
 __all__ = [
     "Counter",
@@ -115,7 +115,7 @@ def overview(record: Record | None = None, measure: bool = True) -> Overview:
     it operators are held against a roof only if it was measured before.
 
     >>> from minimx import nd
-    >>> from minimx.record import Record
+    >>> from minimx.core.record import Record
     >>> with Record(calls=True) as record:
     ...     nd.dot(nd.ones((8, 8)), nd.ones((8, 8))).wait_to_read()
     >>> found = overview(record, measure=False)

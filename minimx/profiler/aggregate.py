@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from minimx.errors import ProfilerError
+from minimx.core.errors import ProfilerError
+from minimx.core.record.record import Batch
 from minimx.profiler.settings import API, IMPERATIVE, MEMORY, SYMBOLIC, Settings
 from minimx.profiler.trace import (
     C_API,
@@ -22,7 +23,6 @@ from minimx.profiler.trace import (
     category_of,
     shown,
 )
-from minimx.record.record import Batch
 
 OPERATOR: Final = "operator"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from minimx.errors import ProfilerError
+from minimx.core.errors import ProfilerError
 from minimx.profiler.reading import Reader
 
 #: The phases that we know, by what they are.

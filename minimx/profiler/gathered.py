@@ -19,11 +19,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from minimx.errors import ProfilerError
-from minimx.events import PHASES
+from minimx.core.errors import ProfilerError
+from minimx.core.events import PHASES
+from minimx.core.record.tables import Array, Strings
 from minimx.profiler.check import is_number, malformed
 from minimx.profiler.trace import STORAGE, place_of
-from minimx.record.tables import Array, Strings
 
 MOST_NAMES: Final = 200_000
 LONGEST_NAME: Final = 1000  # characters that are kept of it

@@ -16,7 +16,7 @@ import io
 import re
 from typing import Final
 
-from minimx.record.record import Batch
+from minimx.core.record.record import Batch
 
 COLUMNS: Final = (
     "Attribute Name", "Requested Size", "Device", "Actual Size", "Reuse?",

@@ -23,16 +23,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from minimx.errors import ProfilerError
-from minimx.events import PHASES
+from minimx.core.errors import ProfilerError
+from minimx.core.events import PHASES
+from minimx.core.record import Record
+from minimx.core.record.archive import Contents
+from minimx.core.record.tables import TABLES, Array, dtype_of
 from minimx.profiler.gathered import UNKNOWN, Gathered
 from minimx.profiler.nesting import NONE, Nested, nest
 from minimx.profiler.reading import Reader
 from minimx.profiler.session import ProfilerWarning
 from minimx.profiler.trace import C_API, CUSTOM, SOURCE, place_of
-from minimx.record import Record
-from minimx.record.archive import Contents
-from minimx.record.tables import TABLES, Array, dtype_of
 
 LONGEST: Final = 4e15  # microseconds from the first event to the last
 MOST_LANES: Final = 1000

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from minimx.record.tables import Array
+from minimx.core.record.tables import Array
 
 CLOSE: Final = 1  # nanoseconds that two moments may differ and be the same
 DEEPEST: Final = 63  # lanes of a row beyond its first; what is deeper lies on the last

@@ -14,8 +14,8 @@ from numbers import Number
 from types import TracebackType
 from typing import Self
 
-from minimx import events
-from minimx.errors import ProfilerError
+from minimx.core import events
+from minimx.core.errors import ProfilerError
 from minimx.profiler.session import ProfilerWarning, profiler
 
 _numbers = count(1)

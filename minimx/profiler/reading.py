@@ -18,7 +18,7 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import IO, Any, Final
 
-from minimx.errors import ProfilerError
+from minimx.core.errors import ProfilerError
 
 PIECE: Final = 1 << 20  # characters that are read at a time
 MOST_OF_A_VALUE: Final = 4 << 20  # characters of one event, or of one fact of the head

@@ -22,13 +22,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from minimx.device import Device
-from minimx.drivers import driver_for
-from minimx.dtypes import resolve
-from minimx.errors import ProfilerError
-from minimx.kernels import threads
-from minimx.ops.registry import REGISTRY
-from minimx.ops.spec import Spec
+from minimx.core.device import Device
+from minimx.core.drivers import driver_for
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ProfilerError
+from minimx.core.kernels import threads
+from minimx.core.ops.registry import REGISTRY
+from minimx.core.ops.spec import Spec
 
 #: The types of numbers that have a roof of their own.
 TYPES: Final = ("float64", "float32", "float16", "bfloat16")

@@ -16,19 +16,19 @@ import warnings
 from pathlib import Path
 from typing import Any, Final
 
-from minimx import engine
-from minimx.errors import DataError, ProfilerError
-from minimx.files import write_whole
-from minimx.knobs import knobs
+from minimx.core import engine
+from minimx.core.errors import DataError, ProfilerError
+from minimx.core.files import write_whole
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
+from minimx.core.record.record import Cursor
+from minimx.core.record.several import leave
 from minimx.profiler import settings as rules
 from minimx.profiler.aggregate import Aggregate
 from minimx.profiler.gpu_memory import GpuMemory
 from minimx.profiler.settings import Settings
 from minimx.profiler.trace import SOURCE, Trace
 from minimx.profiler.writer import Writer
-from minimx.record import Record
-from minimx.record.record import Cursor
-from minimx.record.several import leave
 
 #: So many rows of each kind wait at most to be taken in; older ones are lost, and told.
 ROOM: Final = 1_000_000

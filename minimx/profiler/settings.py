@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from minimx.errors import ProfilerError, did_you_mean
-from minimx.knobs import knobs
+from minimx.core.errors import ProfilerError, did_you_mean
+from minimx.core.knobs import knobs
 
 # The bits of MXNET_PROFILER_MODE, as the 2.0 document numbers them.
 SYMBOLIC: Final = 1

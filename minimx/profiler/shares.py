@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from minimx.record.tables import Array
+from minimx.core.record.tables import Array
 
 KINDS: Final = ("compute", "data", "copy", "communication")
 CAUSES: Final = (

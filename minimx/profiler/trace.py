@@ -20,8 +20,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from minimx.core.record.record import Batch
 from minimx.profiler.settings import API, IMPERATIVE, MEMORY, SYMBOLIC, Settings
-from minimx.record.record import Batch
 
 SOURCE: Final = "minimx"  # who wrote a trace, in its head
 PROGRAM: Final = "program"  # the process of threads that push, and of marks

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from minimx.core.record.tables import Array
 from minimx.profiler.roofs import Roof
 from minimx.profiler.shares import KINDS, covered, present
-from minimx.record.tables import Array
 
 #: Operations per byte above which arithmetic is taken to be what takes the time.
 RIDGE: Final = 8

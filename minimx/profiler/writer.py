@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from minimx.errors import ProfilerError
+from minimx.core.errors import ProfilerError
 
 _TAIL: Final = b"\n]}\n"
 _CHUNK: Final = 4096  # events that are joined before they are written

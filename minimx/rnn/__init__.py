@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING
 from minimx.aliases import resolve as _resolve
 from minimx.rnn import io
 from minimx.rnn.cell import BaseRNNCell, RNNParams
-from minimx.rnn.conv import (
-    BaseConvRNNCell,
-    ConvGRUCell,
-    ConvLSTMCell,
-    ConvRNNCell,
-)
+from minimx.rnn.conv import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
 from minimx.rnn.files import (
     do_rnn_checkpoint,
     load_rnn_checkpoint,

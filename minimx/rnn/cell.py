@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from minimx import symbol
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
 from minimx.nd.functions import FUNCTIONS as ON_ARRAYS
 from minimx.symbol import Symbol
 

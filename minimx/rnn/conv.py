@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from minimx import symbol
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.rnn.cell import RNNParams
 from minimx.rnn.simple import GRUCell, LSTMCell, RNNCell, _Cell
 from minimx.symbol import Symbol

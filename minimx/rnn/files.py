@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from minimx.core.arrays.array import NDArray
 from minimx.model import load_checkpoint, save_checkpoint
-from minimx.nd.array import NDArray
 from minimx.rnn.cell import Arrays, BaseRNNCell
 from minimx.symbol import Symbol
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from minimx import symbol
-from minimx.errors import ArgumentError
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import array
+from minimx.core.errors import ArgumentError
 from minimx.initializer import FusedRNN
-from minimx.nd.array import NDArray
-from minimx.nd.creation import array
 from minimx.rnn.cell import Arrays, BaseRNNCell, RNNParams, sequence
 from minimx.rnn.simple import GRUCell, LSTMCell, RNNCell
 from minimx.rnn.stacks import BidirectionalCell, DropoutCell, SequentialRNNCell

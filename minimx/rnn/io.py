@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError
+from minimx.core.arrays.creation import array
+from minimx.core.errors import ArgumentError
 from minimx.io.batches import DataBatch, DataDesc, DataIter
-from minimx.nd.creation import array
 
 __all__ = ["BucketSentenceIter", "encode_sentences"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from minimx import symbol
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
 from minimx.rnn.cell import Arrays, BaseRNNCell, RNNParams, sequence
 from minimx.symbol import Symbol
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import NotImplementedForSymbol
-from minimx.ops.registry import lookup
+from minimx.core.errors import NotImplementedForSymbol
+from minimx.core.ops.registry import lookup
 
 #: NumPy's words for the operators, where they stretch shapes and convert types.
 NUMPYS = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from minimx import flavour
-from minimx.dtypes import FLOAT32, DType, resolve, scalar_type
-from minimx.errors import ArgumentError, did_you_mean
-from minimx.graph.infer import Inference, infer, opened
-from minimx.graph.ir import Entry, Graph, Node
-from minimx.shapes import Open, is_whole
+from minimx.core import flavour
+from minimx.core.dtypes import FLOAT32, DType, resolve, scalar_type
+from minimx.core.errors import ArgumentError, did_you_mean
+from minimx.core.graph.values.infer import Inference, infer, opened
+from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.shapes import Open, is_whole
 
 Answer = tuple[list[Any] | None, list[Any] | None, list[Any] | None]
 _NOTHING: Answer = (None, None, None)

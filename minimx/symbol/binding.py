@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from minimx.device import Device, DeviceLike, as_device, current_device
-from minimx.errors import ArgumentError, GradientError, ShapeError, did_you_mean
-from minimx.events import attributed
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Device, DeviceLike, as_device, current_device
+from minimx.core.errors import ArgumentError, GradientError, ShapeError, did_you_mean
+from minimx.core.events import attributed
+from minimx.core.graph.passes.partition import partition, tell
+from minimx.core.graph.running.places import places
+from minimx.core.graph.values.infer import Inference
+from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.graph.values.storage import storage_types
+from minimx.core.knobs import knobs
+from minimx.core.ops.spec import Spec
+from minimx.core.ops.stypes import like
+from minimx.core.shapes import is_whole, written
 from minimx.executor import Executor
-from minimx.graph.infer import Inference
-from minimx.graph.ir import Entry, Graph, Node
-from minimx.graph.partition import partition, tell
-from minimx.graph.places import places
-from minimx.graph.storage import storage_types
-from minimx.knobs import knobs
-from minimx.nd.array import NDArray
-from minimx.ops.spec import Spec
-from minimx.ops.stypes import like
-from minimx.shapes import is_whole, written
 from minimx.symbol.lending import Lender
 
 Arrays = Sequence[Any] | Mapping[str, Any] | None
@@ -77,8 +77,9 @@ class Binding:
     ) -> Any:  # fmt: skip
         """A symbol in which a backend has replaced the patterns that it knows.
 
-        backend: a name in `minimx.graph.partition`; kwargs are for it. The arrays,
-        shapes and types that MXNet's backends may look at are taken and not needed.
+        backend: a name in `minimx.core.graph.passes.partition`; kwargs are for it. The
+        arrays, shapes and types that MXNet's backends may look at are taken and not
+        needed.
         """
         passed = partition(self.graph, backend, **kwargs)
         tell([passed], backend)

@@ -20,16 +20,16 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from minimx.device import current_device
-from minimx.errors import MXNetError, OperatorError
-from minimx.graph.ir import Entry, Graph, Node, outputs_of, rewritten
-from minimx.graph.simplify import held
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import current_device
+from minimx.core.errors import MXNetError, OperatorError
+from minimx.core.graph.passes.simplify import held
+from minimx.core.graph.values.ir import Entry, Graph, Node, outputs_of, rewritten
+from minimx.core.ops.casting import USUAL, Casting
+from minimx.core.ops.registry import Op, Types, register
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Opens
 from minimx.name import NameManager
-from minimx.nd.array import NDArray
-from minimx.ops.casting import USUAL, Casting
-from minimx.ops.registry import Op, Types, register
-from minimx.ops.spec import Spec
-from minimx.shapes import Opens
 from minimx.symbol.traced import Traced, Tracer
 
 

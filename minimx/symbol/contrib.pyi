@@ -1,4 +1,4 @@
-# Written by `python -m minimx.symbol.stubs` from the data sheets in minimx/ops.
+# Written by `python -m minimx.symbol.stubs` from the data sheets.
 from collections.abc import Sequence
 from typing import Any
 

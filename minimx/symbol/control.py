@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minimx import flavour
 from minimx import name as naming
 from minimx.attribute import AttrScope, current
-from minimx.errors import ArgumentError
-from minimx.graph.control import Cond, Control, Foreach, WhileLoop
-from minimx.graph.ir import Entry, Graph, Node
+from minimx.core import flavour
+from minimx.core.arrays.nested import flatten, regroup
+from minimx.core.errors import ArgumentError
+from minimx.core.graph.values.control import Cond, Control, Foreach, WhileLoop
+from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.nd.control import _most, _pair
-from minimx.nd.nested import flatten, regroup
 from minimx.symbol.symbol import Symbol, placed
 
 _REMARK = "__subgraph_name__"

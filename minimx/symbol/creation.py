@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.dtypes import resolve
+from minimx.core.dtypes import resolve
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.symbol import Symbol
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from minimx import attribute
 from minimx import name as naming
-from minimx.dtypes import resolve
-from minimx.errors import OperatorError
-from minimx.graph import words
-from minimx.graph.ir import Entry, Node
+from minimx.core.dtypes import resolve
+from minimx.core.errors import OperatorError
+from minimx.core.graph.values import words
+from minimx.core.graph.values.ir import Entry, Node
+from minimx.core.ops import help
+from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd.functions import METHODS, Call, _signature, bound, keepers
-from minimx.ops import help
-from minimx.ops.registry import ALIASES, REGISTRY, Op
 from minimx.symbol import symbol as nodes
 from minimx.symbol.symbol import Symbol, placed, single
 

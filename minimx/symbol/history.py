@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from minimx import autograd
-from minimx.autograd import Leaf
-from minimx.errors import GradientError
-from minimx.graph.ir import Entry, Node
+from minimx.core import autograd
+from minimx.core.autograd import Leaf
+from minimx.core.errors import GradientError
+from minimx.core.graph.values.ir import Entry, Node
 from minimx.symbol.symbol import Symbol
 
 

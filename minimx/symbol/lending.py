@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from minimx.device import Device
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import zeros
+from minimx.core.device import Device
+from minimx.core.ops.spec import Spec
+from minimx.core.ops.stypes import DEFAULT
 from minimx.executor import Executor
-from minimx.nd.array import NDArray
-from minimx.nd.creation import zeros
-from minimx.ops.spec import Spec
-from minimx.ops.stypes import DEFAULT
 
 
 class Lender:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from minimx import flavour
-from minimx.nd.array import NDArray
-from minimx.nd.nested import flatten
+from minimx.core import flavour
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.nested import flatten
+from minimx.core.ops.spec import Spec
 from minimx.np.multiarray import ndarray
-from minimx.ops.spec import Spec
 from minimx.symbol import control
 from minimx.symbol.symbol import Symbol
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx import attribute
-from minimx.dtypes import CODES, resolve
-from minimx.errors import ArgumentError, DataError
-from minimx.graph.ir import Entry, Node
-from minimx.graph.json import load as parse
+from minimx.core.dtypes import CODES, resolve
+from minimx.core.errors import ArgumentError, DataError
+from minimx.core.graph.values.ir import Entry, Node
+from minimx.core.graph.values.json import load as parse
 from minimx.symbol.symbol import Symbol
 
 _STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}

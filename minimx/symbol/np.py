@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.dtypes import resolve as _resolve
+from minimx.core.dtypes import resolve as _resolve
+from minimx.core.ops.registry import lookup as _lookup
 from minimx.nd.rooms import open_room
-from minimx.ops.registry import lookup as _lookup
 from minimx.symbol import np_sheets as _np_sheets  # noqa: F401 (fills the registry)
 from minimx.symbol import np_wider as _np_wider  # noqa: F401
 from minimx.symbol.arithmetic import with_number

@@ -1,10 +1,10 @@
-# Written by `python -m minimx.symbol.stubs` from the data sheets in minimx/ops.
+# Written by `python -m minimx.symbol.stubs` from the data sheets.
 from collections.abc import Sequence
 from typing import Any
 
 from minimx.symbol.symbol import Symbol
 
-from minimx.errors import ArgumentError as ArgumentError
+from minimx.core.errors import ArgumentError as ArgumentError
 from minimx.symbol.custom import Custom as Custom
 from minimx.symbol.symbol import Symbol as Symbol
 def abs(x: Any, *args: Any, **kwargs: Any) -> Any: ...
@@ -213,7 +213,7 @@ def repeat(data: Symbol | None = None, repeats: int = ..., axis: int | None = No
 def reshape(a: Any, newshape: Any, order: str = 'C') -> Any: ...
 from minimx.symbol.np_calls import resize as resize
 def resize_fallback(a: Symbol | None = None, new_shape: int | Sequence[int] = ..., *, attr: Any = None, name: str | None = None) -> Symbol: ...
-from minimx.dtypes import resolve as resolve
+from minimx.core.dtypes import resolve as resolve
 def right_shift(lhs: Symbol | None = None, rhs: Symbol | None = None, *, attr: Any = None, name: str | None = None) -> Symbol: ...
 def rint(x: Any, *args: Any, **kwargs: Any) -> Any: ...
 def rldexp_scalar(data: Symbol | None = None, scalar: float = 1.0, is_int: bool = True, *, attr: Any = None, name: str | None = None) -> Symbol: ...

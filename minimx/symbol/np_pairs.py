@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minimx.core.ops.casting import SINGLE, USUAL, WIDEST, Casting
+from minimx.core.ops.registry import ALIASES, REGISTRY
 from minimx.np.arithmetic import BINARY
-from minimx.ops.casting import SINGLE, USUAL, WIDEST, Casting
-from minimx.ops.registry import ALIASES, REGISTRY
 from minimx.symbol.composed import composed
 
 #: The functions whose operators MXNet has, in its NumPy half.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from minimx.dtypes import resolve
+from minimx.core.dtypes import resolve
 from minimx.symbol import np_sheets, np_wider  # noqa: F401 (both fill the registry)
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.symbol import Symbol

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from minimx import np
-from minimx.ops.casting import SINGLE, WIDEST
-from minimx.shapes import Shape
+from minimx.core.ops.casting import SINGLE, WIDEST
+from minimx.core.shapes import Shape
 from minimx.symbol.composed import composed
 
 # -- statistics ------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minimx import np
-from minimx.ops.casting import SINGLE
-from minimx.shapes import Shape
+from minimx.core.ops.casting import SINGLE
+from minimx.core.shapes import Shape
 from minimx.symbol.composed import composed
 
 # -- many elements become one ----------------------------------------------------------

@@ -6,9 +6,9 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minimx.errors import OperatorError
+from minimx.core.errors import OperatorError
+from minimx.core.ops.registry import lookup
 from minimx.nd.pairs import _PLAIN
-from minimx.ops.registry import lookup
 from minimx.symbol import arithmetic
 from minimx.symbol.arithmetic import SymbolOperator
 from minimx.symbol.symbol import Symbol, applied

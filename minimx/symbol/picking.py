@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.nd import indexing
-from minimx.ops.registry import lookup
-from minimx.shapes import Shape
+from minimx.core.arrays import indexing
+from minimx.core.ops.registry import lookup
+from minimx.core.shapes import Shape
 
 
 def picked(array: Any, parts: list[indexing.Part]) -> Any:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.dtypes import resolve
-from minimx.errors import OperatorError
+from minimx.core.dtypes import resolve
+from minimx.core.errors import OperatorError
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.symbol import Symbol
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx.ops.registry import bind, lookup
+from minimx.core.ops.registry import bind, lookup
 
 if TYPE_CHECKING:
     from minimx.symbol.symbol import Symbol

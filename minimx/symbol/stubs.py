@@ -13,17 +13,15 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
+from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import stubs
 from minimx.nd.functions import METHODS
-from minimx.ops.registry import ALIASES, REGISTRY, Op
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.pairs import PAIRS
 from minimx.symbol.symbol import Symbol
 
 HERE = Path(__file__).parent
-HEAD = (
-    "# Written by `python -m minimx.symbol.stubs` from the data sheets in minimx/ops.\n"
-)
+HEAD = "# Written by `python -m minimx.symbol.stubs` from the data sheets.\n"
 IMPORTS = """\
 from collections.abc import Sequence
 from typing import Any

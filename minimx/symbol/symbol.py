@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 from minimx import attribute
 from minimx import name as naming
 from minimx.aliases import resolve
-from minimx.errors import ArgumentError, NotImplementedForSymbol, did_you_mean
-from minimx.files import write_whole
-from minimx.flavour import is_np_array
-from minimx.graph import words
-from minimx.graph.ir import Entry, Graph, Node, rewritten
-from minimx.ops.registry import Op, lookup
+from minimx.core.errors import ArgumentError, NotImplementedForSymbol, did_you_mean
+from minimx.core.files import write_whole
+from minimx.core.flavour import is_np_array
+from minimx.core.graph.values import words
+from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
+from minimx.core.ops.registry import Op, lookup
 from minimx.symbol.arithmetic import Arithmetic
 from minimx.symbol.asking import Asking
 from minimx.symbol.binding import Binding
@@ -233,8 +233,8 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
         Conversions of mixed precision are left out unless `remove_amp_cast` is False:
         the text is that of the network, not of how it was computed.
         """
-        from minimx.graph.casts import without_casts
-        from minimx.graph.json import dump
+        from minimx.core.graph.passes.casts import without_casts
+        from minimx.core.graph.values.json import dump
 
         return dump(without_casts(self.graph) if remove_amp_cast else self.graph)
 
@@ -291,7 +291,7 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
 
 def _rebuilt(text: str) -> Symbol:
     """The symbol that was pickled."""
-    from minimx.graph.json import load
+    from minimx.core.graph.values.json import load
 
     return Symbol(load(text, trusted=True).outputs)
 

@@ -20,22 +20,22 @@ from threading import get_ident
 from typing import Any
 
 from minimx import name as naming
-from minimx.device import Device
-from minimx.dtypes import DType, resolve
-from minimx.engine.origin import capture, where
-from minimx.errors import DeviceError, NotImplementedForSymbol
-from minimx.events import owner
-from minimx.graph.infer import has_own, infer
-from minimx.graph.ir import Entry, Graph, Node, rewritten
-from minimx.graph.portable import OURS
-from minimx.nd import indexing
-from minimx.nd.array import NDArray
-from minimx.nd.chunk import Chunk
-from minimx.nd.launch import invoke, tracers
+from minimx.core.arrays import indexing
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.chunk import Chunk
+from minimx.core.arrays.launch import invoke, tracers
+from minimx.core.device import Device
+from minimx.core.dtypes import DType, resolve
+from minimx.core.engine.origin import capture, where
+from minimx.core.errors import DeviceError, NotImplementedForSymbol
+from minimx.core.events import owner
+from minimx.core.graph.values.infer import has_own, infer
+from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
+from minimx.core.graph.values.portable import OURS
+from minimx.core.ops.registry import Op, lookup
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Open, Shape
 from minimx.np.multiarray import ndarray
-from minimx.ops.registry import Op, lookup
-from minimx.ops.spec import Spec
-from minimx.shapes import Open, Shape
 from minimx.symbol import looping
 from minimx.symbol.functions import hint_of
 from minimx.symbol.picking import picked, reshaped

@@ -25,9 +25,9 @@ import numpy as np
 import numpy.random as rnd
 import numpy.testing as npt
 
-from minimx.device import Context, current_context
-from minimx.nd.array import NDArray
-from minimx.nd.creation import array
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import array
+from minimx.core.device import Context, current_context
 from minimx.test_utils.arrays import (
     create_2d_tensor,
     create_vector,

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from minimx.device import Device
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
-from minimx.nd.creation import arange, array, zeros
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import arange, array, zeros
+from minimx.core.device import Device
+from minimx.core.errors import ArgumentError
 from minimx.test_utils.defaults import default_context, default_dtype
 from minimx.test_utils.sparse import rand_sparse_ndarray
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
 from minimx.test_utils.tolerance import (
     Tolerance,
     get_atol,

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from minimx import autograd, nd
-from minimx.device import Device
-from minimx.errors import ArgumentError
+from minimx import nd
+from minimx.core import autograd
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import array
+from minimx.core.device import Device
+from minimx.core.errors import ArgumentError
 from minimx.executor import Executor
 from minimx.initializer import Initializer
-from minimx.nd.array import NDArray
-from minimx.nd.creation import array
 from minimx.symbol import Symbol
 from minimx.test_utils.arrays import rand_ndarray
 from minimx.test_utils.compare import assert_almost_equal, compare_ndarray_tuple

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 from minimx.gluon import utils
 from minimx.gluon.data.vision import MNIST
 from minimx.io import DataBatch, DataIter, NDArrayIter

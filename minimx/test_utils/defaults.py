@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from minimx.device import Device, DeviceLike, current_device, set_default_device
-from minimx.drivers import num_gpus
+from minimx.core.device import Device, DeviceLike, current_device, set_default_device
+from minimx.core.drivers import num_gpus
 from minimx.runtime import Features
 
 __all__ = [

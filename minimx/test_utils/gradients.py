@@ -8,20 +8,16 @@ from typing import Any
 import numpy as np
 
 from minimx import symbol
-from minimx.device import Device
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import array
+from minimx.core.device import Device
 from minimx.executor import Executor
-from minimx.nd.array import NDArray
-from minimx.nd.creation import array
 from minimx.symbol import Symbol
 from minimx.test_utils.compare import as_numpy
 from minimx.test_utils.defaults import default_context, default_dtype
 from minimx.test_utils.sparse import create_sparse_array
 from minimx.test_utils.symbolic import Arrays, _compare, locations, states
-from minimx.test_utils.tolerance import (
-    Tolerance,
-    default_numeric_eps,
-    get_tolerance,
-)
+from minimx.test_utils.tolerance import Tolerance, default_numeric_eps, get_tolerance
 
 _PROJECTION = "__random_proj"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 
 Array = Any
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from minimx import nd
-from minimx.device import Device
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Device
+from minimx.core.errors import ArgumentError
 from minimx.test_utils.defaults import default_context, default_dtype
 from minimx.test_utils.reference import assign_each
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from minimx import nd
-from minimx.device import Context
-from minimx.errors import ArgumentError
+from minimx.core.device import Context
+from minimx.core.errors import ArgumentError
 from minimx.symbol import Symbol
 from minimx.test_utils.defaults import default_context
 

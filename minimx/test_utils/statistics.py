@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.test_utils.compare import as_numpy
 
 Generator = Callable[[int], Any]

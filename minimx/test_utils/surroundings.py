@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from typing import Any
 
-from minimx.engine import wait_all
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
+from minimx.core.engine import wait_all
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minimx.device import Device
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
-from minimx.nd.creation import array
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import array
+from minimx.core.device import Device
+from minimx.core.errors import ArgumentError
 from minimx.symbol import Symbol
 from minimx.test_utils.compare import as_numpy, assert_almost_equal
 from minimx.test_utils.defaults import default_context, default_dtype

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import DType
+from minimx.core.dtypes import DType
 
 #: What a caller may give: one number, or one for each element type, or nothing.
 Tolerance = float | Mapping[DType, float] | None

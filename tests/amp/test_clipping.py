@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import amp, autograd, gluon, nd
+from minimx import amp, gluon, nd
+from minimx.core import autograd
 
 LIMIT = 2.5  # half of the length of the gradient below
 Clip = Callable[[Any, list[Any]], None]

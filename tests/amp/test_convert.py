@@ -9,7 +9,7 @@ import pytest
 
 import minimx as mx
 from minimx import amp, gluon
-from minimx.errors import ArgumentError, ListedTwice, ParameterError
+from minimx.core.errors import ArgumentError, ListedTwice, ParameterError
 
 
 def a_symbol() -> Any:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from minimx import amp
-from minimx.errors import ArgumentError
-from minimx.ops.casting import GROUPS, Rules, group
-from minimx.ops.registry import ALIASES, REGISTRY, lookup
+from minimx.core.errors import ArgumentError
+from minimx.core.ops.casting import GROUPS, Rules, group
+from minimx.core.ops.registry import ALIASES, REGISTRY, lookup
 
 THEIRS = json.loads((Path(__file__).parent / "mxnet_lists.json").read_text())
 EVERY = {*REGISTRY, *ALIASES}

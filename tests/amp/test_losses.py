@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import amp, autograd, gluon
-from minimx.errors import ArgumentError
+from minimx import amp, gluon
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError
 
 nd = mx.nd
 DRAW = np.random.default_rng(3)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, gluon
-from minimx.errors import ArgumentError
-from minimx.nd import launch
+from minimx import gluon
+from minimx.core import autograd
+from minimx.core.arrays import launch
+from minimx.core.errors import ArgumentError
 
 
 @pytest.fixture(autouse=True)

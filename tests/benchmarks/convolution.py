@@ -5,7 +5,7 @@ NumPy's product of two square matrices reaches with as many multiplications, in 
 same rounds; so Winograd may be above 1. All on one thread, in seconds of the processor
 (so that others who work beside this do not count), minima over rounds. `--fit` measures
 many shapes instead, on all threads and by the wall clock, and prints the coefficients
-of `minimx.kernels.estimate`.
+of `minimx.fast.estimate`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from minimx.kernels import find, tuner
-from minimx.kernels.convolution import (
+from minimx.core.kernels import find
+from minimx.core.kernels.convolution import (
     DATA,
     FORWARD,
     NAMES,
@@ -32,10 +32,11 @@ from minimx.kernels.convolution import (
     Geometry,
     algorithms,
 )
-from minimx.kernels.cpu.blas import one_thread
-from minimx.kernels.estimate import features
-from minimx.knobs import knobs
-from minimx.shapes import window
+from minimx.core.kernels.cpu.blas import one_thread
+from minimx.core.knobs import knobs
+from minimx.core.shapes import window
+from minimx.fast import tuner
+from minimx.fast.estimate import features
 from tests.benchmarks.report import machine
 
 RESULTS = Path(__file__).parent / "results"

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 import minimx as mx
-from minimx.drivers import driver_for, toolkit, working
-from minimx.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry, on_cuda
+from minimx.core.drivers import driver_for, working
+from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry, on_cuda
+from minimx.cuda import toolkit
 
 GPU = mx.gpu(0)
 RUNS = 5
@@ -76,7 +77,7 @@ def products(side: int) -> list[tuple[str, str, str]]:
 
 def convolutions(batch: int, most: int) -> list[tuple[str, str, str]]:
     """Every algorithm in every direction, as the tuner measures it."""
-    from minimx.kernels.tuner import measure_on_cuda
+    from minimx.fast.tuner import measure_on_cuda
 
     found = []
     for channels, side, filters, kernel, stride in LAYERS:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import minimx as mx
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx_widgets import Lab
 from minimx_widgets.units import human_bytes
 

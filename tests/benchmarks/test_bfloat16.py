@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from minimx import autograd, nd
-from minimx.kernels import dnnl
-from minimx.knobs import knobs
+from minimx import nd
+from minimx.core import autograd
+from minimx.core.knobs import knobs
+from minimx.fast import dnnl
 
 pytestmark = pytest.mark.alone
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx.dtypes import FLOAT32
-from minimx.graph.fused import FusedOp
-from minimx.graph.fusion import fuse
-from minimx.graph.specs import every_spec, plan_of
-from minimx.ops.spec import Spec
+from minimx.core.dtypes import FLOAT32
+from minimx.core.graph.values.specs import every_spec, plan_of
+from minimx.core.ops.spec import Spec
+from minimx.fast.fused_operator import FusedOp
+from minimx.fast.fusion import fuse
 from minimx.symbol import Symbol
 
 SIZES = (10**3, 10**4, 10**5, 10**6, 10**7)

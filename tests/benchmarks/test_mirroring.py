@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx import engine
-from minimx.storage import pool_for
-from tests.graph.dags import residual
+from minimx.core import engine
+from minimx.core.storage import pool_for
+from tests.core.graph.dags import residual
 
 BATCH = (32, 3, 32, 32)
 STEPS = 3

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import pytest
 
 import minimx as mx
-from minimx.device import cpu
-from minimx.graph.prepare import prepare
-from minimx.graph.program import Program
-from minimx.knobs import knobs
-from minimx.nd.creation import zeros
+from minimx.core.arrays.creation import zeros
+from minimx.core.device import cpu
+from minimx.core.graph.passes.prepare import prepare
+from minimx.core.graph.running.program import Program
+from minimx.core.knobs import knobs
 from tests import pace
 
 NODES = 400

@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 
-from minimx.graph.gradient import differentiate
-from minimx.graph.memory import plan_memory
-from minimx.graph.run import as_run
-from minimx.graph.settings import Settings
+from minimx.core.graph.memory.memory import plan_memory
+from minimx.core.graph.passes.gradient import differentiate
+from minimx.core.graph.running.run import as_run
+from minimx.core.graph.running.settings import Settings
 from tests import pace
-from tests.graph import overlay
-from tests.graph.nets import residual, specs_of
+from tests.core.graph import overlay
+from tests.core.graph.nets import residual, specs_of
 
 
 @pytest.mark.alone

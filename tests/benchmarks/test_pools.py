@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from minimx.device import Device, cpu, gpu
-from minimx.drivers.counting import CountingDriver
-from minimx.events import Owner
-from minimx.record import Record
-from minimx.replay import Steps, replay_pool
-from minimx.storage import Policy, Pool, pool_for
-from minimx.storage.policy import naive, round_power2
+from minimx.core.device import Device, cpu, gpu
+from minimx.core.drivers.counting import CountingDriver
+from minimx.core.events import Owner
+from minimx.core.record import Record
+from minimx.core.replay import Steps, replay_pool
+from minimx.core.storage import Policy, Pool, pool_for
+from minimx.core.storage.policy import naive, round_power2
 from tests import pace
 
 EVENTS = 10_000

@@ -11,9 +11,9 @@ import time
 import numpy as np
 import pytest
 
-from minimx.kernels import tuner
-from minimx.kernels.choosing import LIMITED, decided, table
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
+from minimx.fast import tuner
+from minimx.fast.choosing import LIMITED, decided, table
 from tests.benchmarks.convolution import DIRECTIONS, square
 
 pytestmark = pytest.mark.alone

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from minimx.kernels import tuner
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
+from minimx.fast import tuner
 from minimx_widgets import ConvChooser
 from tests.browser.pages import data, empty_page, shoot, stand
 from tests.widgets.test_conv_chooser import network

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from minimx.cli import lab
+from minimx.commands.cli import lab
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterLab, Notebook
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 BRING = """\
 import sys
 from pathlib import Path
-from minimx.cli import copies
+from minimx.commands.cli import copies
 source, target = map(Path, sys.argv[1:])
 done = copies.bring(source, target)
 print(copies.sign(target / name for name in done.shipped))

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import minimx as mx
-from minimx.device import cpu, gpu
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx.core.device import cpu, gpu
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx_widgets import DeviceView
 from minimx_widgets.base import STYLE
 from tests.browser.pages import data, empty_page, shoot

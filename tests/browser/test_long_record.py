@@ -14,8 +14,8 @@ pytestmark = pytest.mark.browser
 OPERATIONS = 1_000_000
 MAKE = f"""
 import numpy as np
-from minimx.record import Record, TABLES, dtype_of
-from minimx.record.archive import Contents
+from minimx.core.record import Record, TABLES, dtype_of
+from minimx.core.record.archive import Contents
 from minimx_widgets import EngineTimeline
 
 n = {OPERATIONS}

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from minimx.dtypes import POWERS
-from minimx.record import Record
+from minimx.core.dtypes import POWERS
+from minimx.core.record import Record
 from minimx_widgets import NumericsMonitor
 from minimx_widgets.base import STYLE
 from tests.browser.pages import data, empty_page, shoot

@@ -80,7 +80,7 @@ def test_the_roof_the_rows_and_the_keys(
 
 
 def test_another_view_selects_and_an_empty_record_is_empty(page: Page) -> None:
-    from minimx.record import Record
+    from minimx.core.record import Record
 
     view = Overview(Record())
     stand(page, view)

@@ -48,7 +48,7 @@ def open_lab(notebook: Notebook, *cells: str) -> None:
 
 
 def test_a_turned_knob_stays_in_sight_with_what_comes_of_it(notebook: Notebook) -> None:
-    turn = "from minimx.knobs import knobs; knobs.MXNET_CPU_MEM_POOL_TYPE = 'Round'"
+    turn = "import minimx as mx; mx.knobs.MXNET_CPU_MEM_POOL_TYPE = 'Round'"
     check = (
         "ops, rows = lab.record.ops(), lab.record.knobs()\n"
         "print(lab.record.texts(rows['name'])[0], lab.session.state)"
@@ -74,7 +74,7 @@ def test_a_turned_knob_stays_in_sight_with_what_comes_of_it(notebook: Notebook) 
 def test_the_engine_view_keeps_its_height_under_another_engine(
     notebook: Notebook,
 ) -> None:
-    turn = "from minimx.knobs import knobs; knobs.MXNET_ENGINE_TYPE = 'ThreadedEngine'"
+    turn = "import minimx as mx; mx.knobs.MXNET_ENGINE_TYPE = 'ThreadedEngine'"
     notebook.page.set_viewport_size({"width": 720, "height": 1000})
     open_lab(notebook, turn)
     notebook.dark()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import TrainingMonitor
 from tests.browser.pages import OF_WIDGETS, data, empty_page, shoot
 

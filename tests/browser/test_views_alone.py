@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from minimx.events import CATEGORIES, Owner
-from minimx.record import Record
+from minimx.core.events import CATEGORIES, Owner
+from minimx.core.record import Record
 from minimx_widgets import EngineTimeline, KnobPanel, MemoryTimeline, TrainingMonitor
 from minimx_widgets.base import STYLE, View
 from tests.browser.pages import empty_page

@@ -22,7 +22,7 @@ from tests.compat.np_calls import (
     B,
     Call,
 )
-from tests.ops.sample import numbers
+from tests.core.ops.sample import numbers
 
 GAPS = np.where(A > 1, np.nan, A)
 SYMMETRIC = SQUARE + SQUARE.T

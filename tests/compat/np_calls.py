@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ops.sample import numbers
+from tests.core.ops.sample import numbers
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
 

@@ -2,8 +2,8 @@
 
     python -m tests.compat.operators --mxnet DIRECTORY [--record] [OPERATOR ...]
 
-The calls are the rows of tests/ops/samples, in every element type that a row names, and
-those of `np_calls.py`, which go by the names of `mx.np`.
+The calls are the rows of tests/core/ops/samples, in every element type that a row
+names, and those of `np_calls.py`, which go by the names of `mx.np`.
 Outputs, gradients for the same head gradients, and what the call did to its inputs must
 agree. A call in `departures.py` differs on purpose, for the reason given there;
 then it is a mistake if it agrees. What MXNet refuses (a type it has no kernel for) or
@@ -29,11 +29,11 @@ from typing import Any
 
 import numpy as np
 
-from minimx.ops.registry import lookup
+from minimx.core.ops.registry import lookup
 from tests.compat import more_calls, np_calls
 from tests.compat.departures import DEPARTURES, HALF_WRITTEN, NO_ANSWER
 from tests.compat.spelling import spelled
-from tests.ops.sample import Sample
+from tests.core.ops.sample import Sample
 
 HERE = Path(__file__).parent
 ANSWERS = HERE / "answers" / "operators.npz"
@@ -48,8 +48,8 @@ def samples() -> list[Sample]:
     """The rows from which every operator is questioned."""
     return [
         row
-        for path in sorted((HERE.parent / "ops" / "samples").glob("*.py"))
-        for row in importlib.import_module(f"tests.ops.samples.{path.stem}").ROWS
+        for path in sorted((HERE.parent / "core/ops/samples").glob("*.py"))
+        for row in importlib.import_module(f"tests.core.ops.samples.{path.stem}").ROWS
     ]
 
 

@@ -1,4 +1,4 @@
-"""How a row of tests/ops/samples is put so that MXNet takes it, as programs put it.
+"""How a row of tests/core/ops/samples is put so that MXNet takes it, as in programs.
 
 Both are asked in this form.
 """

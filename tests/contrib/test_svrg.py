@@ -9,7 +9,7 @@ import pytest
 
 import minimx as mx
 from minimx.contrib.svrg_optimization.svrg_module import SVRGModule
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.io import NDArrayIter
 from minimx.module import Module
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import minimx as mx
 from minimx import nd
 from minimx.contrib import text
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 
 Vocabulary = text.vocab.Vocabulary
 

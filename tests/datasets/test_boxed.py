@@ -11,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minimx_datasets
-from minimx_datasets import (
-    DatasetError,
-    Text,
-    catalogue,
-    digits,
-    glyphs,
-    make_glyphs,
-)
+from minimx_datasets import DatasetError, Text, catalogue, digits, glyphs, make_glyphs
 
 BOXED = [name for name, entry in catalogue.CATALOGUE.items() if entry.kilobytes]
 SAMPLES = [name for name in BOXED if name != "genesis"]

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx import autograd, events, gluon, nd
-from minimx.device import cpu, gpu
-from minimx.errors import (
+from minimx import gluon, nd
+from minimx.core import autograd, events
+from minimx.core.device import cpu, gpu
+from minimx.core.errors import (
     ArgumentError,
     DataError,
     DeferredInitializationError,

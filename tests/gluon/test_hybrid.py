@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, events, gluon, nd
-from minimx.errors import ArgumentError, TracingError
+from minimx import gluon, nd
+from minimx.core import autograd, events
+from minimx.core.errors import ArgumentError, TracingError
+from minimx.core.graph.values import words
 from minimx.gluon import nn, rnn
-from minimx.graph import words
 
 
 def lenet() -> Any:

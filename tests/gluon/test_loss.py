@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx import autograd, nd
-from minimx.errors import ArgumentError
+from minimx import nd
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError
 from minimx.gluon import loss
 
 P = [

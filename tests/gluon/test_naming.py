@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minimx import nd
-from minimx.errors import ParameterError
+from minimx.core.errors import ParameterError
 from minimx.gluon import Block, nn
 from minimx.gluon.parameter import ParameterDict
 

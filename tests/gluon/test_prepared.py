@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from minimx import autograd, nd
+from minimx import nd
+from minimx.core import autograd
+from minimx.core.knobs import knobs
 from minimx.gluon import nn
-from minimx.knobs import knobs
 
 
 def test_a_block_shows_what_its_graph_became_under_the_knobs_in_force() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, gluon, nd
-from minimx.errors import ArgumentError, ShapeError
+from minimx import gluon, nd
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError, ShapeError
 from minimx.gluon import rnn
 
 STEPS, BATCH, INPUTS, HIDDEN = 4, 3, 2, 5

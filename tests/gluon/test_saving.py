@@ -10,7 +10,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import DataError, ParameterError
+from minimx.core.errors import DataError, ParameterError
 from minimx.gluon import nn
 
 X = np.random.RandomState(0).randn(2, 5).astype("float32")

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, gluon, nd, optimizer
-from minimx.errors import OperatorError, ParameterError
+from minimx import gluon, nd, optimizer
+from minimx.core import autograd
+from minimx.core.errors import OperatorError, ParameterError
 from minimx.gluon import nn
 from minimx.gluon.contrib.nn import SparseEmbedding
 

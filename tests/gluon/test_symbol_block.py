@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, gluon, nd
-from minimx.errors import ArgumentError, DataError, MXNetError
+from minimx import gluon, nd
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError, DataError, MXNetError
 from minimx.gluon import nn
 
 

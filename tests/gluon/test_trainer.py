@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, events, gluon, initializer, nd, optimizer
-from minimx.device import cpu, gpu
-from minimx.errors import ArgumentError, DataError, ParameterError
+from minimx import gluon, initializer, nd, optimizer
+from minimx.core import autograd, events
+from minimx.core.device import cpu, gpu
+from minimx.core.errors import ArgumentError, DataError, ParameterError
+from minimx.core.knobs import knobs
 from minimx.gluon import nn
-from minimx.knobs import knobs
 from minimx.lr_scheduler import FactorScheduler
 
 

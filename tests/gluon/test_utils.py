@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from minimx import nd
-from minimx.device import cpu, gpu
-from minimx.errors import ArgumentError, DataError, ShapeError
+from minimx.core.device import cpu, gpu
+from minimx.core.errors import ArgumentError, DataError, ShapeError
+from minimx.core.knobs import knobs
 from minimx.gluon import utils
-from minimx.knobs import knobs
 
 
 def test_splitting_evenly_and_unevenly() -> None:

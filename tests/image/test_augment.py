@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from minimx import image, nd
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 
 
 def pixels(dtype: str = "float32") -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx.errors import ArgumentError, DataError, Unavailable
+from minimx.core.errors import ArgumentError, DataError, Unavailable
 from minimx.image import codec
 
 BACKENDS = ["opencv", "pillow"]

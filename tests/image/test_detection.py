@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minimx import image, nd
-from minimx.errors import ArgumentError, DataError, ShapeError
+from minimx.core.errors import ArgumentError, DataError, ShapeError
 from minimx.image import boxes
 
 BOXES = [[1, 0.1, 0.2, 0.5, 0.6], [2, 0.3, 0.3, 0.9, 0.95]]

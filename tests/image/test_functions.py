@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import minimx as mx
 from minimx import image, nd, npx
-from minimx.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minimx.core.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minimx.image import functions
 
 sides = st.integers(1, 2000)

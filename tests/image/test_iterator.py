@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from minimx import image
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 from minimx.recordio import MXIndexedRecordIO, pack
 
 SHAPE = (3, 20, 20)

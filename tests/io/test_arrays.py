@@ -10,7 +10,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError, DTypeError, Unavailable
+from minimx.core.errors import ArgumentError, DTypeError, Unavailable
 from minimx.io import DataBatch, DataDesc, DataIter, NDArrayIter
 
 Rows = list[list[float]]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx.errors import DataError
+from minimx.core.errors import DataError
 from minimx.io import MNISTIter
 
 

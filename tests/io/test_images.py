@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from minimx import nd
-from minimx.errors import ArgumentError, DataError, ShapeError, Unavailable
+from minimx.core.errors import ArgumentError, DataError, ShapeError, Unavailable
 from minimx.image import codec
 from minimx.io import (
     ImageDetRecordIter,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.io.rounds import Rounds, chunked, part_of, shuffled
 
 few = st.integers(1, 12)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.io import (
     DataBatch,
     DataDesc,

@@ -8,7 +8,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 
 
 def test_a_store_of_ones_own_is_found_by_its_name() -> None:

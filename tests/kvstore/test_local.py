@@ -10,8 +10,8 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError, DataError, DTypeError, ShapeError
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minimx.core.knobs import knobs
 
 KINDS = ["local", "device", "local_allreduce_cpu", "local_allreduce_device"]
 DEVICES = [mx.gpu(0), mx.cpu(1), mx.cpu(0)]

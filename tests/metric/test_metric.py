@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minimx import gluon, metric, nd
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.errors import ArgumentError, ShapeError
 
 LABEL = nd.array([1, 1, 0, 0])
 PROB = nd.array([[0.3, 0.7], [0.6, 0.4], [0.2, 0.8], [0.9, 0.1]])

@@ -9,9 +9,9 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.errors import ArgumentError, ShapeError
+from minimx.core.knobs import knobs
 from minimx.io import DataBatch, DataDesc, NDArrayIter
-from minimx.knobs import knobs
 from minimx.module import Module
 from minimx.module.slices import batch_size, by_device, described, requests
 

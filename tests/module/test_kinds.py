@@ -10,7 +10,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError, ParameterError
+from minimx.core.errors import ArgumentError, ParameterError
 from minimx.io import DataBatch, DataDesc, NDArrayIter
 from minimx.module import (
     BucketingModule,

@@ -10,7 +10,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError, DataError, ParameterError
+from minimx.core.errors import ArgumentError, DataError, ParameterError
 from minimx.io import DataBatch, NDArrayIter
 from minimx.module import Module
 

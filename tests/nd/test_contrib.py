@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, nd
+from minimx import nd
+from minimx.core import autograd
 
 contrib: Any = nd.contrib
 

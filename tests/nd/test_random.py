@@ -9,8 +9,8 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.device import cpu
-from minimx.errors import OperatorError, ShapeError
+from minimx.core.device import cpu
+from minimx.core.errors import OperatorError, ShapeError
 
 random = nd.random
 LOW, HIGH = nd.array([0, 10]), nd.array([1, 20])

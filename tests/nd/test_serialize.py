@@ -15,8 +15,8 @@ from hypothesis.extra import numpy as hnp
 
 import minimx as mx
 import minimx.nd as nd
-from minimx.dtypes import CODES
-from minimx.errors import ArgumentError, DataError
+from minimx.core.dtypes import CODES
+from minimx.core.errors import ArgumentError, DataError
 from minimx.nd import serialize
 
 # Written by MXNet 1.9.1: {"arg:w": float32 [1, 2]}, and [int32 [7]] without names.
@@ -254,7 +254,7 @@ def test_names_are_text(tmp_path: Path) -> None:
 
 
 def test_arrays_of_a_gpu_come_back_on_the_cpu(tmp_path: Path) -> None:
-    from minimx.device import cpu, gpu
+    from minimx.core.device import cpu, gpu
 
     nd.save(tmp_path / "x.params", [nd.array([1, 2], ctx=gpu(0))])
     (found,) = nd.load(tmp_path / "x.params")

@@ -38,7 +38,7 @@ np.sum(np.ones(2), axes=0)  # wrong
 npx.softmax(np.ones(2), axes=0)  # wrong
 mx.sym.FullyConnected(x, hidden=3)  # wrong
 """
-ARRAY, OF_NP = "minimx.nd.array.NDArray", "minimx.np.multiarray.ndarray"
+ARRAY, OF_NP = "minimx.core.arrays.array.NDArray", "minimx.np.multiarray.ndarray"
 SYMBOL = "minimx.symbol.symbol.Symbol"
 KNOWN = (
     [ARRAY] * 4

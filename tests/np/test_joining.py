@@ -7,8 +7,9 @@ from typing import Any
 import numpy as onp
 import pytest
 
-from minimx import autograd, np
-from minimx.errors import MXNetError, ShapeError
+from minimx import np
+from minimx.core import autograd
+from minimx.core.errors import MXNetError, ShapeError
 
 CUBE = onp.arange(24, dtype="float32").reshape(2, 3, 4)
 ROW = onp.arange(6, dtype="float32")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as onp
 import pytest
 
-from minimx import autograd, np
-from minimx.errors import MXNetError, OperatorError, ShapeError
+from minimx import np
+from minimx.core import autograd
+from minimx.core.errors import MXNetError, OperatorError, ShapeError
 
 RNG = onp.random.default_rng(5)
 STACK = RNG.normal(size=(2, 3, 3)).astype("float32") + 3 * onp.eye(3, dtype="float32")

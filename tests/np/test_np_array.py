@@ -5,9 +5,10 @@ import pickle
 import numpy as onp
 import pytest
 
-from minimx import autograd, np
 from minimx import nd as mx_nd
-from minimx.errors import GradientError
+from minimx import np
+from minimx.core import autograd
+from minimx.core.errors import GradientError
 
 
 def test_arrays_without_axes_and_without_elements_exist() -> None:

@@ -7,7 +7,8 @@ import numpy as onp
 import pytest
 
 import minimx as mx
-from minimx import autograd, gluon, np, npx
+from minimx import gluon, np, npx
+from minimx.core import autograd
 from minimx.gluon import nn
 
 

@@ -9,7 +9,8 @@ import numpy as onp
 import pytest
 
 import minimx as mx
-from minimx import autograd, np
+from minimx import np
+from minimx.core import autograd
 
 # name, parameters, mean, deviation
 DISTRIBUTIONS: list[tuple[str, tuple[float, ...], float, float]] = [

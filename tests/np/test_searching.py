@@ -7,8 +7,9 @@ from typing import Any
 import numpy as onp
 import pytest
 
-from minimx import autograd, np
-from minimx.errors import DTypeError, MXNetError, OperatorError, ShapeError
+from minimx import np
+from minimx.core import autograd
+from minimx.core.errors import DTypeError, MXNetError, OperatorError, ShapeError
 
 X = onp.array([[3.0, 1.0, 2.0], [0.0, 5.0, 5.0]], "float32")
 

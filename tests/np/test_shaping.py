@@ -6,8 +6,9 @@ from typing import Any
 import numpy as onp
 import pytest
 
-from minimx import autograd, np, npx
-from minimx.errors import ArgumentError
+from minimx import np, npx
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError
 
 LOOKS: dict[str, Callable[[Any], Any]] = {
     "T": lambda x: x.T,

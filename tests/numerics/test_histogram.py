@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minimx as mx
-from minimx.dtypes import LAYOUTS, POWERS
-from minimx.errors import DTypeError
+from minimx.core.dtypes import LAYOUTS, POWERS
+from minimx.core.errors import DTypeError
 from minimx.numerics import ZONES, Histogram, merged
 
 finfo: Any = ml_dtypes.finfo

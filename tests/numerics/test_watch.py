@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import amp, autograd, gluon, nd
-from minimx.errors import ArgumentError
+from minimx import amp, gluon, nd
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError
 from minimx.numerics import Histogram, looks, watch
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd, optimizer
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 
 WEIGHT = [1.0, -2.0, 3.0, 0.5]
 GRADS = [[0.5, -1.0, 2.0, 0.1], [-0.3, 0.7, 1.5, -0.2], [0.9, 0.1, -2.5, 0.0]]

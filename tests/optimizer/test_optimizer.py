@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from minimx import nd, optimizer
-from minimx.device import gpu
-from minimx.errors import ArgumentError
+from minimx.core.device import gpu
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
 from minimx.gluon.parameter import Parameter
-from minimx.knobs import knobs
 from minimx.lr_scheduler import FactorScheduler
 
 WEIGHT = [1.0, -2.0, 3.0, 0.5]

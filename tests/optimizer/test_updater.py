@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from minimx import nd, optimizer
-from minimx.device import cpu, gpu
-from minimx.errors import DataError
+from minimx.core.device import cpu, gpu
+from minimx.core.errors import DataError
 from minimx.lr_scheduler import FactorScheduler
 from minimx.nd import serialize
 

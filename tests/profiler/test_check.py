@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minimx.errors import ProfilerError
+from minimx.core.errors import ProfilerError
 from minimx.profiler import check_trace
 from minimx.profiler.check import complaints
 

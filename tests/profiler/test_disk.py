@@ -12,15 +12,15 @@ import pytest
 
 import minimx as mx
 from minimx import profiler
-from minimx.errors import ProfilerError
+from minimx.core.errors import ProfilerError
 
 FILLS_UP = """
 import resource
 import minimx as mx
 import minimx as mx
 from minimx import profiler
-from minimx.errors import ProfilerError
-from minimx.errors import ProfilerError
+from minimx.core.errors import ProfilerError
+from minimx.core.errors import ProfilerError
 
 profiler.set_config(profile_all=True, filename="full.json", continuous_dump=False)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1500, resource.RLIM_INFINITY))

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import minimx as mx
-from minimx import autograd, gluon, profiler
-from minimx.errors import ProfilerError
-from minimx.knobs import knobs
+from minimx import gluon, profiler
+from minimx.core import autograd
+from minimx.core.errors import ProfilerError
+from minimx.core.knobs import knobs
 from minimx.profiler.session import profiler as the_profiler
 
 

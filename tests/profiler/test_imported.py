@@ -13,13 +13,13 @@ from hypothesis import strategies as some
 
 import minimx as mx
 from minimx import profiler
-from minimx.errors import ProfilerError
-from minimx.events import Owner
+from minimx.core.errors import ProfilerError
+from minimx.core.events import Owner
+from minimx.core.record import Record
 from minimx.profiler import ProfilerWarning
 from minimx.profiler.settings import checked
 from minimx.profiler.trace import SOURCE, Trace
 from minimx.profiler.writer import Writer
-from minimx.record import Record
 
 SAMPLES = Path(__file__).parent / "samples"
 

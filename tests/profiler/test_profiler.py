@@ -16,12 +16,13 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx import events, profiler
-from minimx.errors import ProfilerError
+from minimx import profiler
+from minimx.core import events
+from minimx.core.errors import ProfilerError
+from minimx.core.record import Record
 from minimx.profiler import ProfilerWarning, check_trace
 from minimx.profiler.check import load_events
 from minimx.profiler.session import profiler as the_profiler
-from minimx.record import Record
 
 
 @pytest.fixture(autouse=True)

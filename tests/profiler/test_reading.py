@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minimx.errors import ProfilerError
+from minimx.core.errors import ProfilerError
 from minimx.profiler import reading
 from minimx.profiler.reading import Reader
 

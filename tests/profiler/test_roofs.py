@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from minimx import events
-from minimx.device import cpu, gpu
-from minimx.errors import ProfilerError
-from minimx.knobs import knobs
+from minimx.core import events
+from minimx.core.device import cpu, gpu
+from minimx.core.errors import ProfilerError
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx.profiler import roofs
 from minimx.profiler.roofs import Roof
-from minimx.record import Record
 
 
 def test_the_least_time_is_the_slower_of_arithmetic_and_memory() -> None:

@@ -12,15 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minimx as mx
-from minimx import autograd, gluon, nd
-from minimx.errors import ProfilerError
-from minimx.events import Owner
-from minimx.knobs import knobs
+from minimx import gluon, nd
+from minimx.core import autograd
+from minimx.core.errors import ProfilerError
+from minimx.core.events import Owner
+from minimx.core.knobs import knobs
+from minimx.core.record import Record, dtype_of
 from minimx.profiler.roofs import Roof
 from minimx.profiler.shares import BUCKETS
 from minimx.profiler.totals import Overview, overview_of, roof_of
 from minimx.profiler.work import Module
-from minimx.record import Record, dtype_of
 from tests import pace
 
 ROOF = Roof(flops=10e9, bandwidth=1e9)

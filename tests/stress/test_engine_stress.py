@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
-from minimx import engine
-from minimx.device import cpu, gpu
-from minimx.engine import Var
-from minimx.knobs import knobs
+from minimx.core import engine
+from minimx.core.device import cpu, gpu
+from minimx.core.engine import Var
+from minimx.core.knobs import knobs
 
 N_VARS, N_OPERATIONS = 50, 100_000
 MODULUS = 1_000_003

@@ -17,14 +17,15 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, gluon, storage
-from minimx.device import gpu
-from minimx.drivers.addressed import AddressedDriver
-from minimx.drivers.base import DeviceFull, Region
-from minimx.errors import OutOfMemory
+from minimx import gluon
+from minimx.core import autograd, storage
+from minimx.core.device import gpu
+from minimx.core.drivers.addressed import AddressedDriver
+from minimx.core.drivers.base import DeviceFull, Region
+from minimx.core.errors import OutOfMemory
+from minimx.core.knobs import knobs
+from minimx.core.storage import Block, pool_for
 from minimx.gluon import nn
-from minimx.knobs import knobs
-from minimx.storage import Block, pool_for
 
 ENGINES = "NaiveEngine", "ThreadedEnginePerDevice"
 LATER, FIRST = 100, 25  # faults for each world and engine: 4 * 2 * 125 = 1,000

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd
-from minimx.errors import ArgumentError, DataError, ShapeError
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError, DataError, ShapeError
 
 Made = list[Any]
 

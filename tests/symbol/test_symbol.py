@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx.errors import (
+from minimx.core.errors import (
     ArgumentError,
     DataError,
     GradientError,

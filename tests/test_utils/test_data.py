@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 from minimx.test_utils import (
     download_model,
     get_bz2_data,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx.test_utils import (
     collapse_sum_like,
     default_context,

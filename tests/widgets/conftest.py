@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from minimx.events import Owner
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx.core.events import Owner
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx_widgets.base import View
 
 MICRO = 1000  # nanoseconds

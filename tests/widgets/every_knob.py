@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import minimx as mx
-from minimx import engine, events, storage
-from minimx.graph.workspaces import workspaces
-from minimx.kernels import pinning, threads, tuning
-from minimx.knobs import knobs
+from minimx.core import engine, events, storage
+from minimx.core.graph.memory.workspaces import workspaces
+from minimx.core.kernels import pinning, threads
+from minimx.core.knobs import knobs
+from minimx.fast import tuning
 from minimx.profiler.session import profiler
 from minimx_widgets import Lab
 from minimx_widgets.meter import DRIVER_CALLS, PUSHES

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import minimx as mx
-from minimx.graph.cse import share
-from minimx.graph.gradient import differentiate
-from minimx.graph.ir import Entry, Graph, Node, rewritten
-from minimx.graph.report import Change, Passed
-from minimx.graph.simplify import eliminate
-from minimx.graph.specs import every_spec
+from minimx.core.graph.passes.cse import share
+from minimx.core.graph.passes.gradient import differentiate
+from minimx.core.graph.passes.report import Change, Passed
+from minimx.core.graph.passes.simplify import eliminate
+from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
+from minimx.core.graph.values.specs import every_spec
 from minimx.symbol import Symbol
 from minimx_widgets.subject import Subject
 

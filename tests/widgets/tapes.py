@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import minimx as mx
-from minimx import autograd, nd
-from minimx.autograd.watch import Watch
+from minimx import nd
+from minimx.core import autograd
+from minimx.core.autograd.watch import Watch
 from minimx.gluon import loss, nn
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import traitlets
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import ABCompare
 from minimx_widgets.ab_compare import Delta, begin, deltas, span
 from minimx_widgets.engine_timeline import LEFT, RIGHT

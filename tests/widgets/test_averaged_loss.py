@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets.stories import STORIES
 from minimx_widgets.training import Fit, Settings
 from minimx_widgets.training_series import BATCH, LOSS, line_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import traitlets
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import PoolMap
 from minimx_widgets.base import View
 from minimx_widgets.packing import Columns

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
 from minimx_widgets import BeforeAfter
 from minimx_widgets.before_after import LISTED
 from minimx_widgets.meter import NAMES, Facts

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from minimx.bench.fit import Saturation
-from minimx.bench.result import Cell, Result, save
-from minimx.bench.run import Plan
-from minimx.errors import ArgumentError
+from minimx.commands.bench.fit import Saturation
+from minimx.commands.bench.result import Cell, Result, save
+from minimx.commands.bench.run import Plan
+from minimx.core.errors import ArgumentError
 from minimx_widgets import BenchCurves
 
 MACHINE = {

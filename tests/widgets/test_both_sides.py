@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
-from minimx.engine.trace import PUSHER
-from minimx.events import CATEGORIES, PHASES
-from minimx.graph import layout as graph_layout
+from minimx.core.engine.trace import PUSHER
+from minimx.core.events import CATEGORIES, PHASES
+from minimx.core.record import MEMORY_EVENTS, TENSOR_KINDS
 from minimx.numerics import ZONES
-from minimx.record import MEMORY_EVENTS, TENSOR_KINDS
+from minimx.tools.drawing import layout as graph_layout
 from minimx_widgets import (
     engine_layout,
     engine_picture,

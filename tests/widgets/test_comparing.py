@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import storage
-from minimx.device import cpu, gpu
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
+from minimx.core import storage
+from minimx.core.device import cpu, gpu
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
 from minimx_widgets.comparing import Comparison, Side
 from minimx_widgets.session import DONE, STOPPED, Session
 from minimx_widgets.training import Settings

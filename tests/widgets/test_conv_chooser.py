@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx import engine
-from minimx.drivers import toolkit
-from minimx.errors import ArgumentError
-from minimx.kernels import tuner
-from minimx.kernels.convolution import NAMES
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx.core import engine
+from minimx.core.errors import ArgumentError
+from minimx.core.kernels.convolution import NAMES
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
+from minimx.cuda import toolkit
+from minimx.fast import tuner
 from minimx_widgets import ConvChooser, conv_chooser
 
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import DeviceView
 from minimx_widgets.device_view import crossings, in_order
 from minimx_widgets.run import News

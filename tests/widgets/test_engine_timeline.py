@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import EngineTimeline
 from minimx_widgets.engine_layout import lane_order, lay_out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx_widgets.reach import RULES, Situation, reason
 from tests.widgets import every_knob
 

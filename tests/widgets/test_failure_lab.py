@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx_widgets import FailureLab
 from minimx_widgets.failures import truth
 from minimx_widgets.failures.evidence import PROBES

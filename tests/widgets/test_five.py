@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from minimx.errors import ArgumentError, KnobError
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError, KnobError
+from minimx.core.knobs import knobs
 from minimx_widgets import FiveSwitches
 from minimx_widgets.five import HINT, SWITCHES
 from minimx_widgets.meter import Facts

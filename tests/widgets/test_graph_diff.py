@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import minimx as mx
-from minimx.graph.report import Passed
+from minimx.core.graph.passes.report import Passed
 from minimx_widgets.graph_diff import STATES, Diff, compare
 from tests.widgets import graphs
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from minimx.graph.specs import every_spec
+from minimx.core.graph.values.specs import every_spec
 from minimx_widgets import svg
 from minimx_widgets.graph_picture import (
     GraphPicture,

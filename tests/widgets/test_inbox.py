@@ -6,7 +6,7 @@ import threading
 import warnings
 from typing import Any
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx_widgets.inbox import Inbox, answered, latest
 
 

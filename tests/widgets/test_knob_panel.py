@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from minimx.errors import KnobError
-from minimx.knobs import PlannedKnobWarning, knobs
+from minimx.core.errors import KnobError
+from minimx.core.knobs import PlannedKnobWarning, knobs
 from minimx_widgets import KnobPanel
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
@@ -172,7 +172,7 @@ def test_the_page_gets_the_example_of_every_live_knob(desk: Desk) -> None:
         assert (knob["trial"] is not None) is knob["live"], knob["name"]
     (engine,) = (k for k in desk.panel.declared if k["name"] == "MXNET_ENGINE_TYPE")
     trial = engine["trial"]
-    assert trial["acts_in"] == "minimx.engine._make"
+    assert trial["acts_in"] == "minimx.core.engine._make"
     assert trial["code"] in trial["program"].replace(8 * " ", "")
     assert "NaiveEngine: ['python']" in trial["prints"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx_widgets import Lab
 from minimx_widgets.lab_views import ACCOUNT, CONVOLUTIONS, NUMBERS, POOL
 from minimx_widgets.training import load

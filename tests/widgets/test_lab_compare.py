@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
 from minimx_widgets import Lab
 from minimx_widgets.lab_compare import ComparePanel
 from minimx_widgets.lab_views import COMPARE

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx_widgets import Lab, NumericsMonitor
 from minimx_widgets.meter import DRIVER_CALLS, PEAK, PLANNED, PUSHES
 from minimx_widgets.turns import Turn

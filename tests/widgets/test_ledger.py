@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minimx.events import CATEGORIES, Owner
-from minimx.record import Record
+from minimx.core.events import CATEGORIES, Owner
+from minimx.core.record import Record
 from minimx_widgets.ledger import Ledger
 
 # (begins or ends a loan, which one, size in KiB, category)

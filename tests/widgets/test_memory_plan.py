@@ -11,24 +11,24 @@ from itertools import combinations
 import pytest
 
 import minimx as mx
-from minimx.errors import ArgumentError, KnobError
-from minimx.graph.memory import plan_memory
-from minimx.graph.prepare import prepare
-from minimx.graph.settings import Settings
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError, KnobError
+from minimx.core.graph.memory.memory import plan_memory
+from minimx.core.graph.passes.prepare import prepare
+from minimx.core.graph.running.settings import Settings
+from minimx.core.knobs import knobs
 from minimx_widgets import MemoryPlan
 from minimx_widgets.memory_plan import Packing, Tensor, _until
 from minimx_widgets.networks import lenet, resnet
 from minimx_widgets.subject import Subject
 from minimx_widgets.units import human_bytes
 from tests import pace
-from tests.graph.nets import branches
+from tests.core.graph.nets import branches
 from tests.widgets import graphs
 
 pytestmark = [
     pytest.mark.usefixtures("knobs_at_rest"),
     # Which of these knobs act on real runs already is not the question here.
-    pytest.mark.filterwarnings("ignore::minimx.knobs.PlannedKnobWarning"),
+    pytest.mark.filterwarnings("ignore::minimx.core.knobs.PlannedKnobWarning"),
 ]
 SHAPES = {"data": (32, 1, 28, 28)}
 

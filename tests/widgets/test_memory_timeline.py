@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from minimx.errors import ArgumentError
-from minimx.events import Owner
-from minimx.record import Record
+from minimx.core.errors import ArgumentError
+from minimx.core.events import Owner
+from minimx.core.record import Record
 from minimx_widgets import MemoryTimeline
 from minimx_widgets.memory_timeline import lay_out
 

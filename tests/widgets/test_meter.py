@@ -7,9 +7,9 @@ import gc
 import pytest
 
 import minimx as mx
-from minimx.events import attributed
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx.core.events import attributed
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx_widgets.meter import PEAK, Facts, Meter
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pytest
 
 import minimx as mx
-from minimx.errors import ArgumentError
-from minimx.graph.mirror import POLICIES
-from minimx.graph.prepare import prepare
-from minimx.graph.settings import Settings
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError
+from minimx.core.graph.passes.mirror import POLICIES
+from minimx.core.graph.passes.prepare import prepare
+from minimx.core.graph.running.settings import Settings
+from minimx.core.knobs import knobs
 from minimx_widgets import MirrorExplorer
 from minimx_widgets.mirror_explorer import FATES
 from minimx_widgets.subject import Subject
@@ -23,7 +23,7 @@ from tests import pace
 pytestmark = [
     pytest.mark.usefixtures("knobs_at_rest"),
     # Which of these knobs act on real runs already is not the question here.
-    pytest.mark.filterwarnings("ignore::minimx.knobs.PlannedKnobWarning"),
+    pytest.mark.filterwarnings("ignore::minimx.core.knobs.PlannedKnobWarning"),
 ]
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import traitlets
 
-from minimx.dtypes import POWERS
-from minimx.errors import ArgumentError
-from minimx.record import Record
+from minimx.core.dtypes import POWERS
+from minimx.core.errors import ArgumentError
+from minimx.core.record import Record
 from minimx_widgets import NumericsMonitor
 from minimx_widgets.numerics_monitor import RECORDED
 from minimx_widgets.run import News

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx import autograd, gluon, nd
-from minimx.errors import ProfilerError
+from minimx import gluon, nd
+from minimx.core import autograd
+from minimx.core.errors import ProfilerError
+from minimx.core.record import Record
 from minimx.profiler import roofs
 from minimx.profiler.roofs import Roof
-from minimx.record import Record
 from minimx_widgets import EngineTimeline, Overview
 
 TITLE = "{http://www.w3.org/2000/svg}title"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minimx.events import CATEGORIES, PHASES
+from minimx.core.events import CATEGORIES, PHASES
 from minimx_widgets import palette
 
 

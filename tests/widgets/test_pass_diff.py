@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 import minimx as mx
-from minimx.errors import ArgumentError
-from minimx.graph.prepare import prepare
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError
+from minimx.core.graph.passes.prepare import prepare
+from minimx.core.knobs import knobs
 from minimx_widgets import GraphPassDiff
 from minimx_widgets.subject import Subject
 from tests.widgets import graphs
@@ -19,7 +19,7 @@ from tests.widgets import graphs
 pytestmark = [
     pytest.mark.usefixtures("knobs_at_rest"),
     # Which of these knobs act on real runs already is not the question here.
-    pytest.mark.filterwarnings("ignore::minimx.knobs.PlannedKnobWarning"),
+    pytest.mark.filterwarnings("ignore::minimx.core.knobs.PlannedKnobWarning"),
 ]
 
 

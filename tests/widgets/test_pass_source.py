@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import minimx
-from minimx.graph import cse, simplify
+from minimx.core.graph.passes import cse, simplify
 from minimx_widgets.pass_source import Source, source_of
 
 
@@ -21,7 +21,7 @@ def found(passed: str, rule: str = "") -> Source:
 def test_a_pass_is_the_function_that_gives_its_account() -> None:
     source = found("share")
     assert source.text == inspect.getsource(cse.share).rstrip()
-    assert source.file == "minimx/graph/cse.py"
+    assert source.file == "minimx/core/graph/passes/cse.py"
 
 
 def test_a_rule_is_the_function_that_decides_by_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minimx.errors import KnobError
+from minimx.core.errors import KnobError
 from minimx_widgets.pool_knobs import control, value_of, words_of
 
 PAGE = "MXNET_GPU_MEM_POOL_PAGE_SIZE"

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx.device import gpu
-from minimx.errors import ArgumentError, KnobError
-from minimx.events import Owner
-from minimx.knobs import knobs
-from minimx.record import Record
-from minimx.replay import History, replay_pool
-from minimx.storage import pool_for
+from minimx.core.device import gpu
+from minimx.core.errors import ArgumentError, KnobError
+from minimx.core.events import Owner
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
+from minimx.core.replay import History, replay_pool
+from minimx.core.storage import pool_for
 from minimx_widgets import PoolMap
 from minimx_widgets.course.pooling import MIB, fresh_gpu, lengths, run
 from minimx_widgets.pool_scene import holes, regions_at, size_classes

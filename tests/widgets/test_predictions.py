@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import events
+from minimx.core import events
 from minimx.gluon import nn
 from minimx_widgets.predictions import (
     BROKEN,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import EngineTimeline, MemoryTimeline, TrainingMonitor
 from minimx_widgets.base import View
 from minimx_widgets.run import Run

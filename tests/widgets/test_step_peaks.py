@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import MemoryTimeline
 from minimx_widgets.step_peaks import Stretch, stretches, table
 from tests.widgets.conftest import at_times

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.errors import ArgumentError, ShapeError
 from minimx.gluon import nn
 from minimx_widgets.networks import lenet
 from minimx_widgets.subject import Subject

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minimx as mx
-from minimx import autograd, nd
-from minimx.autograd.watch import Watch
-from minimx.errors import ArgumentError
+from minimx import nd
+from minimx.core import autograd
+from minimx.core.autograd.watch import Watch
+from minimx.core.errors import ArgumentError
 from minimx_widgets import TapeStepper
 from minimx_widgets.tape_steps import LET_GO, RETAINED, kept, steps
 from tests.widgets import tapes

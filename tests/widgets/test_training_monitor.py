@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import TrainingMonitor
 from minimx_widgets.training_series import KEPT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets.training_series import (
     MOST_KEPT,
     SCALES,

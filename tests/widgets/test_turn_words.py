@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx_widgets.meter import NAMES, Facts
 from minimx_widgets.turn_words import (
     FIGURES,

@@ -19,7 +19,7 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import Bundle, mimebundle
 from minimx_widgets.engine_timeline import EngineTimeline, Picture, draw, lay_out

@@ -19,7 +19,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import esm, palette
 from minimx_widgets.flow import Flow
 from minimx_widgets.packing import Columns, join, newest, pack, pieces

@@ -14,8 +14,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
 from minimx_widgets import esm, palette, svg, turn_words
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.inbox import Inbox, Message, answered

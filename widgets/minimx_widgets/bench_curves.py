@@ -14,12 +14,12 @@ from typing import Any
 import anywidget
 import traitlets
 
-from minimx.bench import table as text
-from minimx.bench.document import Column, columns
-from minimx.bench.fit import ENOUGH
-from minimx.bench.machine import in_words
-from minimx.bench.result import Cell, Result, load
-from minimx.errors import ArgumentError, did_you_mean
+from minimx.commands.bench import table as text
+from minimx.commands.bench.document import Column, columns
+from minimx.commands.bench.fit import ENOUGH
+from minimx.commands.bench.machine import in_words
+from minimx.commands.bench.result import Cell, Result, load
+from minimx.core.errors import ArgumentError, did_you_mean
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.tables import Table, Tables

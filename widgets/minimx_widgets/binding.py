@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import minimx as mx
-from minimx import storage
-from minimx.graph.prepare import Prepared
-from minimx.graph.specs import plan_of
+from minimx.core import storage
+from minimx.core.graph.passes.prepare import Prepared
+from minimx.core.graph.values.specs import plan_of
 
 #: The arguments of `hybridize` for each way to run.
 WAYS: dict[str, dict[str, bool]] = {

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 import minimx as mx
-from minimx import rng, storage
-from minimx.errors import ArgumentError, MXNetError
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx.core import rng, storage
+from minimx.core.errors import ArgumentError, MXNetError
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx_widgets.meter import Facts, Meter
 from minimx_widgets.packing import Array
 from minimx_widgets.session import Program, Progress

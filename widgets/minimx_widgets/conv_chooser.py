@@ -2,7 +2,7 @@
 
 One layer at a time, three directions: for each algorithm the time and the workspace,
 a mark at the chosen one, and for those that must not be chosen the knob, the workspace
-or the shape that excludes them. The decisions are those of `minimx.kernels.choosing`
+or the shape that excludes them. The decisions are those of `minimx.fast.choosing`
 under the knobs in force; turning one shows at once. Nothing is measured until somebody
 asks for it.
 """
@@ -18,19 +18,20 @@ import anywidget
 import numpy as np
 import traitlets
 
-from minimx.device import Device, as_device
-from minimx.drivers import backend_of, toolkit
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, MXNetError, OperatorError, did_you_mean
-from minimx.graph.ir import Entry, Node
-from minimx.graph.specs import every_spec
-from minimx.kernels import tuner
-from minimx.kernels.choosing import OFF, decided
-from minimx.kernels.convolution import DATA, FORWARD, WEIGHT
-from minimx.knobs import knobs
-from minimx.ops.conv import Convolution
-from minimx.ops.spec import Spec
-from minimx.record import Record
+from minimx.core.device import Device, as_device
+from minimx.core.drivers import backend_of
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, MXNetError, OperatorError, did_you_mean
+from minimx.core.graph.values.ir import Entry, Node
+from minimx.core.graph.values.specs import every_spec
+from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT
+from minimx.core.knobs import knobs
+from minimx.core.operators.conv import Convolution
+from minimx.core.ops.spec import Spec
+from minimx.core.record import Record
+from minimx.cuda import toolkit
+from minimx.fast import tuner
+from minimx.fast.choosing import OFF, decided
 from minimx_widgets import conv_picture, esm
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.run import Run

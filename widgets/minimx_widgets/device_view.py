@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from minimx.drivers import HOST
-from minimx.record import Record
+from minimx.core.drivers import HOST
+from minimx.core.record import Record
 from minimx_widgets import esm, svg
 from minimx_widgets.engine_layout import (
     LANE,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minimx.events import PHASES
-from minimx.record import Record
+from minimx.core.events import PHASES
+from minimx.core.record import Record
 from minimx_widgets.joined import busy, holders, holding
 from minimx_widgets.packing import Array, Coder
 

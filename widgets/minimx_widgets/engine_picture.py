@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx.events import PHASES
+from minimx.core.events import PHASES
 from minimx_widgets import palette, svg
 from minimx_widgets.engine_layout import LANE, PUSHER, TOP, Box, EngineLayout
 from minimx_widgets.joined import joined

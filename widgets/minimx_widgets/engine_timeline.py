@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from minimx.events import PHASES
+from minimx.core.events import PHASES
 from minimx_widgets import esm
 from minimx_widgets.base import View
 from minimx_widgets.engine_layout import EngineLayout, lane_order, plain

@@ -20,7 +20,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from minimx.errors import ArgumentError, MXNetError, did_you_mean
+from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx_widgets import esm, failure_picture
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.engine_timeline import EngineTimeline

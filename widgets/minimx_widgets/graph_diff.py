@@ -10,8 +10,8 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minimx.graph.ir import Graph, Node
-from minimx.graph.report import Change, Passed
+from minimx.core.graph.passes.report import Change, Passed
+from minimx.core.graph.values.ir import Graph, Node
 
 STATES = ("kept", "rewired", "changed", "added", "removed")
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from os.path import commonprefix
 from typing import Any
 
-from minimx.graph.families import FAMILIES, family
-from minimx.graph.ir import Entry, Graph, Node
-from minimx.graph.layout import HIGH, WIDE, Layout, lay_out
-from minimx.graph.specs import Specs
-from minimx.graph.words import settings
+from minimx.core.graph.passes.families import FAMILIES, family
+from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.graph.values.specs import Specs
+from minimx.core.graph.values.words import settings
+from minimx.tools.drawing.layout import HIGH, WIDE, Layout, lay_out
 from minimx_widgets import palette, svg
 from minimx_widgets.graph_diff import STATES
 from minimx_widgets.units import human_bytes

@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 import anywidget
 import traitlets
 
-from minimx.errors import ArgumentError, MXNetError
-from minimx.graph.settings import KNOBS, Settings
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError, MXNetError
+from minimx.core.graph.running.settings import KNOBS, Settings
+from minimx.core.knobs import knobs
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.inbox import latest
 from minimx_widgets.knob_panel import code, describe
@@ -111,8 +111,9 @@ class GraphView(anywidget.AnyWidget, Generic[Planned]):
     def what_if(self, **fields: Any) -> None:
         """Draw what other settings would give; no knob is turned.
 
-        fields: of `minimx.graph.settings.Settings`, such as match_range=1. None ends
-        the trial of a field. A knob that is turned ends the trial of its own field.
+        fields: of `minimx.core.graph.running.settings.Settings`, such as match_range=1.
+        None ends the trial of a field. A knob that is turned ends the trial of its own
+        field.
         """
         trial = self._trial | {name: _checked(name, v) for name, v in fields.items()}
         before, self._trial = (

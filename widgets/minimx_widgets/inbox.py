@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from minimx.errors import MXNetError
+from minimx.core.errors import MXNetError
 
 Message = dict[str, Any]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import ipywidgets
 
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx_widgets import kernel, lab_views, labs, warm_up
 from minimx_widgets.base import Bundle, mimebundle
 from minimx_widgets.before_after import BeforeAfter
@@ -41,21 +41,9 @@ from minimx_widgets.predictions import Probe
 from minimx_widgets.reach import Situation, reasons
 from minimx_widgets.result import Result
 from minimx_widgets.run import Run
-from minimx_widgets.session import (
-    DONE,
-    FAILED,
-    RUNNING,
-    STOPPED,
-    Program,
-    Session,
-)
+from minimx_widgets.session import DONE, FAILED, RUNNING, STOPPED, Program, Session
 from minimx_widgets.side_by_side import SideBySide
-from minimx_widgets.training import (
-    HYBRIDIZED,
-    OPTIMIZERS,
-    Fit,
-    Settings,
-)
+from minimx_widgets.training import HYBRIDIZED, OPTIMIZERS, Fit, Settings
 from minimx_widgets.training_monitor import LOSS, TEST, TRAIN, TrainingMonitor
 from minimx_widgets.turns import Turns
 

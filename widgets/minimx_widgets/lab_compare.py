@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from minimx.errors import ArgumentError, MXNetError, did_you_mean
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
+from minimx.core.knobs import knobs
 from minimx_widgets import labs
 from minimx_widgets.comparing import LEAST, MOST, STEPS, Comparison, Side
 from minimx_widgets.lab_settings import CHOICES, parse, text_of

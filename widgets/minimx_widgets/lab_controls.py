@@ -12,7 +12,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from minimx.errors import MXNetError
+from minimx.core.errors import MXNetError
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE
 from minimx_widgets.inbox import Inbox, Message

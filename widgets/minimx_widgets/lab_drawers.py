@@ -9,7 +9,7 @@ from typing import Any
 
 import ipywidgets
 
-from minimx.errors import MXNetError
+from minimx.core.errors import MXNetError
 
 
 class Drawers(ipywidgets.Accordion):  # type: ignore[misc]

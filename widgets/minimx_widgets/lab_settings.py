@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from minimx.context import num_gpus
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx_widgets.lab_controls import Field
 from minimx_widgets.networks import NETWORKS
 from minimx_widgets.precision import DTYPES, SCALINGS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minimx.errors import ArgumentError
-from minimx.knobs import knobs
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
 from minimx_widgets.reach import about_graphs, reason, shapes_programs
 from minimx_widgets.units import human_bytes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from minimx.errors import ArgumentError
-from minimx.record import Record
+from minimx.core.errors import ArgumentError
+from minimx.core.record import Record
 from minimx_widgets.lab_settings import title_of
 from minimx_widgets.session import Progress
 from minimx_widgets.training import Fit, Settings

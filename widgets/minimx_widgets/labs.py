@@ -8,7 +8,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from minimx.errors import MXNetError
+from minimx.core.errors import MXNetError
 
 if TYPE_CHECKING:
     from minimx_widgets.lab import Lab

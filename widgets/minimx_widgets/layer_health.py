@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from minimx import autograd
-from minimx.dtypes import LAYOUTS
+from minimx.core import autograd
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke
+from minimx.core.dtypes import LAYOUTS
 from minimx.gluon import Block, HybridBlock
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
-from minimx.ops.precision import Exponents
+from minimx.operators.arrays.precision import Exponents
 
 WEIGHTS, OUTPUTS, GRADIENTS = "weights", "outputs", "gradients"
 KINDS = (WEIGHTS, OUTPUTS, GRADIENTS)

@@ -1,9 +1,9 @@
 """The books of a run's memory, kept row by row while it goes on.
 
-`minimx.record.memory_curve` looks at a finished table; a live view needs the same sums
-without starting again at every frame, and must know what was alive before the oldest
-row it still has. The ledger turns rows of `mem` into changes: so many bytes more or
-less in a category, and in what the pool holds of the device.
+`minimx.core.record.memory_curve` looks at a finished table; a live view needs the same
+sums without starting again at every frame, and must know what was alive before the
+oldest row it still has. The ledger turns rows of `mem` into changes: so many bytes more
+or less in a category, and in what the pool holds of the device.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections import deque
 
 import numpy as np
 
-from minimx.events import CATEGORIES, PHASES
-from minimx.record import MEMORY_EVENTS
+from minimx.core.events import CATEGORIES, PHASES
+from minimx.core.record import MEMORY_EVENTS
 from minimx_widgets.packing import Array, Coder
 
 # What the picture calls an event; "live" and "cached" were there before the record.

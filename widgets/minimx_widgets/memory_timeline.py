@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from minimx.errors import ArgumentError, did_you_mean
-from minimx.record import Curve, Record
+from minimx.core.errors import ArgumentError, did_you_mean
+from minimx.core.record import Curve, Record
 from minimx_widgets import esm, palette, step_peaks, svg
 from minimx_widgets.base import View
 from minimx_widgets.meter import MILLISECONDS, PEAK, PLANNED, RESERVED

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from minimx import events
-from minimx.record import Record
-from minimx.record.tables import TABLES
+from minimx.core import events
+from minimx.core.record import Record
+from minimx.core.record.tables import TABLES
 
 #: Names of metrics in the record. PEAK: bytes in use at most during a step. RESERVED:
 #: bytes that the pool holds at its end. PLANNED: bytes of the plan of a graph's memory.

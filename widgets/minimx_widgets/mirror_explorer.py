@@ -11,20 +11,20 @@ from typing import Any
 
 import traitlets
 
-from minimx.device import current_device
-from minimx.errors import ArgumentError, did_you_mean
-from minimx.graph.gradient import differentiate
-from minimx.graph.infer import settled
-from minimx.graph.ir import Graph, Node
-from minimx.graph.memory import plan_memory
-from minimx.graph.mirror import POLICIES, chosen
-from minimx.graph.mirror_front import Point, pareto, work_of
-from minimx.graph.mirror_segments import Line, even_segments, root_of
-from minimx.graph.recompute import Keep
-from minimx.graph.report import Change
-from minimx.graph.run import as_run
-from minimx.graph.settings import Settings
-from minimx.graph.specs import Specs, every_spec
+from minimx.core.device import current_device
+from minimx.core.errors import ArgumentError, did_you_mean
+from minimx.core.graph.memory.memory import plan_memory
+from minimx.core.graph.passes.gradient import differentiate
+from minimx.core.graph.passes.mirror import POLICIES, chosen
+from minimx.core.graph.passes.mirror_front import Point, pareto, work_of
+from minimx.core.graph.passes.mirror_segments import Line, even_segments, root_of
+from minimx.core.graph.passes.recompute import Keep
+from minimx.core.graph.passes.report import Change
+from minimx.core.graph.running.run import as_run
+from minimx.core.graph.running.settings import Settings
+from minimx.core.graph.values.infer import settled
+from minimx.core.graph.values.ir import Graph, Node
+from minimx.core.graph.values.specs import Specs, every_spec
 from minimx_widgets import esm
 from minimx_widgets.graph_picture import GraphPicture, box_of
 from minimx_widgets.graph_view import GraphView

@@ -17,20 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from minimx import engine, events, rng
-from minimx.device import Device
-from minimx.events import attributed
-from minimx.graph.ir import Graph, Node
-from minimx.graph.mirror_rule import marked
-from minimx.graph.prepare import Prepared, prepare
-from minimx.graph.program import Program
-from minimx.graph.recompute import Keep
-from minimx.graph.settings import Settings
-from minimx.knobs import knobs
-from minimx.nd.array import NDArray
-from minimx.nd.creation import array, empty
-from minimx.ops.spec import Spec
-from minimx.storage import pool_for
+from minimx.core import engine, events, rng
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.creation import array, empty
+from minimx.core.device import Device
+from minimx.core.events import attributed
+from minimx.core.graph.passes.mirror_rule import marked
+from minimx.core.graph.passes.prepare import Prepared, prepare
+from minimx.core.graph.passes.recompute import Keep
+from minimx.core.graph.running.program import Program
+from minimx.core.graph.running.settings import Settings
+from minimx.core.graph.values.ir import Graph, Node
+from minimx.core.knobs import knobs
+from minimx.core.ops.spec import Spec
+from minimx.core.storage import pool_for
 
 #: How often each way is run in turn with the others, after once to compile: at least,
 #: at most, and in between as long as so many seconds are not over.

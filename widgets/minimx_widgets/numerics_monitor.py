@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from minimx.dtypes import LAYOUTS
-from minimx.errors import ArgumentError
+from minimx.core.dtypes import LAYOUTS
+from minimx.core.errors import ArgumentError
+from minimx.core.record.tables import TENSOR_KINDS, WHOLE
 from minimx.numerics import ZONES, Histogram, Look, looks, merged
-from minimx.record.tables import TENSOR_KINDS, WHOLE
 from minimx_widgets import esm
 from minimx_widgets.base import View
 from minimx_widgets.packing import Array, Columns

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minimx.dtypes import LAYOUTS, POWERS
+from minimx.core.dtypes import LAYOUTS, POWERS
 from minimx.numerics import ZONES
 from minimx_widgets import palette, svg
 from minimx_widgets.units import human_count, human_share

@@ -13,13 +13,13 @@ from typing import Any
 
 import traitlets
 
-from minimx.errors import MXNetError
+from minimx.core.errors import MXNetError
+from minimx.core.record import Record
 from minimx.profiler import roofs
 from minimx.profiler.shares import BUCKETS
 from minimx.profiler.totals import Overview as Account
 from minimx.profiler.totals import overview_of, roof_of
 from minimx.profiler.work import Module, OperatorWork
-from minimx.record import Record
 from minimx_widgets import esm, overview_picture
 from minimx_widgets.base import View
 from minimx_widgets.packing import Columns

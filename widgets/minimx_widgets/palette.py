@@ -7,8 +7,8 @@ CSS variables, made from these tables by `css()`.
 
 from __future__ import annotations
 
-from minimx.events import CATEGORIES, PHASES
-from minimx.graph.families import FAMILIES
+from minimx.core.events import CATEGORIES, PHASES
+from minimx.core.graph.passes.families import FAMILIES
 from minimx.profiler.shares import BUCKETS
 
 # name: (light theme, dark theme)
@@ -41,7 +41,7 @@ SURFACE: dict[str, tuple[str, str]] = {
     "alert": ("#c0392b", "#ff8a7a"),
     "mark": ("#b0268f", "#f07fd6"),
 }
-# What kind of work a node of a graph is (minimx.graph.families).
+# What kind of work a node of a graph is (minimx.core.graph.passes.families).
 FAMILY: dict[str, tuple[str, str]] = {
     "variable": CATEGORY["temporary"],
     "product": CATEGORY["parameter"],

@@ -8,14 +8,14 @@ from typing import Any
 
 import traitlets
 
-from minimx.errors import ArgumentError, did_you_mean
-from minimx.graph.bulk import segments
-from minimx.graph.ir import Entry, Node
-from minimx.graph.prepare import Prepared, prepare
-from minimx.graph.report import Change, Passed
-from minimx.graph.settings import Settings
-from minimx.graph.specs import Specs
-from minimx.graph.sweep import Sweep
+from minimx.core.errors import ArgumentError, did_you_mean
+from minimx.core.graph.memory.sweep import Sweep
+from minimx.core.graph.passes.prepare import Prepared, prepare
+from minimx.core.graph.passes.report import Change, Passed
+from minimx.core.graph.running.bulk import segments
+from minimx.core.graph.running.settings import Settings
+from minimx.core.graph.values.ir import Entry, Node
+from minimx.core.graph.values.specs import Specs
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.graph_diff import STATES, Diff, compare
 from minimx_widgets.graph_picture import (

@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from minimx import graph
+from minimx import fast
+from minimx.core import graph
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Source:
 def source_of(passed: str, rule: str = "") -> Source | None:
     """The function in which a pass decides by a rule; without a rule, the pass itself.
 
-    None for a pass that is written nowhere in `minimx/graph`, such as a reader's own.
+    None for a pass that is written nowhere in minimx, such as a reader's own.
     """
     found = _rooms().get(passed)
     if found is None:
@@ -41,19 +42,26 @@ def source_of(passed: str, rule: str = "") -> Source | None:
 
 
 def source_of_function(function: Callable[..., Any]) -> Source:
-    """A function of `minimx/graph`, or a method of a class there."""
+    """A function of minimx, or a method of a class there."""
     lines, line = inspect.getsourcelines(function)
-    file = Path(inspect.getfile(function)).name
-    return Source(
-        f"minimx/graph/{file}", line, textwrap.dedent("".join(lines)).rstrip()
-    )
+    file = _in_project(Path(inspect.getfile(function)))
+    return Source(file, line, textwrap.dedent("".join(lines)).rstrip())
+
+
+def _in_project(path: Path) -> str:
+    """Where a file of minimx is in the project: `minimx/core/graph/…`."""
+    return path.relative_to(Path(fast.__path__[0]).parents[1]).as_posix()
 
 
 @cache
 def _rooms() -> dict[str, tuple[Path, Source]]:
     """The file and the function of each pass."""
     found: dict[str, tuple[Path, Source]] = {}
-    for path in sorted(Path(graph.__path__[0]).glob("*.py")):
+    files = [
+        *Path(graph.__path__[0]).rglob("*.py"),
+        *Path(fast.__path__[0]).glob("*.py"),
+    ]
+    for path in sorted(files):
         functions = _functions(path)
         for name, source in _calls(path, "Passed"):
             # What a method puts together belongs to the room's main function.
@@ -95,7 +103,7 @@ def _calls(path: Path, what: str) -> Iterator[tuple[str, Source]]:
 def _source(path: Path, text: str, function: ast.FunctionDef) -> Source:
     first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
     body = text.splitlines()[first - 1 : function.end_lineno]
-    return Source(f"minimx/graph/{path.name}", first, "\n".join(body))
+    return Source(_in_project(path), first, "\n".join(body))
 
 
 def _first_word(call: ast.AST, what: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from minimx.knobs import knobs
-from minimx.knobs.knob import human_size
+from minimx.core.knobs import knobs
+from minimx.core.knobs.knob import human_size
 from minimx_widgets.knob_panel import describe
 
 MEMORY = "MINIMX_SIM_GPU_MEMORY"

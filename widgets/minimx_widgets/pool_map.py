@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 import numpy as np
 import traitlets
 
-from minimx import storage
-from minimx.errors import ArgumentError, MXNetError, did_you_mean
-from minimx.events import CATEGORIES, PHASES
-from minimx.knobs import knobs
-from minimx.replay import History, Steps, replay_pool
-from minimx.replay.history import FLUSH, HIT, OOM
-from minimx.storage.policy import PREFIXES, knob_names
+from minimx.core import storage
+from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
+from minimx.core.events import CATEGORIES, PHASES
+from minimx.core.knobs import knobs
+from minimx.core.replay import History, Steps, replay_pool
+from minimx.core.replay.history import FLUSH, HIT, OOM
+from minimx.core.storage.policy import PREFIXES, knob_names
 from minimx_widgets import esm
 from minimx_widgets.base import View
 from minimx_widgets.inbox import latest
@@ -33,7 +33,7 @@ from minimx_widgets.run import News
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import human_bytes, human_share
 
-#: What can be tried, in the order of `minimx.storage.policy.knob_names`.
+#: What can be tried, in the order of `minimx.core.storage.policy.knob_names`.
 FIELDS = ("type", "page", "reserve", "large", "cutoff")
 RECORDED = "recorded"
 GHOSTS = ("", RECORDED, "Naive", "Round", "Unpooled")

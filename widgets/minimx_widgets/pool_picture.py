@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from minimx.events import CATEGORIES
-from minimx.replay import History
-from minimx.replay.history import ALLOC, FLUSH, HIT, OOM
+from minimx.core.events import CATEGORIES
+from minimx.core.replay import History
+from minimx.core.replay.history import ALLOC, FLUSH, HIT, OOM
 from minimx_widgets import palette, svg
 from minimx_widgets.packing import Array
 from minimx_widgets.pool_scene import (

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from minimx.replay import History
-from minimx.replay.history import (
+from minimx.core.replay import History
+from minimx.core.replay.history import (
     ALLOC,
     FLUSH,
     FREE,

@@ -17,19 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from minimx import autograd, nd, rng
-from minimx.errors import MXNetError
-from minimx.events import attributed
+from minimx import nd
+from minimx.core import autograd, rng
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import MXNetError
+from minimx.core.events import attributed
 from minimx.gluon import Block
-from minimx.nd.array import NDArray
 from minimx_widgets.first_layer import Filters, filters_of, picture
-from minimx_widgets.layer_health import (
-    OUTPUTS,
-    Health,
-    count,
-    outputs_seen,
-    parameters,
-)
+from minimx_widgets.layer_health import OUTPUTS, Health, count, outputs_seen, parameters
 
 if TYPE_CHECKING:
     from minimx_widgets.training import Data

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from minimx import storage
-from minimx.graph.settings import KNOBS as OF_GRAPHS
-from minimx.kernels import dnnl, tuner
-from minimx.knobs import knobs
+from minimx.core import storage
+from minimx.core.graph.running.settings import KNOBS as OF_GRAPHS
+from minimx.core.knobs import knobs
+from minimx.fast import dnnl, tuner
 
 #: The knobs that shape a graph when it is bound, but for the choice of convolutions.
 GRAPH_KNOBS = frozenset(knobs.resolve(name) for name in OF_GRAPHS.values())

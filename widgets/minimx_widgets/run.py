@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from minimx.record import Batch, Cursor, Record
+from minimx.core.record import Batch, Cursor, Record
 from minimx_widgets.ledger import Ledger
 from minimx_widgets.packing import Array
 

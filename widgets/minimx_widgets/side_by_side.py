@@ -16,7 +16,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import esm, side_by_side_picture, turn_words
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.comparing import Comparison, Outcome

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.events import PHASES
+from minimx.core.events import PHASES
 from minimx_widgets import palette, svg
 from minimx_widgets.training_picture import Chart, Drawn, drawn
 from minimx_widgets.training_series import running_mean, running_median, trend

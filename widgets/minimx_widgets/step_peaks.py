@@ -7,7 +7,7 @@ from statistics import median
 
 import numpy as np
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets.meter import PEAK, PLANNED
 from minimx_widgets.packing import Array
 from minimx_widgets.tables import Table

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from minimx.knobs import PRESETS
+from minimx.core.knobs import PRESETS
 
 #: The settings of a lab among them.
 SINGLE = {"dtype": "float32", "scaling": "dynamic", "averaged": "1"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from minimx.graph.layout import WIDE, Layout
+from minimx.tools.drawing.layout import WIDE, Layout
 from minimx_widgets import palette, svg
 from minimx_widgets.graph_picture import GraphPicture, draw, route
 from minimx_widgets.tape_steps import STATES

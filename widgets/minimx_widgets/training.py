@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 import minimx as mx
-from minimx.errors import ArgumentError, did_you_mean
-from minimx.events import attributed
-from minimx.record import Record
+from minimx.core.errors import ArgumentError, did_you_mean
+from minimx.core.events import attributed
+from minimx.core.record import Record
 from minimx_widgets.binding import Binding
 from minimx_widgets.meter import LOSS_SCALE, Facts, Meter
 from minimx_widgets.networks import NETWORKS

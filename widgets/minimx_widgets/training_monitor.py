@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from minimx.events import PHASES
-from minimx.record import Record
+from minimx.core.events import PHASES
+from minimx.core.record import Record
 from minimx_widgets import esm
 from minimx_widgets.base import View
 from minimx_widgets.packing import Array, Coder, Columns

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets import svg
 
 Array = npt.NDArray[Any]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx_widgets.meter import Facts
 from minimx_widgets.turns import SETTLED, Turn
 from minimx_widgets.units import counted, human_bytes, human_count

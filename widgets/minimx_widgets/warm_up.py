@@ -13,11 +13,14 @@ from functools import cache
 from importlib import import_module
 
 #: What training a small network imports at its first step.
-MODULES = tuple(
-    f"minimx.kernels.cpu.{name}"
-    for name in ("conv", "pooling", "norm", "matmul", "short_products", "reduce",
-                 "softmax", "indexing", "updates", "random")
-)  # fmt: skip
+MODULES = (
+    *(
+        f"minimx.core.kernels.cpu.{name}"
+        for name in ("conv", "pooling", "norm", "matmul", "reduce", "softmax")
+    ),
+    *(f"minimx.core.kernels.cpu.{name}" for name in ("indexing", "updates", "random")),
+    "minimx.fast.cpu.short_products",
+)
 
 
 @cache

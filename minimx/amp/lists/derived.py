@@ -12,7 +12,7 @@ from typing import Any
 
 # The sheets of symbols stand beside them: the lists shall have these as well.
 from minimx import symbol  # noqa: F401
-from minimx.ops.registry import ALIASES, REGISTRY
+from minimx.core.ops.registry import ALIASES, REGISTRY
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.errors import ArgumentError, MissingArgument
+from minimx.core.errors import ArgumentError, MissingArgument
 from minimx.module import Module
 
 

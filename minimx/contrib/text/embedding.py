@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx import flavour
 from minimx import np as mxnp
 from minimx.aliases import resolve as _resolve
-from minimx.catalogue import Catalogue
 from minimx.contrib.text.vocab import UnusableWords, Vocabulary
-from minimx.errors import ArgumentError, DataError
+from minimx.core import flavour
+from minimx.core.arrays.array import NDArray
+from minimx.core.catalogue import Catalogue
+from minimx.core.errors import ArgumentError, DataError
 from minimx.nd import array, zeros
-from minimx.nd.array import NDArray
 
 
 class UnusableFile(DataError, AssertionError):

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from minimx.contrib.text.embedding import _TokenEmbedding, embeddings, register
 from minimx.contrib.text.vocab import Vocabulary
-from minimx.errors import DataError, did_you_mean
-from minimx.knobs import knobs
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import DataError, did_you_mean
+from minimx.core.knobs import knobs
 from minimx.nd import zeros
-from minimx.nd.array import NDArray
 
 _GLOVE = """
     42B.300d 6B.50d 6B.100d 6B.200d 6B.300d 840B.300d

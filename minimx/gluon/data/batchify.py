@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
-from minimx.device import cpu_shared
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.arrays.array import NDArray, new
+from minimx.core.device import cpu_shared
+from minimx.core.errors import ArgumentError, ShapeError
+from minimx.core.ops.spec import Spec
 from minimx.gluon.flavours import flavoured
-from minimx.nd.array import NDArray, new
-from minimx.ops.spec import Spec
 
 
 def default_batchify_fn(data: Sequence[Any]) -> Any:

@@ -1,8 +1,8 @@
 """Batches on their way from a worker process to the loader.
 
 A message is pickled; dense arrays in it travel beside it, as descriptors of the shared
-memory that they lie in (`minimx.nd.shared`), and are not copied on arrival. Small ones
-are cheaper to copy than to map.
+memory that they lie in (`minimx.core.arrays.shared`), and are not copied on arrival.
+Small ones are cheaper to copy than to map.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from minimx.device import cpu_shared
-from minimx.errors import DataError
-from minimx.nd.array import NDArray, new
-from minimx.nd.shared import from_segment, in_segment
-from minimx.ops.spec import Spec
+from minimx.core.arrays.array import NDArray, new
+from minimx.core.arrays.shared import from_segment, in_segment
+from minimx.core.device import cpu_shared
+from minimx.core.errors import DataError
+from minimx.core.ops.spec import Spec
 
 WHO = "DataLoader"
 #: The kernel passes on so many descriptors at once.

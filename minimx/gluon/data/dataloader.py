@@ -16,10 +16,11 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from minimx import flavour
-from minimx.device import Context, cpu_pinned, cpu_shared, current_context
-from minimx.errors import ArgumentError
-from minimx.events import attributed, called
+from minimx.core import flavour
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Context, cpu_pinned, cpu_shared, current_context
+from minimx.core.errors import ArgumentError
+from minimx.core.events import attributed, called
 from minimx.gluon.data import seeding
 from minimx.gluon.data.batchify import (
     Stack,
@@ -32,7 +33,6 @@ from minimx.gluon.data.sampler import (
     Sampler,
     SequentialSampler,
 )
-from minimx.nd.array import NDArray
 
 if TYPE_CHECKING:  # needed by few programs: not paid for at import
     from minimx.gluon.data.worker import Order

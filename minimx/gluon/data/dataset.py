@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx import engine
 from minimx.aliases import resolve as _resolve
-from minimx.device import current_context
-from minimx.dtypes import SUPPORTED
-from minimx.errors import ArgumentError
+from minimx.core import engine
+from minimx.core.arrays.array import NDArray, new
+from minimx.core.device import current_context
+from minimx.core.dtypes import SUPPORTED
+from minimx.core.errors import ArgumentError
+from minimx.core.ops.spec import Spec
 from minimx.gluon.flavours import flavoured
-from minimx.nd.array import NDArray, new
-from minimx.ops.spec import Spec
 
 
 class Dataset:
@@ -222,7 +222,7 @@ def _take(source: Any, rows: Any) -> NDArray:
     spec = Spec.of((len(rows), *source.shape[1:]), source.dtype)
     where = current_context()
     if where.device_type == "gpu":
-        from minimx.nd.transfer import from_numpy_copy
+        from minimx.core.arrays.transfer import from_numpy_copy
 
         return flavoured(from_numpy_copy(source[rows], where, NDArray))  # type: ignore[no-any-return]
     out = new(spec, where, "DataLoader")

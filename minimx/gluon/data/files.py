@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from minimx.errors import DataError
+from minimx.core.errors import DataError
+from minimx.core.knobs import knobs
 from minimx.gluon.utils import check_sha1, download, repository_url
-from minimx.knobs import knobs
 
 #: A file's name, and its SHA-1 sum or None if it is not known.
 Known = tuple[str, str | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from minimx.errors import DataError
+from minimx.core.errors import DataError
 from minimx.gluon.data.dataset import Dataset
 from minimx.recordio import MXIndexedRecordIO
 

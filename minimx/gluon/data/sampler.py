@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 
 LAST_BATCH = ("keep", "discard", "rollover")
 

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from minimx import rng
+from minimx.core import rng
 from minimx.nd.seeding import seed as seed_devices
 
 Entropy = tuple[int, int, int]

@@ -17,10 +17,10 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from minimx import events, flavour
-from minimx.errors import DataError
+from minimx.core import events, flavour
+from minimx.core.errors import DataError
+from minimx.core.knobs import knobs
 from minimx.gluon.data import channel, seeding
-from minimx.knobs import knobs
 
 #: How often, in seconds, a worker looks whether its parent is still there.
 LOOK_EVERY = 2.0

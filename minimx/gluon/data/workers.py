@@ -28,9 +28,9 @@ from concurrent.futures import wait as wait_for_future
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
-from minimx import engine
-from minimx.errors import DataError
-from minimx.events import attributed
+from minimx.core import engine
+from minimx.core.errors import DataError
+from minimx.core.events import attributed
 from minimx.gluon.data import channel
 from minimx.gluon.data.worker import Failure, Order, run
 

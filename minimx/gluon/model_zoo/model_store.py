@@ -15,9 +15,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from minimx.errors import ArgumentError, DataError, did_you_mean
+from minimx.core.errors import ArgumentError, DataError, did_you_mean
+from minimx.core.knobs import knobs
 from minimx.gluon.utils import check_sha1, download, file_sha1, repository_url
-from minimx.knobs import knobs
 
 #: SHA-1 sums of the weights that MXNet's project published.
 _model_sha1 = {

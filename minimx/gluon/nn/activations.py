@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from minimx import initializer
-from minimx.errors import ArgumentError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
-from minimx.nd.array import NDArray
 
 
 class Activation(HybridBlock):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
+from minimx.core.ops.registry import bind, lookup
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.nn.activations import Activation
 from minimx.gluon.utils import indent
 from minimx.name import Prefix
-from minimx.nd.array import NDArray
-from minimx.ops.registry import bind, lookup
 from minimx.symbol import Symbol
 from minimx.symbol.traced import Traced
 

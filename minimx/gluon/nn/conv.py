@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.errors import ArgumentError, ShapeError
+from minimx.core.shapes import Shape
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.nn.activations import Activation
-from minimx.shapes import Shape
 
 Sizes = int | Sequence[int]
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.dtypes import FLOAT16, resolve
+from minimx.core.dtypes import FLOAT16, resolve
 from minimx.gluon.block import HybridBlock
 
 

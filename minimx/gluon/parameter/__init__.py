@@ -1,6 +1,6 @@
 """Parameters: one (`Parameter`, `Constant`), and many by name (`ParameterDict`)."""
 
-from minimx.errors import DeferredInitializationError
+from minimx.core.errors import DeferredInitializationError
 from minimx.gluon.parameter.constant import Constant
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.parameter.parameter import Parameter

@@ -7,9 +7,9 @@ from typing import Any
 
 import minimx.nd as nd
 from minimx import initializer
+from minimx.core.arrays.array import NDArray
 from minimx.gluon.flavours import flavoured
 from minimx.gluon.parameter.parameter import Parameter
-from minimx.nd.array import NDArray
 
 
 class Constant(Parameter):

@@ -11,14 +11,14 @@ from collections.abc import ItemsView, Iterator, KeysView, ValuesView
 from typing import Any
 
 import minimx.nd as nd
-from minimx import autograd
-from minimx.device import Context
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, DataError, ParameterError, did_you_mean
+from minimx.core import autograd
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Context
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, DataError, ParameterError, did_you_mean
 from minimx.gluon.parameter.constant import Constant
 from minimx.gluon.parameter.parameter import Parameter
 from minimx.gluon.parameter.places import Contexts
-from minimx.nd.array import NDArray
 
 PathLike = str | os.PathLike[str]
 

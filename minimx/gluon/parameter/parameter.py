@@ -18,23 +18,24 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
-from minimx import autograd, events, initializer, symbol
-from minimx.device import Context, cpu, current_context
-from minimx.dtypes import resolve
-from minimx.errors import (
+from minimx import initializer, symbol
+from minimx.core import autograd, events
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import tracers
+from minimx.core.device import Context, cpu, current_context
+from minimx.core.dtypes import resolve
+from minimx.core.errors import (
     DeferredInitializationError,
     ParameterError,
     ShapeError,
     did_you_mean,
 )
-from minimx.flavour import is_np_array, is_np_shape
+from minimx.core.flavour import is_np_array, is_np_shape
+from minimx.core.ops.stypes import STYPES
+from minimx.core.shapes import Shape
 from minimx.gluon.flavours import flavoured
 from minimx.gluon.parameter import rows
 from minimx.gluon.parameter.places import Contexts, Deferred, as_contexts, copied
-from minimx.nd.array import NDArray
-from minimx.nd.launch import tracers
-from minimx.ops.stypes import STYPES
-from minimx.shapes import Shape
 
 GRAD_REQS = ("write", "add", "null")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.device import Context, current_context
-from minimx.errors import ParameterError
-from minimx.nd.array import NDArray
-from minimx.nd.transfer import moved
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.transfer import moved
+from minimx.core.device import Context, current_context
+from minimx.core.errors import ParameterError
 
 Contexts = Context | Sequence[Context] | None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minimx import autograd
-from minimx.errors import ParameterError
+from minimx.core import autograd
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ParameterError
 from minimx.kvstore.local import picked
-from minimx.nd.array import NDArray
 
 if TYPE_CHECKING:
     from minimx.gluon.parameter.parameter import Parameter

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.rnn_cell import HybridRecurrentCell, RecurrentCell, States
 from minimx.gluon.rnn.sequences import (

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import minimx.nd as nd
-from minimx import flavour, symbol
+from minimx import symbol
 from minimx.aliases import resolve as _resolve
-from minimx.errors import ArgumentError
+from minimx.core import flavour
+from minimx.core.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.sequences import (
@@ -27,6 +28,9 @@ from minimx.symbol import Symbol
 
 States = list[Any]
 
+#: Where functions are defined that make arrays, rather than symbols.
+_OPERATORS = ("minimx.nd", "minimx.np", "minimx.core.arrays")
+
 
 def make_states(
     prefix: str,
@@ -40,7 +44,7 @@ def make_states(
     states = []
     for number, info in enumerate(infos, start=first):
         described = {**info, **kwargs}
-        if str(getattr(func, "__module__", "")).startswith(("minimx.nd", "minimx.np")):
+        if str(getattr(func, "__module__", "")).startswith(_OPERATORS):
             described.pop("__layout__", None)  # arrays have neither names nor layouts
             state = func(**described)
             states.append(state.as_np_ndarray() if flavour.is_np_array() else state)

@@ -8,7 +8,8 @@ from typing import Any
 
 import minimx.nd as nd
 from minimx import symbol
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError, ShapeError
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.parameter.parameter import Parameter
 from minimx.gluon.rnn.modifiers import (
@@ -16,15 +17,8 @@ from minimx.gluon.rnn.modifiers import (
     DropoutCell,
     HybridSequentialRNNCell,
 )
-from minimx.gluon.rnn.rnn_cell import (
-    GRUCell,
-    LSTMCell,
-    RNNCell,
-    States,
-    make_states,
-)
-from minimx.nd.array import NDArray
-from minimx.ops.rnn import MODES
+from minimx.gluon.rnn.rnn_cell import GRUCell, LSTMCell, RNNCell, States, make_states
+from minimx.operators.layers.rnn import MODES
 from minimx.symbol import Symbol
 
 _NAME = re.compile(r"([lr])(\d+)_(i2h|h2h|h2r)_(weight|bias)\Z")

@@ -10,8 +10,8 @@ from typing import Any
 
 import minimx.nd as nd
 from minimx import symbol
-from minimx.errors import ArgumentError
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
 from minimx.symbol import Symbol
 
 

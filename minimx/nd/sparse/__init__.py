@@ -5,7 +5,7 @@
     w.attach_grad(stype="row_sparse")            # gradients in some rows only
 
 Reading order: `chunk.py` (the memory), `array.py`, `creation.py`, `route.py` (which
-kernel a call takes); the kernels' rules are in `minimx.ops.sparse`.
+kernel a call takes); the kernels' rules are in `minimx.operators.sparse`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Any
 from minimx.aliases import unsupported
 from minimx.nd.functions import FUNCTIONS
 from minimx.nd.sparse.array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
-from minimx.nd.sparse.creation import (
-    array,
-    csr_matrix,
-    empty,
-    row_sparse_array,
-    zeros,
-)
+from minimx.nd.sparse.creation import array, csr_matrix, empty, row_sparse_array, zeros
 from minimx.nd.sparse.operators import add, divide, multiply, subtract
 from minimx.nd.sparse.route import StorageFallback
 

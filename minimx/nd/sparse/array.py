@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from minimx import autograd, engine
-from minimx.device import Device
-from minimx.drivers import copies, during, working
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError, DataError, GradientError, OperatorError
-from minimx.kernels import find
-from minimx.nd import launch, transfer
-from minimx.nd.arithmetic import refuse_on_tape
-from minimx.nd.array import NDArray
-from minimx.nd.sparse import operators, route
-from minimx.nd.sparse.chunk import Room, SparseChunk
-from minimx.ops.registry import lookup
-from minimx.ops.stypes import (
+from minimx.core import autograd, engine
+from minimx.core.arrays import launch, transfer
+from minimx.core.arrays.arithmetic import refuse_on_tape
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Device
+from minimx.core.drivers import copies, during, working
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError, DataError, GradientError, OperatorError
+from minimx.core.kernels import find
+from minimx.core.ops.registry import lookup
+from minimx.core.ops.stypes import (
     CSR,
     DEFAULT,
     ROW_SPARSE,
@@ -31,12 +29,14 @@ from minimx.ops.stypes import (
     SparseSpec,
     spec_of,
 )
-from minimx.ops.twins.storing import fetched
+from minimx.cuda.launches.storing import fetched
+from minimx.nd.sparse import operators, route
+from minimx.nd.sparse.chunk import Room, SparseChunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from minimx.ops.spec import Spec
+    from minimx.core.ops.spec import Spec
 
 
 class BaseSparseNDArray(NDArray):

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minimx.drivers.base import shaped
-from minimx.dtypes import INT64, DType
-from minimx.events import Owner
-from minimx.nd.chunk import Chunk
-from minimx.ops.stypes import ROW_SPARSE, Entries, Rows, SparseSpec
-from minimx.storage import pool_for
+from minimx.core.arrays.chunk import Chunk
+from minimx.core.drivers.base import shaped
+from minimx.core.dtypes import INT64, DType
+from minimx.core.events import Owner
+from minimx.core.ops.stypes import ROW_SPARSE, Entries, Rows, SparseSpec
+from minimx.core.storage import pool_for
 
 if TYPE_CHECKING:
-    from minimx.device import Device
-    from minimx.shapes import Shape
-    from minimx.storage.pool import Block
+    from minimx.core.device import Device
+    from minimx.core.shapes import Shape
+    from minimx.core.storage.pool import Block
 
 _ALIGNMENT = 64
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from minimx.device import Device, DeviceLike, as_device, current_device
-from minimx.dtypes import numbers, resolve
-from minimx.errors import ArgumentError, ShapeError
-from minimx.nd import creation
-from minimx.nd.array import NDArray, checked_dtype
+from minimx.core.arrays import creation
+from minimx.core.arrays.array import NDArray, checked_dtype
+from minimx.core.device import Device, DeviceLike, as_device, current_device
+from minimx.core.dtypes import numbers, resolve
+from minimx.core.errors import ArgumentError, ShapeError
+from minimx.core.ops.stypes import CSR, DEFAULT, ROW_SPARSE, SparseSpec, spec_of
 from minimx.nd.sparse import route
 from minimx.nd.sparse.array import BaseSparseNDArray, CSRNDArray, from_parts
-from minimx.ops.stypes import CSR, DEFAULT, ROW_SPARSE, SparseSpec, spec_of
 
 ShapeLike = int | Sequence[int]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minimx.errors import OperatorError
-from minimx.nd.arithmetic import _Operator
-from minimx.nd.array import NDArray
-from minimx.nd.launch import invoke
-from minimx.ops.registry import lookup
+from minimx.core.arrays.arithmetic import _Operator
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import invoke
+from minimx.core.errors import OperatorError
+from minimx.core.ops.registry import lookup
 
 
 def _make(name: str, word: str, scalar: str, reflected: str) -> Callable[..., Any]:

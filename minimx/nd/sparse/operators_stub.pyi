@@ -1,8 +1,8 @@
-# Written by `python -m minimx.nd.stubs` from the data sheets in minimx/ops.
+# Written by `python -m minimx.nd.stubs` from the data sheets.
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.nd.array import NDArray
+from minimx.core.arrays.array import NDArray
 
 def ElementWiseSum(*data: NDArray, out: Any = None, name: str | None = None) -> NDArray: ...
 def Embedding(data: NDArray, weight: NDArray, input_dim: int = ..., output_dim: int = ..., dtype: str = 'float32', sparse_grad: bool = False, *, out: Any = None, name: str | None = None) -> NDArray: ...

@@ -2,8 +2,8 @@
 
     run(op, inputs, out)
 
-`minimx.ops.sparse` knows the rules. An operator without one for these storage types
-runs on dense copies, and says so once.
+`minimx.operators.sparse` knows the rules. An operator without one for these storage
+types runs on dense copies, and says so once.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minimx import autograd, engine
-from minimx.device import Device
-from minimx.drivers import backend_of, during, working
-from minimx.errors import OperatorError, ShapeError
-from minimx.events import attribution, owner
-from minimx.knobs import knobs
-from minimx.nd import launch, transfer
-from minimx.nd.arithmetic import refuse_on_tape
-from minimx.nd.array import NDArray
-from minimx.nd.chunk import Chunk
+from minimx.core import autograd, engine
+from minimx.core.arrays import launch, transfer
+from minimx.core.arrays.arithmetic import refuse_on_tape
+from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.chunk import Chunk
+from minimx.core.device import Device
+from minimx.core.drivers import backend_of, during, working
+from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.events import attribution, owner
+from minimx.core.knobs import knobs
+from minimx.core.ops.registry import Op, lookup
+from minimx.core.ops.spec import Cost, Spec
+from minimx.core.ops.stypes import DEFAULT, SparseSpec, spec_of, stype_of, stypes_of
+from minimx.cuda.launches.storing import on_host, placed
 from minimx.nd.sparse.chunk import Room, SparseChunk
-from minimx.ops.registry import Op, lookup
-from minimx.ops.sparse import Answer, answer
-from minimx.ops.sparse.storage import conversion
-from minimx.ops.spec import Cost, Spec
-from minimx.ops.stypes import DEFAULT, SparseSpec, spec_of, stype_of, stypes_of
-from minimx.ops.twins.storing import on_host, placed
+from minimx.operators.sparse import Answer, answer
+from minimx.operators.sparse.storage import conversion
 
 #: The class of the arrays of a storage type; filled by `minimx.nd.sparse.array`.
 CLASSES: dict[str, type[NDArray]] = {}

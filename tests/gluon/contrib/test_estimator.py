@@ -12,7 +12,7 @@ import pytest
 
 import minimx as mx
 from minimx import gluon, metric, nd
-from minimx.errors import DataError
+from minimx.core.errors import DataError
 from minimx.gluon import nn
 from minimx.gluon.contrib import estimator as room
 

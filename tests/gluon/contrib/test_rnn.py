@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, nd
-from minimx.errors import ArgumentError
+from minimx import nd
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError
 from minimx.gluon import contrib, rnn
 
 CELLS = contrib.rnn

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
+from minimx.core.knobs import knobs
 from minimx.gluon.contrib.data import IntervalSampler
 from minimx.gluon.contrib.data.text import Vocabulary, WikiText2, _WikiText
 from minimx.gluon.data import DataLoader
-from minimx.knobs import knobs
 
 TEXT = " \n = Cats = \n \n the cat and the <unk> \n sat \n\n"
 LINES = "= Cats =", "the cat and the <unk>", "sat"

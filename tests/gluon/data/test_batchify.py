@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from minimx import nd
-from minimx.device import cpu_shared
-from minimx.errors import ArgumentError, ShapeError
+from minimx.core.device import cpu_shared
+from minimx.core.errors import ArgumentError, ShapeError
 from minimx.gluon.data.batchify import (
     Append,
     AsList,

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx import events, nd
-from minimx.device import cpu, cpu_pinned, cpu_shared, gpu
-from minimx.errors import ArgumentError, DataError
+from minimx import nd
+from minimx.core import events
+from minimx.core.device import cpu, cpu_pinned, cpu_shared, gpu
+from minimx.core.errors import ArgumentError, DataError
 from minimx.gluon.data import (
     ArrayDataset,
     BatchSampler,

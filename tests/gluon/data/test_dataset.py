@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minimx import nd
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.gluon.data import ArrayDataset, Dataset, SequentialSampler, SimpleDataset
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minimx.errors import DataError
+from minimx.core.errors import DataError
 from minimx.gluon.data import DataLoader, RecordFileDataset
 from minimx.recordio import MXIndexedRecordIO
 

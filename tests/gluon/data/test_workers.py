@@ -19,13 +19,14 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import nd, storage
-from minimx.device import cpu, cpu_shared
-from minimx.errors import DataError
+from minimx import nd
+from minimx.core import storage
+from minimx.core.device import cpu, cpu_shared
+from minimx.core.errors import DataError
+from minimx.core.knobs import knobs
 from minimx.gluon import nn
 from minimx.gluon.data import ArrayDataset, DataLoader, Dataset, SimpleDataset
 from minimx.gluon.data.vision import transforms
-from minimx.knobs import knobs
 
 LENGTH = 12
 Sample = Callable[[int], Any]

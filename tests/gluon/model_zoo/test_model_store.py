@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from minimx import nd
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
+from minimx.core.knobs import knobs
 from minimx.gluon.model_zoo import model_store, vision
-from minimx.knobs import knobs
 
 NAME = "squeezenet1.1"
 
@@ -133,7 +133,7 @@ def test_a_changed_file_is_fetched_again(
 def test_the_place_of_the_weights(
     repository: Repository, weights: bytes, tmp_path: Path
 ) -> None:
-    from minimx.device import gpu
+    from minimx.core.device import gpu
 
     publish(repository, weights)
     net = vision.squeezenet1_1(pretrained=True, ctx=gpu(0), root=str(tmp_path / "w"))

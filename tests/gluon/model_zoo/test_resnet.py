@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx import autograd, gluon, initializer, nd, random
-from minimx.errors import ArgumentError
+from minimx import gluon, initializer, nd, random
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError
 from minimx.gluon import loss
 from minimx.gluon.model_zoo import vision
 

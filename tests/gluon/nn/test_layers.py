@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx import autograd, initializer, nd
-from minimx.device import cpu, gpu
-from minimx.errors import ArgumentError, ShapeError
+from minimx import initializer, nd
+from minimx.core import autograd
+from minimx.core.device import cpu, gpu
+from minimx.core.errors import ArgumentError, ShapeError
 from minimx.gluon import nn
 
 IMAGE = np.linspace(-1, 1, 2 * 3 * 5 * 6).reshape(2, 3, 5, 6)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx import autograd, nd
-from minimx.errors import ArgumentError, OperatorError, ShapeError
+from minimx import nd
+from minimx.core import autograd
+from minimx.core.errors import ArgumentError, OperatorError, ShapeError
 from minimx.gluon import contrib, nn
 
 CUBE = (2, 4, 5, 6, 7)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, nd
-from minimx.device import cpu, gpu
-from minimx.errors import (
+from minimx import nd
+from minimx.core import autograd
+from minimx.core.device import cpu, gpu
+from minimx.core.errors import (
     DeferredInitializationError,
     DTypeError,
     ParameterError,

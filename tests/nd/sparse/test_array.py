@@ -10,7 +10,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError, DataError, OperatorError, ShapeError
+from minimx.core.errors import ArgumentError, DataError, OperatorError, ShapeError
 
 DENSE = np.array([[0, 1, 0], [2, 0, 0], [0, 0, 0], [0, 0, 3]], np.float32)
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx import autograd, nd
+from minimx import nd
+from minimx.core import autograd
 from minimx.nd.sparse import StorageFallback
 from tests.nd.sparse import mxnet_stypes
 

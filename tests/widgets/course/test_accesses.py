@@ -15,10 +15,10 @@ from numba import cuda as numba_cuda
 from numba import njit, prange
 
 import minimx as mx
-from minimx.dtypes import FLOAT32
-from minimx.errors import ArgumentError
-from minimx.graph.fused import FusedOp
-from minimx.ops.registry import lookup
+from minimx.core.dtypes import FLOAT32
+from minimx.core.errors import ArgumentError
+from minimx.core.ops.registry import lookup
+from minimx.fast.fused_operator import FusedOp
 from minimx_widgets.course import fusing
 from minimx_widgets.course.accesses import (
     READ,

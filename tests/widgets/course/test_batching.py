@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from minimx.bench.document import columns
-from minimx.bench.fit import saturation
-from minimx.device import Device, cpu, gpu
+from minimx.commands.bench.document import columns
+from minimx.commands.bench.fit import saturation
+from minimx.core.device import Device, cpu, gpu
 from minimx_widgets.course import batching
 from minimx_widgets.course.batching import (
     Feeding,

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from minimx import autograd, engine, gluon, nd
+from minimx import gluon, nd
+from minimx.core import autograd, engine
+from minimx.core.knobs import knobs
 from minimx.gluon import HybridBlock
-from minimx.knobs import knobs
 from minimx_widgets.course import bulking
 from minimx_widgets.course.bulking import (
     check_cut,

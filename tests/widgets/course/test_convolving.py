@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx_widgets.course import convolving
 from minimx_widgets.course.convolving import (
     LAYER,

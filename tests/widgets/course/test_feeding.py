@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx_widgets.course import feeding
 from minimx_widgets.course.feeding import Feed, Measured, Photos, SlowStorage
 

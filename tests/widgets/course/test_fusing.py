@@ -16,7 +16,7 @@ from numba import cuda as numba_cuda
 from numba import njit, prange
 
 import minimx as mx
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx_widgets.course import fusing
 from minimx_widgets.course.fusing import (
     check_gated,

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx_widgets.course import knob_board
 from minimx_widgets.course.knob_board import CALL, NEVER, PROBES, Probe
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minimx.errors import KnobError
+from minimx.core.errors import KnobError
 from minimx_widgets.course.knob_checks import (
     SETTINGS,
     Board,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx import autograd
-from minimx.knobs import knobs
+from minimx.core import autograd
+from minimx.core.knobs import knobs
 from minimx_widgets.course.mirroring import (
     SEGMENTS,
     Choice,

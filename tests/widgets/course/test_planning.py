@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx.knobs import knobs
+from minimx.core.knobs import knobs
 from minimx_widgets.course.planning import (
     LEFT_OUT,
     LINES,

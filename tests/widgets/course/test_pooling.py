@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx.device import gpu
-from minimx.record import Record
-from minimx.replay import History, replay_pool
-from minimx.storage import Policy, pool_for
-from minimx.storage.policy import naive, round_power2
+from minimx.core.device import gpu
+from minimx.core.record import Record
+from minimx.core.replay import History, replay_pool
+from minimx.core.storage import Policy, pool_for
+from minimx.core.storage.policy import naive, round_power2
 from minimx_widgets import PoolMap
 from minimx_widgets.course.pooling import (
     MIB,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from minimx import cpu
-from minimx.errors import KnobError
-from minimx.knobs import knobs
+from minimx.core.errors import KnobError
+from minimx.core.knobs import knobs
 from minimx_widgets.course.sharing import (
     RANGES,
     SHAPE,

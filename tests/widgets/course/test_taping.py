@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from minimx import autograd, storage
-from minimx.device import cpu
+from minimx.core import autograd, storage
+from minimx.core.device import cpu
 from minimx_widgets.course import tape_checks, taping
 from minimx_widgets.course.taping import depth_first, first_come, latest, walk
 from minimx_widgets.tape_steps import kept

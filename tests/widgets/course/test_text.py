@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from minimx.errors import KnobError
-from minimx.knobs import KnobWarning, knobs
+from minimx.core.errors import KnobError
+from minimx.core.knobs import KnobWarning, knobs
 from minimx_widgets.course import (
     code,
     explained,
@@ -55,7 +55,9 @@ def test_what_is_not_refused_is_a_mistake_of_the_notebook() -> None:
 def test_the_core_is_shown_as_it_is_installed() -> None:
     shown = read_core(type(knobs).reset, type(knobs).__call__)
     assert shown.kind == "text/markdown"
-    assert shown.plain.startswith("# minimx.knobs.registry.Knobs.reset\ndef reset(")
+    assert shown.plain.startswith(
+        "# minimx.core.knobs.registry.Knobs.reset\ndef reset("
+    )
     assert "@contextmanager\ndef __call__(" in shown.plain
     assert "```python\ndef reset(" in shown.rich
 
@@ -65,7 +67,7 @@ def test_a_notebook_of_the_checkout_links_to_the_file(
 ) -> None:
     root = Path(__file__).parents[3]
     monkeypatch.chdir(root / "notebooks")
-    assert "](../minimx/knobs/registry.py)" in read_core(type(knobs).reset).rich
+    assert "](../minimx/core/knobs/registry.py)" in read_core(type(knobs).reset).rich
     monkeypatch.chdir(tmp_path)
     assert "](" not in read_core(type(knobs).reset).rich
 

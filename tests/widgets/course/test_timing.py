@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from minimx import nd
-from minimx.engine import wait_all
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx.core.engine import wait_all
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx_widgets.course import timing
 from minimx_widgets.course.timing import (
     Trial,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx_widgets.failures import CAUSES, REMEDIES, draw, judged, tried, truth
 from minimx_widgets.failures.program import run, short
 

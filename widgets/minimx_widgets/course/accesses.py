@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import ArgumentError
-from minimx.graph.fused import FusedOp
-from minimx.kernels.pointwise import write
-from minimx.ops import Op
-from minimx.ops.pointwise import Pointwise
+from minimx.core.errors import ArgumentError
+from minimx.core.kernels.pointwise import write
+from minimx.core.operators.pointwise import Pointwise
+from minimx.core.ops import Op
+from minimx.fast.fused_operator import FusedOp
 from minimx_widgets.course.text import table
 
 READ, WRITE = "read", "write"

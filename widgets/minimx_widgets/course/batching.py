@@ -18,14 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from minimx import engine, gluon, nd, random
-from minimx.bench.fit import ENOUGH, Saturation, saturation
-from minimx.device import Device, cpu, gpu
-from minimx.drivers import driver_for
-from minimx.engine.var import Var
-from minimx.knobs import knobs
-from minimx.ops.spec import Cost
-from minimx.record import Record
+from minimx import gluon, nd, random
+from minimx.commands.bench.fit import ENOUGH, Saturation, saturation
+from minimx.core import engine
+from minimx.core.device import Device, cpu, gpu
+from minimx.core.drivers import driver_for
+from minimx.core.engine.var import Var
+from minimx.core.knobs import knobs
+from minimx.core.ops.spec import Cost
+from minimx.core.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 from minimx_widgets.course.timing import now

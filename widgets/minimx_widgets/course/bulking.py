@@ -2,7 +2,8 @@
 
 `pushed` and `pool_requests` count what a piece of work asks of the engine and of the
 memory pool. `check_cut` compares the learner's rule with the one that cuts real graphs
-(`minimx.graph.bulk`); `check_limiter` hybridizes the learner's block inside a network.
+(`minimx.core.graph.running.bulk`); `check_limiter` hybridizes the learner's block
+inside a network.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from minimx import autograd, engine, gluon, nd, sym
-from minimx.errors import TracingError
+from minimx import gluon, nd, sym
+from minimx.core import autograd, engine
+from minimx.core.errors import TracingError
+from minimx.core.graph.running.bulk import segments
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx.gluon import nn
-from minimx.graph.bulk import segments
-from minimx.knobs import knobs
-from minimx.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 
@@ -130,7 +132,7 @@ def _graphs() -> Iterator[tuple[list[str], int, list[str]]]:
 
 
 def _real(names: Sequence[str], limit: int, alone: Sequence[str]) -> list[list[str]]:
-    """What `minimx.graph.bulk.segments` makes of a chain of such nodes."""
+    """What `minimx.core.graph.running.bulk.segments` makes of a chain of such nodes."""
     chain = sym.var("data")
     for name in names:
         chain = sym.sin(chain, name=name)

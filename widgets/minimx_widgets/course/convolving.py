@@ -10,18 +10,9 @@ from typing import Any
 import numpy as np
 
 from minimx import nd
-from minimx.dtypes import FLOAT32
-from minimx.errors import MXNetError
-from minimx.kernels import tuner
-from minimx.kernels.choosing import (
-    DISABLED,
-    EXACT,
-    Candidate,
-    Rules,
-    candidates,
-    decided,
-)
-from minimx.kernels.convolution import (
+from minimx.core.dtypes import FLOAT32
+from minimx.core.errors import MXNetError
+from minimx.core.kernels.convolution import (
     DATA,
     FORWARD,
     NAMES,
@@ -29,11 +20,13 @@ from minimx.kernels.convolution import (
     Algorithm,
     algorithms,
 )
-from minimx.kernels.estimate import features
-from minimx.kernels.transforms import tiling
-from minimx.knobs import knobs
-from minimx.ops.conv import Convolution
-from minimx.ops.spec import Spec
+from minimx.core.knobs import knobs
+from minimx.core.operators.conv import Convolution
+from minimx.core.ops.spec import Spec
+from minimx.fast import tuner
+from minimx.fast.choosing import DISABLED, EXACT, Candidate, Rules, candidates, decided
+from minimx.fast.estimate import features
+from minimx.fast.transforms import tiling
 from minimx_widgets.course.checks import Feedback, check
 
 #: Images, channels and edge of the layer that is looked at.

@@ -27,8 +27,8 @@ import numpy as np
 
 from minimx.image import codec
 from minimx.io import ImageRecordIter
-from minimx.progress import Bar
 from minimx.recordio import MXIndexedRecordIO, pack, unpack
+from minimx.tools.progress import Bar
 from minimx_widgets.tables import Table
 
 #: Small enough for a notebook: a few seconds on two cores.

@@ -15,19 +15,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minimx import autograd, engine, nd
-from minimx.dtypes import FLOAT32
-from minimx.errors import ArgumentError
-from minimx.graph.cse import share
-from minimx.graph.fused import FusedOp
-from minimx.graph.fusion import fuse
-from minimx.graph.ir import Graph
-from minimx.graph.prepare import prepare
-from minimx.graph.settings import Settings
-from minimx.graph.specs import Specs, every_spec, plan_of
-from minimx.knobs import knobs
-from minimx.ops import Op, Spec
-from minimx.ops.registry import REGISTRY, bind
+from minimx import nd
+from minimx.core import autograd, engine
+from minimx.core.dtypes import FLOAT32
+from minimx.core.errors import ArgumentError
+from minimx.core.graph.passes.cse import share
+from minimx.core.graph.passes.prepare import prepare
+from minimx.core.graph.running.settings import Settings
+from minimx.core.graph.values.ir import Graph
+from minimx.core.graph.values.specs import Specs, every_spec, plan_of
+from minimx.core.knobs import knobs
+from minimx.core.ops import Op, Spec
+from minimx.core.ops.registry import REGISTRY, bind
+from minimx.fast.fused_operator import FusedOp
+from minimx.fast.fusion import fuse
 from minimx.symbol import Symbol
 from minimx_widgets.course.accesses import Accesses, counted, counted_on_threads
 from minimx_widgets.course.checks import Feedback, check

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from minimx import engine, events, nd, storage
-from minimx.device import cpu
+from minimx import nd
+from minimx.core import engine, events, storage
+from minimx.core.device import cpu
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx.gluon.data import vision
-from minimx.knobs import knobs
-from minimx.record import Record
 from minimx_widgets import palette, svg
 from minimx_widgets.course.text import Shown
 
@@ -229,7 +230,7 @@ def workers() -> int:
 
 def kernel_threads(size: int) -> int:
     """On how many threads a kernel over `size` elements works."""
-    from minimx.kernels import threads
+    from minimx.core.kernels import threads
 
     return threads.parts(size)
 

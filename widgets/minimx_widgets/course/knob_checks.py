@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from minimx.errors import KnobError
+from minimx.core.errors import KnobError
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 

@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from minimx import autograd, engine, nd, sym
-from minimx.device import cpu
-from minimx.graph.gradient import differentiate
-from minimx.graph.mirror_segments import Line, even_segments, planned_bytes
-from minimx.graph.recompute import Keep
-from minimx.graph.settings import Settings
-from minimx.graph.specs import every_spec
-from minimx.knobs import knobs
-from minimx.record import Record
-from minimx.storage import pool_for
+from minimx import nd, sym
+from minimx.core import autograd, engine
+from minimx.core.device import cpu
+from minimx.core.graph.passes.gradient import differentiate
+from minimx.core.graph.passes.mirror_segments import Line, even_segments, planned_bytes
+from minimx.core.graph.passes.recompute import Keep
+from minimx.core.graph.running.settings import Settings
+from minimx.core.graph.values.specs import every_spec
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
+from minimx.core.storage import pool_for
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 from minimx_widgets.mirror_measure import Measured, raced

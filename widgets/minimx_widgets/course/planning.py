@@ -1,8 +1,8 @@
 """Notebook 06: what lies where, how long, and who may write over whom.
 
-The planner and its verdicts are those of `minimx.graph`. `forced` runs twelve lines on
-real arrays and writes over inputs wherever it is told to, allowed or not: so a wrong
-mark gives wrong numbers, and the check can show them.
+The planner and its verdicts are those of `minimx.core.graph`. `forced` runs twelve
+lines on real arrays and writes over inputs wherever it is told to, allowed or not: so a
+wrong mark gives wrong numbers, and the check can show them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minimx import nd, symbol
-from minimx.errors import ShapeError
-from minimx.graph.ir import Entry, Graph
-from minimx.graph.memory import MemoryPlan, plan_memory
-from minimx.graph.prepare import prepare
-from minimx.graph.settings import Settings
-from minimx.graph.specs import every_spec
-from minimx.record import Record
+from minimx.core.errors import ShapeError
+from minimx.core.graph.memory.memory import MemoryPlan, plan_memory
+from minimx.core.graph.passes.prepare import prepare
+from minimx.core.graph.running.settings import Settings
+from minimx.core.graph.values.ir import Entry, Graph
+from minimx.core.graph.values.specs import every_spec
+from minimx.core.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import Shown, code
 from minimx_widgets.subject import Subject

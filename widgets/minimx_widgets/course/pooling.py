@@ -1,8 +1,8 @@
 """Notebook 08: a program whose tensors have another size in every batch, and its pools.
 
 The traces are made by a seeded generator, so their numbers are the same everywhere. The
-pools are those of `minimx.storage`, over the simulated GPU or over the driver that only
-counts (`minimx.replay`).
+pools are those of `minimx.core.storage`, over the simulated GPU or over the driver that
+only counts (`minimx.core.replay`).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from minimx import nd
-from minimx.device import gpu
-from minimx.drivers.counting import CountingDriver
-from minimx.events import Owner
+from minimx.core.device import gpu
+from minimx.core.drivers.counting import CountingDriver
+from minimx.core.events import Owner
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
+from minimx.core.storage import Policy, Pool, Stats
+from minimx.core.storage.policy import from_knobs, knob_names, round_power2
 from minimx.gluon import nn
-from minimx.knobs import knobs
-from minimx.record import Record
-from minimx.storage import Policy, Pool, Stats
-from minimx.storage.policy import from_knobs, knob_names, round_power2
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 

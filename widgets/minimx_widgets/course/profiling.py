@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import minimx as mx
-from minimx import gluon, nd, profiler, storage
-from minimx.events import attributed
-from minimx.knobs import knobs
+from minimx import gluon, nd, profiler
+from minimx.core import storage
+from minimx.core.events import attributed
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx.profiler.check import complaints, load_events
-from minimx.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 

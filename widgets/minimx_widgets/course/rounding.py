@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minimx as mx
-from minimx import amp, autograd, gluon, nd
+from minimx import amp, gluon, nd
 from minimx.amp.loss_scaler import LossScaler, Policy, doubling
+from minimx.core import autograd
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.same.narrow import mixed
 from minimx_widgets.course.text import code

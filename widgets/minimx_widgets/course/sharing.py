@@ -18,15 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from minimx import engine, sym
-from minimx.device import cpu
-from minimx.errors import KnobError
-from minimx.graph.memory import MemoryPlan
-from minimx.graph.prepare import Prepared, prepare
-from minimx.graph.settings import KNOBS, Settings
-from minimx.graph.sweep import Sweep, numbered
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx import sym
+from minimx.core import engine
+from minimx.core.device import cpu
+from minimx.core.errors import KnobError
+from minimx.core.graph.memory.memory import MemoryPlan
+from minimx.core.graph.memory.sweep import Sweep, numbered
+from minimx.core.graph.passes.prepare import Prepared, prepare
+from minimx.core.graph.running.settings import KNOBS, Settings
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 from minimx_widgets.course.timing import now

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from minimx import autograd, nd, symbol, test_utils
-from minimx.autograd.watch import Watch
-from minimx.device import cpu
-from minimx.errors import GradientError
+from minimx import nd, symbol, test_utils
+from minimx.core import autograd
+from minimx.core.autograd.watch import Watch
+from minimx.core.device import cpu
+from minimx.core.errors import GradientError
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.taping import (
     MOST,

@@ -1,7 +1,7 @@
 """Notebook 04: what the tape keeps, in which order it is walked, and how to keep less.
 
 Bytes are asked of the pool and of the watched tape; an order of one's own is tried in
-the real walk (`minimx.autograd.walk`). The checks are in `tape_checks.py`.
+the real walk (`minimx.core.autograd.walk`). The checks are in `tape_checks.py`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 import minimx as mx
-from minimx import autograd, gluon, initializer, nd, storage
-from minimx.autograd.walk import Pending, walk_back
-from minimx.autograd.watch import Watch
-from minimx.device import cpu
+from minimx import gluon, initializer, nd
+from minimx.core import autograd, storage
+from minimx.core.autograd.walk import Pending, walk_back
+from minimx.core.autograd.watch import Watch
+from minimx.core.device import cpu
+from minimx.core.knobs import knobs
 from minimx.gluon import loss, nn
-from minimx.knobs import knobs
 from minimx_widgets.course.text import code
 from minimx_widgets.tape_steps import kept, own
 

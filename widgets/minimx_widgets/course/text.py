@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from minimx.knobs import KnobWarning
+from minimx.core.knobs import KnobWarning
 
 # What a sentence in a document can turn out to be, and its mark.
 VERDICTS = {"holds": "✔", "fails": "✘", "depends": "◐"}

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from minimx import engine, events, nd
-from minimx.knobs import knobs
-from minimx.record import Record
+from minimx import nd
+from minimx.core import engine, events
+from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from minimx import engine, nd
-from minimx.device import cpu
-from minimx.drivers import driver_for
-from minimx.engine import CPU_PRIORITIZED, NORMAL, Var
-from minimx.knobs import knobs
-from minimx.ops.spec import Cost
-from minimx.record import Record
+from minimx import nd
+from minimx.core import engine
+from minimx.core.device import cpu
+from minimx.core.drivers import driver_for
+from minimx.core.engine import CPU_PRIORITIZED, NORMAL, Var
+from minimx.core.knobs import knobs
+from minimx.core.ops.spec import Cost
+from minimx.core.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 

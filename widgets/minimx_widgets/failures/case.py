@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
-from minimx.errors import ArgumentError, did_you_mean
+from minimx.core.errors import ArgumentError, did_you_mean
 from minimx_widgets.failures.program import Facts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minimx.record import Record
+from minimx.core.record import Record
 from minimx_widgets.failures.program import Outcome, short
 from minimx_widgets.tables import Table
 

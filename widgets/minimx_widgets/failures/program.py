@@ -20,9 +20,10 @@ from typing import Any, Final
 import numpy as np
 
 import minimx as mx
-from minimx import amp, autograd, gluon, nd
-from minimx.finite import FiniteWatch
-from minimx.record import Record
+from minimx import amp, gluon, nd
+from minimx.core import autograd
+from minimx.core.record import Record
+from minimx.tools.finite import FiniteWatch
 from minimx_widgets.failures.table import take_rows
 
 FEATURES: Final = 6

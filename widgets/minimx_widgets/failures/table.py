@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from minimx.errors import OperatorError
-from minimx.nd.launch import invoke
-from minimx.ops.indexing import BackwardTake
-from minimx.ops.registry import Op, Site, Value, bind, with_settings
-from minimx.ops.spec import Spec
+from minimx.core.arrays.launch import invoke
+from minimx.core.errors import OperatorError
+from minimx.core.operators.indexing import BackwardTake
+from minimx.core.ops.registry import Op, Site, Value, bind, with_settings
+from minimx.core.ops.spec import Spec
 
 Array = Any
 

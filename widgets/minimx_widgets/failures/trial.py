@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from minimx.errors import ArgumentError, did_you_mean
+from minimx.core.errors import ArgumentError, did_you_mean
 from minimx_widgets.failures.case import CAUSES, REMEDIES, Case
 from minimx_widgets.failures.program import Outcome, run
 

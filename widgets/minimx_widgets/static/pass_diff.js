@@ -233,7 +233,7 @@ class PassDiff {
     this.source.replaceChildren(
       ...(source
         ? [el("small", { text }), el("pre", { text: source[2], tabindex: "0" })]
-        : [el("small", { text: "this pass is not one of minimx/graph" })]),
+        : [el("small", { text: "this pass is not one of minimx/core/graph" })]),
     );
   }
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 from minimx.gluon.data.dataset import Dataset, gather
 from minimx.gluon.data.files import Known, fetched, folder
 from minimx.gluon.flavours import flavoured

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx import autograd
-from minimx.device import Context
+from minimx.core import autograd
+from minimx.core.device import Context
 from minimx.gluon.utils import split_and_load
 
 

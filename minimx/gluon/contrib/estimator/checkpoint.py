@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from minimx.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.contrib.estimator.events import BatchEnd, EpochEnd, TrainBegin, Watch
 from minimx.gluon.export import as_symbol

@@ -16,8 +16,8 @@ import warnings
 from typing import Any
 
 from minimx.context import num_gpus
-from minimx.device import Context, cpu, gpu
-from minimx.errors import ArgumentError
+from minimx.core.device import Context, cpu, gpu
+from minimx.core.errors import ArgumentError
 from minimx.gluon.block import Block
 from minimx.gluon.contrib.estimator.batch_processor import BatchProcessor
 from minimx.gluon.contrib.estimator.event_handler import (

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.gluon.contrib.estimator.checkpoint import CheckpointHandler
 from minimx.gluon.contrib.estimator.events import (
     BatchBegin,

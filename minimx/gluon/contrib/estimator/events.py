@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.metric import CompositeEvalMetric, EvalMetric
 
 MODES = ("auto", "min", "max")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.gluon.nn.conv import Sizes, check_layout, sizes
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.rnn_cell import (

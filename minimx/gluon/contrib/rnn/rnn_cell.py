@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import minimx.nd as nd
 from minimx import symbol
 from minimx.aliases import resolve as _resolve
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.modifiers import BidirectionalCell, ModifierCell
 from minimx.gluon.rnn.rnn_cell import LSTMCell

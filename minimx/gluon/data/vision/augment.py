@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
-from minimx.errors import ArgumentError
+from minimx.core.arrays.array import NDArray
+from minimx.core.errors import ArgumentError
+from minimx.core.rng import numpys
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.flavours import flavoured
 from minimx.gluon.nn.basic import Sequential
 from minimx.image import functions
-from minimx.nd.array import NDArray
-from minimx.rng import numpys
 
 Size = int | Sequence[int]
 _operators: Any = nd.image

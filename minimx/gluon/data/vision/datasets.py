@@ -17,8 +17,8 @@ import numpy as np
 import minimx.nd as nd
 from minimx import np as mxnp
 from minimx.aliases import resolve as _resolve
-from minimx.errors import DataError
-from minimx.flavour import is_np_array
+from minimx.core.errors import DataError
+from minimx.core.flavour import is_np_array
 from minimx.gluon.data.dataset import Dataset, gather
 from minimx.gluon.data.files import Known, fetched, folder
 from minimx.gluon.flavours import flavoured

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minimx import image
-from minimx.errors import DataError
+from minimx.core.errors import DataError
 from minimx.gluon.data.dataset import Dataset
 from minimx.gluon.data.records import RecordFileDataset
 from minimx.image.sources import listed

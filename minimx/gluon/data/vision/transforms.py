@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minimx.aliases import unsupported
-from minimx.dtypes import resolve
-from minimx.errors import ArgumentError
+from minimx.core.arrays.array import NDArray
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ArgumentError
+from minimx.core.rng import numpys
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.data.vision.augment import (
     CenterCrop,
@@ -34,8 +36,6 @@ from minimx.gluon.data.vision.augment import (
 )
 from minimx.gluon.nn.basic import HybridSequential, Sequential
 from minimx.image import functions
-from minimx.nd.array import NDArray
-from minimx.rng import numpys
 
 __all__ = [
     "Cast",

@@ -11,7 +11,7 @@ subtracted and which were divided by (0.229, 0.224, 0.225), channel by channel.
 
 from typing import Any
 
-from minimx.errors import ArgumentError, did_you_mean
+from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.model_zoo.vision.alexnet import *  # noqa: F403
 from minimx.gluon.model_zoo.vision.densenet import *  # noqa: F403

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from minimx.device import cpu
-from minimx.errors import ArgumentError
+from minimx.core.device import cpu
+from minimx.core.errors import ArgumentError
 from minimx.gluon import nn
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.model_zoo.model_store import get_model_file

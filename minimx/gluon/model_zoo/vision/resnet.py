@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.gluon import nn
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.model_zoo.vision.network import Network, variant, with_weights

@@ -10,7 +10,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError
+from minimx.core.errors import ArgumentError
 from minimx.gluon.data.vision import transforms
 
 operators: Any = nd.image

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx.errors import DataError
+from minimx.core.errors import DataError
+from minimx.core.knobs import knobs
 from minimx.gluon.data import DataLoader
 from minimx.gluon.data.vision import CIFAR10, CIFAR100, MNIST
 from minimx.gluon.data.vision.datasets import unpack
 from minimx.io.idx import MAX_BYTES, read_idx
-from minimx.knobs import knobs
 
 IMAGES = np.random.default_rng(1).integers(0, 256, (6, 5, 4)).astype(np.uint8)
 LABELS = np.array([3, 1, 4, 1, 5, 9], np.uint8)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx.errors import DataError
+from minimx.core.errors import DataError
 from minimx.gluon.data import DataLoader
 from minimx.gluon.data.vision import (
     ImageFolderDataset,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import minimx as mx
 from minimx import nd
-from minimx.errors import ArgumentError, DTypeError, OperatorError, ShapeError
+from minimx.core.errors import ArgumentError, DTypeError, OperatorError, ShapeError
 from minimx.gluon.data.vision import transforms
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (6, 4, 3)).astype(np.uint8)

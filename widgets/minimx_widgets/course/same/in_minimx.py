@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import minimx as mx
-from minimx import autograd, gluon, nd
+from minimx import gluon, nd
+from minimx.core import autograd
 from minimx.gluon import nn, rnn
 from minimx.gluon.model_zoo.vision.resnet import BasicBlockV1
 

@@ -19,7 +19,8 @@ import numpy as np
 
 import minimx as mx
 import minimx_datasets
-from minimx import amp, autograd, gluon, nd
+from minimx import amp, gluon, nd
+from minimx.core import autograd
 from minimx_widgets.course.same.record import RESULTS
 from minimx_widgets.tables import Table
 

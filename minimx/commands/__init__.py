@@ -1,0 +1,1 @@
+"""The command `minimx`, and the benchmarks that it runs."""

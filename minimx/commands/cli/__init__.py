@@ -1,0 +1,140 @@
+"""The command `minimx`: look at the knobs, check the machine, open the course.
+
+    minimx knobs [NAME] [--group G] [--live | --planned] [--changed]
+    minimx doctor
+    minimx lab [DIR] [--fresh]
+    minimx compile
+    minimx bench score|train|compare|show …
+    minimx im2rec [--list] PREFIX FOLDER
+
+Each command lives in a file of its own and is imported when it is asked for. Exit code
+0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from minimx.version import MXNET_VERSION, __version__
+
+
+def parser(asked: str = "") -> argparse.ArgumentParser:
+    """What may be written after `minimx`. asked: the first word, if it is known."""
+    top = argparse.ArgumentParser(
+        prog="minimx",
+        description="A deep-learning framework to look inside of while it runs.",
+        epilog="`minimx COMMAND --help` says more about a command.",
+    )
+    top.add_argument(
+        "--version",
+        action="version",
+        version=f"minimx {__version__} (speaks MXNet {MXNET_VERSION})",
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    knobs = commands.add_parser("knobs", help="list the knobs, or explain one")
+    knobs.add_argument("name", nargs="?", metavar="NAME", help="explain this knob")
+    knobs.add_argument("--group", metavar="G", help="only knobs of this group")
+    which = knobs.add_mutually_exclusive_group()
+    which.add_argument("--live", action="store_true", help="only knobs that act today")
+    which.add_argument("--planned", action="store_true", help="only those that will")
+    knobs.add_argument(
+        "--changed", action="store_true", help="only knobs away from their default"
+    )
+
+    commands.add_parser("doctor", help="say what this machine offers, and what to do")
+
+    lab = commands.add_parser(
+        "lab",
+        help="open the course in JupyterLab",
+        epilog="Whatever is given after DIR goes on to JupyterLab.",
+    )
+    lab.add_argument(
+        "folder",
+        nargs="?",
+        metavar="DIR",
+        help="work on copies in this folder; what you wrote there is left alone",
+    )
+    lab.add_argument("--no-browser", action="store_true", help="only print the address")
+    lab.add_argument(
+        "--fresh",
+        action="store_true",
+        help="begin again with the course's notebooks; yours are kept beside them",
+    )
+
+    commands.add_parser("compile", help="compile all kernels now, for later programs")
+    if asked == "bench":  # whose words take a while to know
+        from minimx.commands.cli.bench import declare
+
+        declare(commands)
+    else:
+        commands.add_parser("bench", help="images per second of known networks")
+    im2rec = commands.add_parser("im2rec", help="pack images into a file of records")
+    from minimx.commands.cli.im2rec import add_arguments
+
+    add_arguments(im2rec)
+    return top
+
+
+def _without_jupyters(words: list[str]) -> tuple[list[str], list[str]]:
+    """Part what is ours from what `minimx lab` hands on.
+
+    A folder comes right after `lab`: elsewhere a bare word is the value of one of
+    JupyterLab's options, as in `--port 9000`.
+
+    >>> _without_jupyters(["lab", "--no-browser", "--port", "9000"])
+    (['lab', '--no-browser'], ['--port', '9000'])
+    """
+    if words[:1] != ["lab"]:
+        return words, []
+    folder = 1 + (len(words) > 1 and not words[1].startswith("-"))
+    known = ("--no-browser", "--fresh", "-h", "--help")
+    ours = [word for word in words[folder:] if word in known]
+    return [*words[:folder], *ours], [w for w in words[folder:] if w not in ours]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `minimx knobs | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    top = parser(words[0] if words else "")
+    ours, rest = _without_jupyters(words)
+    options, unknown = top.parse_known_args(ours)
+    rest = [*unknown, *rest]
+    if rest and options.command != "lab":
+        top.error(f"unrecognized arguments: {' '.join(rest)}")
+    if options.command == "knobs":
+        from minimx.commands.cli.knobs import run
+
+        return run(options)
+    if options.command == "doctor":
+        from minimx.commands.cli.doctor import run as examine
+
+        return examine(sys.stdout)
+    if options.command == "lab":
+        from minimx.commands.cli.lab import run as open_lab
+
+        return open_lab(options.folder, options.no_browser, rest, options.fresh)
+    if options.command == "bench":
+        from minimx.commands.cli.bench import run as measure
+
+        return measure(options)
+    if options.command == "im2rec":
+        from minimx.commands.cli.im2rec import run as pack_images
+
+        return pack_images(options, sys.stdout)
+    from minimx.commands.cli.compile import run as warm_up
+
+    return warm_up(sys.stdout)

@@ -1,0 +1,1 @@
+"""Arrays: memory with a shape, and the way of one call to the engine."""

@@ -1,0 +1,77 @@
+"""A block of memory married to an engine variable.
+
+A chunk *is* an engine `Var`: whoever reads or writes the memory names the chunk. The
+memory is asked from the device's pool when the first operation that touches it runs,
+not when the array is made, so a program that runs ahead of the engine holds no memory
+for it. Arrays and waiting operations hold the chunk; when the last of them lets go, the
+memory goes back to the pool, in program order and without anybody waiting.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from minimx.core import engine
+from minimx.core.engine import Var
+from minimx.core.storage import before_rebuild, pool_for
+
+if TYPE_CHECKING:
+    from minimx.core.device import Device
+    from minimx.core.events import Owner
+    from minimx.core.storage.pool import Block
+
+# Work still queued holds memory; a device that is about to be rebuilt waits for it.
+before_rebuild(lambda: engine.wait_all())
+
+
+class Chunk(Var):
+    """`nbytes` of memory on `device`, taken from its pool at first use."""
+
+    __slots__ = ("__weakref__", "block", "device", "nbytes", "owner")
+
+    def __init__(self, device: Device, nbytes: int, owner: Owner) -> None:
+        # Var.__init__, spelt out: a chunk is made for every result of every operator.
+        self.version = 0
+        self.exception = None
+        self.readers = 0
+        self.writer = None
+        self.later = None
+        self.history = None
+        self.device = device
+        self.nbytes = nbytes
+        self.owner = owner
+        self.block: Block | None = None
+
+    def memory(self) -> Any:
+        """The bytes, a flat uint8 array; allocates them if need be."""
+        block = self.block
+        if block is None:
+            block = self._allocated()
+        return block.data
+
+    def _allocated(self) -> Block:
+        """The block at first use, which two readers may make together."""
+        pool = pool_for(self.device)
+        block = pool.alloc(self.nbytes, self.owner)
+        try:
+            if self.exception is not None:  # what was to be written here has failed
+                block.data[:] = 0
+            with pool.lock:
+                if self.block is None:
+                    self.block = block
+        finally:
+            if self.block is not block:
+                block.free()
+        assert self.block is not None
+        return self.block
+
+    @property
+    def lost(self) -> bool:
+        """Whether the operation that was to fill this memory never got any."""
+        return self.block is None and self.exception is not None
+
+    def __del__(self) -> None:
+        # `block` is missing if __init__ was interrupted.
+        block = getattr(self, "block", None)
+        if block is not None:
+            block.free()

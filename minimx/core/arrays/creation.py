@@ -1,0 +1,264 @@
+"""Making arrays: `array`, `zeros`, `ones`, `full`, `empty`, `arange`, `eye`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minimx.core import flavour
+from minimx.core.arrays.array import NDArray, checked_dtype, new
+from minimx.core.arrays.launch import invoke
+from minimx.core.arrays.transfer import adopt, from_numpy_copy
+from minimx.core.device import Device, DeviceLike, as_device, current_device
+from minimx.core.dtypes import numbers
+from minimx.core.errors import DTypeError, OperatorError, ShapeError
+from minimx.core.ops.registry import lookup
+from minimx.core.ops.spec import Spec
+
+ShapeLike = int | Sequence[int]
+
+
+def _device(ctx: DeviceLike | None, device: DeviceLike | None = None) -> Device:
+    return as_device(ctx or device or current_device())
+
+
+def _shape(shape: ShapeLike) -> tuple[int, ...]:
+    found = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if any(n < 0 for n in found):
+        raise OperatorError(f"shape {found}: the length of an axis cannot be negative.")
+    return found
+
+
+def shape_to_fill(name: str, shape: ShapeLike) -> tuple[int, ...]:
+    """The shape of an array that an operator fills: it has elements, and an axis.
+
+    With np_shape, as under mx.np, it may have none of them.
+    """
+    found = _shape(shape)
+    if not flavour.is_np_shape() and (0 in found or not found):
+        what = "no elements" if found else "no axes"
+        raise ShapeError(
+            f"mx.nd.{name}: an array of shape {found} has {what}, and such arrays are "
+            "NumPy's. Use mx.np, or call it in `with mx.np_shape():`."
+        )
+    return found
+
+
+def _create(name: str, ctx: DeviceLike | None, out: Any, **settings: Any) -> NDArray:
+    op = lookup(name).of(**settings)
+    where = out.context if out is not None else _device(ctx)
+    made: NDArray = invoke(op, (), out, where, NDArray)
+    return made
+
+
+def array(
+    source_array: Any,
+    ctx: DeviceLike | None = None,
+    dtype: Any = None,
+    device: DeviceLike | None = None,
+) -> NDArray:
+    """An array with the numbers of anything that NumPy understands.
+
+    dtype: of the result; by default that of an NDArray source, else float32.
+
+    >>> import minimx as mx
+    >>> mx.nd.array([[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
+    where = _device(ctx, device)
+    if hasattr(source_array, "tocsr"):  # a sparse matrix of SciPy's
+        from minimx.nd import sparse
+
+        return sparse.array(source_array, where, dtype)  # type: ignore[no-any-return]
+    if isinstance(source_array, NDArray):
+        made = source_array.astype(source_array.spec.dtype if dtype is None else dtype)
+        return made.as_in_context(where) if made.context is not where else made
+    # As in MXNet: whatever a source of another kind holds, the default is float32.
+    wanted = checked_dtype(dtype)
+    try:
+        found = numbers(source_array, wanted)
+    except (TypeError, ValueError, OverflowError) as reason:
+        raise DTypeError(
+            f"nd.array: the {type(source_array).__name__} given is no array of "
+            f"numbers: {reason}. Give numbers, nested in lists of equal lengths."
+        ) from None
+    solid = np.ascontiguousarray(found).reshape(found.shape)  # () stays ()
+    return from_numpy_copy(solid, where, NDArray)
+
+
+def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:
+    """An array on the CPU over the memory of a C-contiguous NumPy array.
+
+    zero_copy: share the memory (the NumPy array becomes read-only), else copy.
+    """
+    if not zero_copy:
+        return array(ndarray, dtype=ndarray.dtype)
+    if not ndarray.flags["C_CONTIGUOUS"]:
+        raise ValueError(
+            "from_numpy: only C-contiguous arrays can be shared. "
+            "Use numpy.ascontiguousarray, or zero_copy=False."
+        )
+    if not ndarray.flags["WRITEABLE"]:  # perhaps because it is shared already
+        ndarray.flags["WRITEABLE"] = True  # ValueError if it is not its own to give
+    shared = adopt(ndarray, Device("cpu", 0), NDArray)
+    ndarray.flags["WRITEABLE"] = False
+    return shared
+
+
+def from_dlpack(source: Any) -> NDArray:
+    """An array over the memory of another framework's CPU tensor."""
+    if not hasattr(source, "__dlpack__"):
+        source = _Capsule(source)
+    return adopt(
+        np.ascontiguousarray(np.from_dlpack(source)), Device("cpu", 0), NDArray
+    )
+
+
+class _Capsule:
+    """A bare DLPack capsule in the clothes that NumPy asks for."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def empty(
+    shape: ShapeLike,
+    ctx: DeviceLike | None = None,
+    dtype: Any = None,
+    stype: str | None = None,
+) -> NDArray:
+    """An array whose contents are whatever was in memory; a sparse one has none."""
+    if stype not in (None, "default"):
+        return _sparse_zeros(stype, shape, ctx, dtype)
+    return new(Spec.of(_shape(shape), checked_dtype(dtype)), _device(ctx), "empty")
+
+
+def _sparse_zeros(stype: Any, shape: ShapeLike, ctx: Any, dtype: Any) -> NDArray:
+    from minimx.nd import sparse
+
+    made: NDArray = sparse.zeros(stype, shape, ctx, dtype)
+    return made
+
+
+def zeros(
+    shape: ShapeLike,
+    ctx: DeviceLike | None = None,
+    dtype: Any = None,
+    stype: str | None = None,
+    out: Any = None,
+    *,
+    device: DeviceLike | None = None,
+) -> NDArray:
+    """An array of zeros; of a sparse one (`stype`), nothing is stored."""
+    if stype not in (None, "default"):
+        return _sparse_zeros(stype, shape, ctx or device, dtype)
+    name = checked_dtype(dtype).name
+    where = ctx or device
+    return _create(
+        "_zeros", where, out, shape=shape_to_fill("zeros", shape), dtype=name
+    )
+
+
+def ones(
+    shape: ShapeLike,
+    ctx: DeviceLike | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    *,
+    device: DeviceLike | None = None,
+) -> NDArray:
+    """An array of ones."""
+    name = checked_dtype(dtype).name
+    where = ctx or device
+    return _create("_ones", where, out, shape=shape_to_fill("ones", shape), dtype=name)
+
+
+def full(
+    shape: ShapeLike,
+    val: float,
+    ctx: DeviceLike | None = None,
+    dtype: Any = None,
+    out: Any = None,
+) -> NDArray:
+    """An array filled with one value."""
+    name, found = checked_dtype(dtype).name, _shape(shape)
+    if not found:
+        shape_to_fill("full", found)
+    return _create("_full", ctx, out, shape=found, value=float(val), dtype=name)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool | None = None,
+    ctx: DeviceLike | None = None,
+    dtype: Any = None,
+) -> NDArray:
+    """Evenly spaced numbers from `start` up to, without, `stop`."""
+    if stop is None:
+        start, stop = 0.0, start
+    name = checked_dtype(dtype).name
+    return _create(
+        "_arange",
+        ctx,
+        None,
+        start=start,
+        stop=stop,
+        step=step,
+        repeat=repeat,
+        dtype=name,
+    )
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: DeviceLike | None = None,
+    dtype: Any = None,
+) -> NDArray:
+    """`num` evenly spaced numbers from `start` to `stop`."""
+    numbers = np.linspace(
+        start, stop, num, endpoint=endpoint, dtype=checked_dtype(dtype)
+    )
+    return from_numpy_copy(numbers, _device(ctx), NDArray)
+
+
+def eye(
+    N: int,  # noqa: N803 (MXNet's names)
+    M: int = 0,  # noqa: N803
+    k: int = 0,
+    ctx: DeviceLike | None = None,
+    dtype: Any = None,
+) -> NDArray:
+    """A matrix with ones on the k-th diagonal."""
+    name = checked_dtype(dtype).name
+    return _create("_eye", ctx, None, N=N, M=M, k=k, dtype=name)
+
+
+def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
+    """Move axes to new places; the others keep their order."""
+    ghost = np.broadcast_to(np.empty(()), tuple(range(1, tensor.ndim + 1)))
+    order = [n - 1 for n in np.moveaxis(ghost, source, destination).shape]
+    return tensor.transpose(order)  # type: ignore[no-any-return]
+
+
+def concatenate(
+    arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True
+) -> NDArray:
+    """Join arrays along an axis."""
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    joined: NDArray = invoke(lookup("Concat").of(dim=axis), list(arrays))
+    return joined

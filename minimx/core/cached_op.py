@@ -1,0 +1,292 @@
+"""CachedOp: a graph that is called like an operator, prepared once for many calls.
+
+    op = CachedOp(graph, Flags(static_alloc=True))
+    outputs = op(arrays)                # for graph.arguments, then graph.states
+
+It is what `hybridize` puts in the place of a block's Python code. For every combination
+of shapes, device, mode and settings there is a `Variant` (`graph/variant.py`). A
+recorded call is one node on the tape, whose gradient is the backward half of the
+variant's program. A program computes with gradients of all outputs, until it is seen
+that some have none; then with those of the others.
+
+Operator by operator run: graphs that cannot be planned ahead (shapes that depend on
+numbers, sparse arrays, operators written in Python), short ones while recording (see
+`inline_limit`), and gradients that are to be differentiated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minimx.core import autograd, flavour
+from minimx.core.arrays import launch
+from minimx.core.arrays.array import NDArray
+from minimx.core.autograd import tape, walk
+from minimx.core.device import Device, current_context
+from minimx.core.drivers import kernels_as_on
+from minimx.core.errors import ArgumentError, GradientError
+from minimx.core.graph.memory.workspaces import Workspace
+from minimx.core.graph.passes.partition import tell
+from minimx.core.graph.passes.prepare import Prepared, Unplanned, prepare
+from minimx.core.graph.running.bulk import limits
+from minimx.core.graph.running.program import Program
+from minimx.core.graph.running.run import evaluate
+from minimx.core.graph.running.settings import Settings, in_force
+from minimx.core.graph.running.variant import Call, Variant
+from minimx.core.graph.values.infer import settled
+from minimx.core.graph.values.ir import Graph, Node
+from minimx.core.ops.registry import Op, Site
+from minimx.core.ops.spec import Spec
+
+__all__ = ["CachedOp", "Flags"]
+
+#: So many combinations of shapes and modes are kept for one graph.
+VARIANTS_KEPT = 64
+
+
+@dataclass(frozen=True)
+class Flags:
+    """How a graph is to be run; the settings of `hybridize`.
+
+    static_alloc: keep the memory from call to call. static_shape: also bind every
+    operator to it once; needs static_alloc. inline_limit: a graph of at most so many
+    operators is recorded operator by operator. forward_bulk_size, backward_bulk_size:
+    how many operators are joined; the knobs say so where it is None.
+    """
+
+    static_alloc: bool = False
+    static_shape: bool = False
+    inline_limit: int = 2
+    forward_bulk_size: int | None = None
+    backward_bulk_size: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.static_shape and not self.static_alloc:
+            raise ArgumentError(
+                "static_shape=True binds operators to memory that stays, so it needs "
+                "static_alloc=True."
+            )
+
+    def sizes(
+        self, settings: Settings, training: bool
+    ) -> tuple[int | None, int | None]:
+        """How many operators are joined, forward and backward; None joins them all."""
+        forward, backward = limits(settings, training)
+        if self.forward_bulk_size is not None:
+            forward = self.forward_bulk_size
+        if self.backward_bulk_size is not None:
+            backward = self.backward_bulk_size
+        return forward, backward
+
+
+class CachedOp:
+    """A graph to be called with an array for each of its variables."""
+
+    def __init__(self, graph: Graph, flags: Flags | None = None) -> None:
+        # In the order of the calls that were traced: the gradients of a value that is
+        # used several times are added in this order, as the tape does.
+        self.graph = graph if graph.order else graph.as_made()
+        self.flags = flags or Flags()
+        self.variables: tuple[Node, ...] = (*graph.arguments, *graph.states)
+        operators = sum(node.op is not None for node in graph)
+        short = operators <= self.flags.inline_limit
+        self._inline = short and not self.flags.static_alloc
+        # Which settings they were made for, and the variants; None: cannot be planned.
+        self._settings: Settings | None = None
+        self._variants: dict[Any, Variant | None] = {}
+        # Which outputs had a gradient the last time.
+        self._flows: tuple[bool, ...] | None = None
+        # Those that the programs of a device share.
+        self._workspaces: dict[Device, list[Workspace]] = {}
+        #: What the latest recorded call became, while no knob has made it out of date.
+        self.recorded: Prepared | None = None
+
+    def __call__(
+        self, inputs: Sequence[NDArray], ctx: Device | None = None
+    ) -> list[NDArray]:
+        """The outputs, recorded if `autograd` records.
+
+        inputs: an array for each of `graph.arguments`, then of `graph.states`.
+        ctx: where a graph without inputs computes.
+        """
+        if len(inputs) != len(self.variables):
+            raise ArgumentError(
+                f"a graph of {len(self.variables)} variables "
+                f"({', '.join(node.name for node in self.variables[:8])}) was called "
+                f"with {len(inputs)} arrays. Give one for each."
+            )
+        if ctx is None:
+            ctx = inputs[0].context.home if inputs else current_context()
+        mode = autograd.state
+        wanted: tuple[bool, ...] = ()
+        if mode.recording:
+            wanted = tuple([x._entry is not None for x in inputs])
+            if self._inline:
+                return self._one_by_one(inputs, ctx)
+        if launch.watching is not None:  # who looks at each operator's results
+            return self._one_by_one(inputs, ctx)
+        variant = self._variant(inputs, ctx, mode.training, wanted)
+        if variant is None or any(x.chunk.device.home is not ctx for x in inputs):
+            return self._one_by_one(inputs, ctx)
+        call, outputs = variant.call(inputs)
+        if True in wanted:
+            self.recorded = variant.prepared
+            _record(_CachedCall(self, variant), call, inputs, outputs)
+        return outputs
+
+    def _one_by_one(self, inputs: Sequence[NDArray], ctx: Device) -> list[NDArray]:
+        """Call the operators in order, as if they were called by hand."""
+        pairs = list(zip(self.variables, inputs, strict=True))
+        runs = settled(self.graph, {node.name: array.spec for node, array in pairs})
+        return evaluate(runs, dict(pairs), ctx)
+
+    def _variant(
+        self,
+        inputs: Sequence[NDArray],
+        ctx: Device,
+        training: bool,
+        wanted: tuple[bool, ...],
+    ) -> Variant | None:
+        """The variant for a call like this one; None if it cannot be planned."""
+        settings = in_force()
+        if settings is not self._settings:
+            self._variants.clear()
+            self.recorded = None
+            self._settings = settings
+        specs = tuple([x.spec for x in inputs])
+        key = (specs, ctx, training, wanted, flavour.is_np_shape(), self._flows)
+        try:
+            return self._variants[key]
+        except KeyError:
+            pass
+        if len(self._variants) >= VARIANTS_KEPT:
+            self._variants.pop(next(iter(self._variants)))
+        made = self._variants[key] = self._prepared(
+            specs, ctx, training, wanted, settings
+        )
+        return made
+
+    def repeated(
+        self,
+        call: Call,
+        inputs: Sequence[NDArray],
+        wanted: tuple[bool, ...],
+        flows: tuple[bool, ...],
+    ) -> Call:
+        """A call once more, to be walked back from other outputs than was foreseen.
+
+        What is not asked for is left out: zeros in its place would cost time, and would
+        become NaN where a slope is infinite. Later calls foresee these outputs.
+        """
+        self._flows = flows
+        with autograd.pause(train_mode=call.training), call.draws():
+            variant = self._variant(inputs, call.device, call.training, wanted)
+            assert variant is not None
+            return variant.call(self._unchanged(inputs))[0]
+
+    def _unchanged(self, inputs: Sequence[NDArray]) -> list[NDArray]:
+        """The same inputs; states, which a call changes, as copies."""
+        states = len(self.graph.arguments)
+        return [*inputs[:states], *[x.copy() for x in inputs[states:]]]
+
+    def _prepared(
+        self,
+        specs: tuple[Spec, ...],
+        ctx: Device,
+        training: bool,
+        wanted: tuple[bool, ...],
+        settings: Settings,
+    ) -> Variant | None:
+        if any(spec.takes_over is not None for spec in specs):
+            return None
+        leads = [n for n, want in zip(self.variables, wanted, strict=False) if want]
+        try:
+            prepared = prepare(
+                self.graph,
+                dict(zip(self.variables, specs, strict=True)),
+                leads,
+                training=training,
+                settings=settings,
+                sizes=self.flags.sizes(settings, training or bool(leads)),
+                flows=self._flows,
+                kind=kernels_as_on(ctx),
+            )
+        except (Unplanned, GradientError):  # the tape can, or says why it cannot
+            return None
+        tell(prepared.passes, settings.subgraph_backend)
+        # One call waits for the other in any case, as they change the same states or
+        # belong to one training: so they need no workspaces of their own.
+        shared = self._workspaces.setdefault(ctx, [])
+        program = Program(prepared, ctx, self.flags.static_shape, shared)
+        return Variant(program, self.flags.static_alloc, self.flags.static_shape)
+
+
+class _CachedCall(Op):
+    """What stands on the tape for a call of a graph."""
+
+    name = "_CachedOp"
+    variadic = True
+    into = True
+
+    def __init__(self, whole: CachedOp, variant: Variant) -> None:
+        object.__setattr__(self, "whole", whole)
+        object.__setattr__(self, "variant", variant)
+        object.__setattr__(self, "visible", variant.prepared.heads)
+
+    def grad(self, at: Site, dout: Any, *saved: Any) -> Sequence[Any]:
+        """Run the backward half."""
+        variant: Variant = self.variant  # type: ignore[attr-defined]
+        call: Call = saved[0]
+        inputs = saved[1:]
+        douts = dout if isinstance(dout, tuple) else (dout,)
+        whole: CachedOp = self.whole  # type: ignore[attr-defined]
+        if autograd.state.recording:
+            return _again(whole, call, inputs, douts, at.wants)
+        flows = tuple([dout is not None for dout in douts])
+        if not variant.fits(flows):
+            call = whole.repeated(call, inputs, at.wants, flows)
+        return call.variant.gradients(call, douts, at.targets, at.retain)
+
+
+def _record(
+    op: _CachedCall,
+    call: Call,
+    inputs: Sequence[NDArray],
+    outputs: Sequence[NDArray],
+) -> None:
+    """Put a call on the tape, which keeps its memory until it is walked back."""
+    tape.let_go(inputs)
+    saved: list[Any] = [(call, -1 - op.visible)]
+    saved += [(x, place) for place, x in enumerate(inputs)]
+    node = tape.Node(
+        op,
+        [x._entry for x in inputs],
+        tuple([x.spec for x in inputs]),
+        tuple([x.spec for x in outputs]),
+        saved,
+        call.op_id,
+    )
+    for index, out in enumerate(outputs):
+        out._entry = (node, index)
+
+
+def _again(
+    whole: CachedOp,
+    call: Call,
+    inputs: Sequence[NDArray],
+    douts: Sequence[NDArray | None],
+    wants: Sequence[bool],
+) -> list[Any]:
+    """The gradients from operators that are recorded, to be differentiated again."""
+    fixed = [x if w else x._alias() for x, w in zip(inputs, wants, strict=True)]
+    with autograd.pause(train_mode=autograd.is_training()):
+        fixed = whole._unchanged(fixed)  # changed once already
+
+    def forward(values: Sequence[NDArray]) -> list[NDArray]:
+        with autograd.train_mode() if call.training else autograd.predict_mode():
+            return whole._one_by_one(values, call.device)
+
+    with call.draws():
+        return walk.between(forward, fixed, douts, wants)

@@ -1,0 +1,137 @@
+"""Run it now, on this thread.
+
+Nothing overlaps and nothing is queued: an exception surfaces at the call that caused
+it, and all waits are over before they begin. The engine to debug with, and the one to
+compare the others against.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from minimx.core import events
+from minimx.core.device import Device
+from minimx.core.engine.base import Engine
+from minimx.core.engine.failures import (
+    pending_failures,
+    raise_failure,
+    raise_oldest,
+    raise_pending,
+)
+from minimx.core.engine.kinds import NORMAL
+from minimx.core.engine.operation import Operation
+from minimx.core.engine.origin import Origin, capture, describe
+from minimx.core.engine.running import perform
+from minimx.core.engine.trace import PUSHER
+from minimx.core.engine.var import Var
+from minimx.core.engine.workers import Spend
+from minimx.core.errors import EngineError
+from minimx.core.events import Work
+
+
+class NaiveEngine(Engine):
+    """The engine without threads. Pushing threads take turns."""
+
+    name = "NaiveEngine"
+    bulks = False
+
+    def __init__(
+        self,
+        successor: Callable[[Engine], Engine],
+        spend: Spend | None = None,
+    ) -> None:
+        """`successor(self)` gives the engine that takes over from a closed one.
+
+        `spend` is called after each operation, to let its time pass.
+        """
+        self._spend = spend
+        self._successor = successor
+        self._turn = threading.RLock()  # an operation may push operations
+        self._running = 0
+
+    def push(
+        self,
+        fn: Callable[[], object],
+        device: Device,
+        reads: Sequence[Var],
+        writes: Sequence[Var],
+        name: str,
+        priority: int = 0,
+        prop: int = NORMAL,
+        cost: Work | None = None,
+        origin: Origin | None = None,
+    ) -> int:
+        """Run `fn`; what it raises goes through to the caller."""
+        plain = events.recorder is None and not pending_failures and self._spend is None
+        if plain and len(writes) == 1:
+            with self._turn:
+                if self.open:
+                    self._running += 1
+                    try:
+                        fn()
+                    except BaseException as error:
+                        self._name_callers(error, name, origin or capture())
+                        raise
+                    finally:
+                        self._running -= 1
+                    writes[0].version += 1
+                    return 0
+        return super().push(
+            fn, device, reads, writes, name, priority, prop, cost, origin
+        )
+
+    def _name_callers(self, error: BaseException, name: str, origin: Origin) -> None:
+        """Add the lines that `DMLC_LOG_STACK_TRACE_DEPTH` asks for to an error."""
+        note = f"{name}, {describe(origin)}"
+        if len(origin) > 1 and note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+
+    def submit(self, operation: Operation) -> None:
+        """Run an operation; raises what it raises, or what poisoned its vars."""
+        with self._turn:
+            if self.open:
+                self._run(operation)
+                return
+        self._successor(self).submit(operation)
+
+    def _run(self, operation: Operation) -> None:
+        trace = operation.trace
+        if trace is not None:
+            trace.emit_edges(trace.edges(operation))
+            trace.t_ready = events.clock()
+        self._running += 1
+        try:
+            failure = perform(operation, PUSHER, self._spend)
+        finally:
+            self._running -= 1
+        if failure is not None:
+            raise_failure(failure)
+        for var in operation.writes:
+            var.version += operation.adds
+
+    def wait_to_read(self, var: Var) -> None:
+        """Nothing to wait for; raises what another engine left on `var`."""
+        raise_pending(var)
+
+    def wait_to_write(self, var: Var) -> None:
+        """Nothing to wait for; raises what another engine left on `var`."""
+        raise_pending(var)
+
+    def wait_all(self) -> None:
+        """Nothing to wait for; raises what another engine left behind."""
+        raise_oldest()
+
+    def close(self, patience: float = -1) -> None:
+        """Wait for the operations of other threads to end; see `Engine.close`."""
+        if not self._turn.acquire(timeout=patience):
+            return
+        try:
+            if self._running:
+                raise EngineError(
+                    "an operation cannot change the engine that is running it. "
+                    "Turn the knob before the operation or after it."
+                )
+            self.open = False
+        finally:
+            self._turn.release()

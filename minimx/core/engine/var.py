@@ -1,0 +1,195 @@
+"""The dependency policy: who may read a var, who may write it, and who has to wait.
+
+A `Var` stands for one piece of state, such as the memory of an array. A `Claim` is an
+operation as this room sees it: the vars that it reads and the vars that it writes.
+There is no graph; each var keeps its own queue, and from those queues everything
+follows:
+
+- claims on one var are served in the order in which they were appended;
+- reads between two writes are granted together, a write is granted alone;
+- a claim whose vars have all been granted is ready.
+
+Three functions do all the work: `append` queues a claim, `release` gives its vars back
+and says which claims became ready, `withdraw` takes back a claim whose `append` was
+interrupted. There are no threads and no clock in here. Callers hold one lock, the same
+for all vars: it also keeps two pushing threads from queueing A before B on one var and
+B before A on another, after which both would wait for ever.
+
+Who comes in: the engines, and the replay of recorded runs. Never: functions, arrays.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from minimx.core.engine.failures import Failure
+    from minimx.core.engine.trace import History, Trace
+
+WRITING: Final = -1  # stands in `Var.readers` while a write is granted
+
+# Guards the queues of all vars, whichever engine is the current one. A destructor that
+# pushes an operation may find it held by its own thread, hence an RLock.
+var_lock = threading.RLock()
+
+
+class Var:
+    """One piece of state that operations read and write.
+
+    `version` counts the completed writes. `exception` is the failure that poisoned the
+    state, if any. The rest is the queue:
+
+    writer    the oldest write that has not completed, granted or not
+    readers   how many reads are granted and not yet released, or `WRITING`
+    later     the claims behind `writer`, oldest first; made when first needed
+
+    `history` is kept only while somebody records.
+    """
+
+    __slots__ = ("exception", "history", "later", "readers", "version", "writer")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.exception: Failure | None = None
+        self.readers = 0
+        self.writer: Claim | None = None
+        self.later: deque[Claim] | None = None
+        self.history: History | None = None
+
+
+class Claim:
+    """What one operation wants: `reads` and `writes`, no var twice (see `distinct`).
+
+    `adds` is what a completed write adds to `Var.version`: 1, or 0 if nothing was
+    written. `wait` counts the vars that have not been granted yet. `put` is for the
+    engine: where to hand the claim, as only argument, when it is ready.
+    """
+
+    __slots__ = ("adds", "put", "reads", "wait", "writes")
+
+    put: Callable[[Any], object]
+
+    # What is noted while somebody records.
+    trace: Trace | None = None
+
+    def __init__(
+        self, reads: tuple[Var, ...], writes: tuple[Var, ...], adds: int
+    ) -> None:
+        self.reads = reads
+        self.writes = writes
+        self.adds = adds
+        self.wait = len(reads) + len(writes)
+
+
+def distinct(
+    reads: Iterable[Var], writes: Iterable[Var]
+) -> tuple[tuple[Var, ...], tuple[Var, ...]]:
+    """The same vars without repetition; what is written is not counted as read."""
+    written = dict.fromkeys(writes)
+    read = dict.fromkeys(var for var in reads if var not in written)
+    return tuple(read), tuple(written)
+
+
+def append(claim: Claim) -> bool:
+    """Queue a claim on all its vars; True if all were granted at once.
+
+    An interrupt may come between two vars, never within one: the bytecode of one turn
+    has at most one place where a signal is looked at, and that is its end. After such
+    an interrupt the caller must `withdraw` the claim.
+    """
+    reads = claim.reads
+    writes = claim.writes
+    for var in reads:
+        if var.writer is None:
+            var.readers += 1
+            claim.wait -= 1
+        elif var.later is not None:
+            var.later.append(claim)
+        else:
+            var.later = deque((claim,))
+    for var in writes:
+        if var.writer is None:
+            var.writer = claim
+            if var.readers == 0:
+                var.readers = WRITING
+                claim.wait -= 1
+        elif var.later is not None:
+            var.later.append(claim)
+        else:
+            var.later = deque((claim,))
+    return claim.wait == 0
+
+
+def release(claim: Claim) -> list[Claim] | None:
+    """Give back all vars of a granted claim; the claims that became ready, or None."""
+    ready: list[Claim] | None = None
+    for var in claim.reads:
+        var.readers -= 1
+        if var.readers == 0:
+            writer = var.writer
+            if writer is not None:
+                var.readers = WRITING
+                writer.wait -= 1
+                if writer.wait == 0:
+                    if ready is None:
+                        ready = [writer]
+                    else:
+                        ready.append(writer)
+    for var in claim.writes:
+        var.version += claim.adds
+        var.readers = 0
+        if var.later:
+            if ready is None:
+                ready = []
+            _grant(var, var.later, ready)
+        else:
+            var.writer = None
+    return ready
+
+
+def _grant(var: Var, later: deque[Claim], ready: list[Claim]) -> None:
+    """After a write: grant the next reads in the queue, or else the next write.
+
+    Until the next write is in its place, `writer` stays who it was: a thread that waits
+    looks at it without the lock, and None would tell it that there is nothing to wait
+    for.
+    """
+    while later:
+        claim = later.popleft()
+        if var in claim.writes:
+            var.writer = claim
+            if var.readers == 0:
+                var.readers = WRITING
+                claim.wait -= 1
+                if claim.wait == 0:
+                    ready.append(claim)
+            return
+        var.readers += 1
+        claim.wait -= 1
+        if claim.wait == 0:
+            ready.append(claim)
+    var.writer = None
+
+
+def withdraw(claim: Claim) -> None:
+    """Take back a claim whose `append` stopped halfway, as if it had never been made.
+
+    The lock must not have been let go in between.
+    """
+    granted = len(claim.reads) + len(claim.writes) - claim.wait
+    for var in claim.reads:
+        if var.later and var.later[-1] is claim:
+            var.later.pop()
+        elif var.writer is None and granted:
+            var.readers -= 1
+            granted -= 1
+    for var in claim.writes:
+        if var.writer is claim:
+            var.writer = None
+            if var.readers == WRITING:
+                var.readers = 0
+        elif var.later and var.later[-1] is claim:
+            var.later.pop()

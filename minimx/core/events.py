@@ -1,0 +1,259 @@
+"""Where rooms below say what they do, without knowing who listens.
+
+`recorder` is the one listener. It is `None` unless somebody records, so every source
+pays one global read and one comparison:
+
+    rec = events.recorder
+    if rec is not None:
+        rec.memory(...)
+
+`attribution` says on whose behalf this thread works now: which layer, in which phase of
+training, and which category of memory new arrays belong to. Layers and training loops
+set it; storage and engine read it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+# The categories of memory, in the order in which every view stacks them.
+CATEGORIES = (
+    "parameter",
+    "gradient",
+    "optimizer state",
+    "activation",
+    "workspace",
+    "data",
+    "communication",
+    "temporary",
+)
+PHASES = ("other", "data", "forward", "backward", "update", "evaluate")
+
+
+class Work(Protocol):
+    """How much work an operation is; `ops.spec.Cost` fits.
+
+    It may have `dtype`, the name of the type that it computes in, and `parts`, where it
+    was joined of several: tuples of name, layer, flops, bytes, dtype. As long as they
+    are the same, so is the tuple of them.
+    """
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations."""
+
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes read plus bytes written."""
+
+
+class Recorder(Protocol):
+    """What a listener must offer; `minimx.core.record.Record` is the one we ship.
+
+    Times are nanoseconds of `clock`, below.
+    Every method may be called from any thread and must never block or raise.
+    """
+
+    @property
+    def hears_calls(self) -> bool:
+        """Whether somebody wants to hear `call`."""
+
+    @property
+    def ids(self) -> object:
+        """What `new_op` counts with. While it stays the same object, ids mean that."""
+
+    def new_op(self) -> int:
+        """A fresh, never repeated operation id (from 1)."""
+
+    def op(
+        self,
+        op_id: int,
+        name: str,
+        layer: str,
+        phase: str,
+        device: str,
+        worker: str,
+        t_push: int,
+        t_ready: int,
+        t_start: int,
+        t_end: int,
+        priority: int,
+        forward_op: int,
+        failed: bool,
+        graph: bool = False,
+        cost: Work | None = None,
+        inside: int = 0,
+    ) -> None:
+        """An operation finished; graph: it is a piece of a graph that was prepared.
+
+        cost: how much work it was, as far as that is declared. inside: the id of
+        the joined operation that it was a part of; it ran in that one's time.
+        """
+
+    def call(self, name: str, detail: str, t0: int, t1: int) -> None:
+        """A call of the interface, by this thread, between two moments."""
+
+    def dependency(self, src: int, dst: int, kind: str) -> None:
+        """Operation `dst` comes after `src`; kind is RAW, WAR or WAW.
+
+        Or BULK: `dst` was a part of `src`, several operations handed over as one.
+        """
+
+    def memory(
+        self,
+        event: str,
+        device: str,
+        block_id: int,
+        requested: int,
+        rounded: int,
+        address: int,
+        owner: Owner,
+    ) -> None:
+        """A pool event, in one of the words of `minimx.core.record.MEMORY_EVENTS`."""
+
+    def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
+        """A knob was turned."""
+
+    def communication(
+        self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
+    ) -> None:
+        """Bytes went from one device or process to another between two moments."""
+
+    def metric(self, step: int, name: str, value: float) -> None:
+        """A training metric was observed."""
+
+    def tensor(
+        self,
+        step: int,
+        kind: str,
+        layer: str,
+        name: str,
+        dtype: str,
+        used: str,
+        scale: float,
+        row: Any,
+    ) -> None:
+        """Somebody looked at an array; row: what `_exponents` counted, as an array.
+
+        kind: a word of `minimx.core.record.TENSOR_KINDS`. used: the type in which the
+        layer computes. scale: what the loss was multiplied by.
+        """
+
+    def scaling(
+        self,
+        step: int,
+        scale: float,
+        skipped: bool,
+        tensor: str = "",
+        layer: str = "",
+        many: int = 0,
+    ) -> None:
+        """A step with a scaled loss was taken, or skipped: what overflowed, if any."""
+
+
+recorder: Recorder | None = None
+
+# The clock of all events, in nanoseconds. The virtual engine puts its own here.
+clock: Callable[[], int] = perf_counter_ns
+
+
+@contextmanager
+def called(name: str, detail: str = "") -> Iterator[None]:
+    """Note how long a call of the interface took, if somebody records."""
+    listener = recorder
+    if listener is None or not listener.hears_calls:
+        yield
+        return
+    begun = clock()
+    try:
+        yield
+    finally:
+        listener.call(name, detail, begun, clock())
+
+
+class Owner:
+    """Who asked for a block of memory: operator, layer, phase, category."""
+
+    __slots__ = ("category", "layer", "op", "phase")
+
+    def __init__(self, op: str, layer: str, phase: str, category: str) -> None:
+        self.op = op
+        self.layer = layer
+        self.phase = phase
+        self.category = category
+
+    def for_category(self, category: str) -> Owner:
+        """The same asker, asking for memory of another category."""
+        return Owner(self.op, self.layer, self.phase, category)
+
+    def __repr__(self) -> str:
+        where = f" in {self.layer}" if self.layer else ""
+        return f"<{self.category} of {self.op or 'unknown'}{where}, {self.phase}>"
+
+
+class _Attribution(threading.local):
+    """What this thread works for.
+
+    `running` is the recorded id of the operation that it executes just now, 0 outside
+    one; `forward_op` that of the operation whose gradient it takes; `origin` the user's
+    line, where one line of his stands behind many operations, as `backward()` does.
+    """
+
+    def __init__(self) -> None:
+        self.layer = ""
+        self.phase = "other"
+        self.category = "temporary"
+        self.forward_op = 0
+        self.running = 0
+        self.origin: Any = None
+        self.owners = _owners_for("", "other", "temporary")
+
+
+_owner_tables: dict[tuple[str, str, str], dict[str, Owner]] = {}
+
+
+def _owners_for(layer: str, phase: str, category: str) -> dict[str, Owner]:
+    """The owners already made for a layer, phase and category, by operator."""
+    return _owner_tables.setdefault((layer, phase, category), {})
+
+
+attribution = _Attribution()
+
+
+def owner(op: str) -> Owner:
+    """The owner of what this thread asks for now on behalf of operator `op`."""
+    at = attribution
+    found = at.owners.get(op)
+    if found is None:
+        found = at.owners[op] = Owner(op, at.layer, at.phase, at.category)
+    return found
+
+
+def attribute(layer: str, phase: str, category: str) -> tuple[str, str, str]:
+    """Work for a layer, phase and category from now on; returns what was before."""
+    at = attribution
+    old = (at.layer, at.phase, at.category)
+    at.layer, at.phase, at.category = layer, phase, category
+    at.owners = _owners_for(layer, phase, category)
+    return old
+
+
+@contextmanager
+def attributed(
+    *, layer: str | None = None, phase: str | None = None, category: str | None = None
+) -> Iterator[None]:
+    """Work on behalf of a layer, phase or category inside the `with` block."""
+    at = attribution
+    old = attribute(
+        at.layer if layer is None else layer,
+        at.phase if phase is None else phase,
+        at.category if category is None else category,
+    )
+    try:
+        yield
+    finally:
+        attribute(*old)

@@ -1,0 +1,38 @@
+"""Files that are written whole, or not at all.
+
+A program that is stopped while it saves, or a disk that is full, must not cost what was
+saved before. So the bytes go to a neighbour of the file first, which then takes its
+place in one step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+from minimx.core.errors import DataError
+
+
+def write_whole(path: str | os.PathLike[str], content: Any, caller: str) -> None:
+    """Put bytes into a file; what was there stays as it is until all are written.
+
+    Raises DataError, in the name of the `caller`, where that is not possible.
+    """
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        if target.exists() and not target.is_file():  # a device, a pipe
+            target.write_bytes(content)
+            return
+        try:
+            partial.write_bytes(content)
+            partial.replace(target)
+        finally:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                partial.unlink()
+    except OSError as reason:
+        raise DataError(
+            f"{caller}: cannot write {str(path)!r}: {reason.strerror or reason}."
+        ) from reason

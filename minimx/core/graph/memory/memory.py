@@ -1,0 +1,305 @@
+"""The memory plan: where every result of a graph lies, before anything is computed.
+
+    plan = plan_memory(graph, specs, external, settings)
+    plan.storage[entry]       the block it lies in, or EXTERNAL or DYNAMIC
+    plan.blocks[k].offset     where the block begins in the arena of its device
+    plan.total                the bytes of all blocks: what MXNet's executor prints
+    print(plan)               node by node, with the reason of every decision
+
+A plan is made for one order of nodes: an operation may run earlier or later than there
+only if it waits for those that read or write its blocks. It touches no array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from minimx.core.graph.memory.colours import colours as coloured
+from minimx.core.graph.memory.inplace import Verdict
+from minimx.core.graph.memory.reasons import explain, sharing, table
+from minimx.core.graph.memory.sweep import (  # fmt: skip
+    DYNAMIC,
+    EXTERNAL,
+    Asked,
+    Numbered,
+    Step,
+    Sweep,
+    numbered,
+)
+from minimx.core.graph.passes.report import Change
+from minimx.core.graph.running.settings import Settings
+from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.graph.values.specs import Specs, plan_of
+
+__all__ = ["DYNAMIC", "EXTERNAL", "Block", "Lifetime", "MemoryPlan", "plan_memory"]
+
+#: Blocks begin at multiples of this, so that kernels may load whole vectors.
+ALIGNMENT = 64
+
+
+class Block(NamedTuple):
+    """A stretch of an arena, for one result after the other.
+
+    offset: where it begins in the arena of its device, in bytes.
+    """
+
+    id: int
+    nbytes: int
+    device: Hashable
+    offset: int
+
+
+class Lifetime(NamedTuple):
+    """The places, in the order of nodes, where a result is written and last read.
+
+    last is the number of nodes where a result is an output, which nobody may overwrite.
+    """
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What `plan_memory` decided.
+
+    storage: for each entry the id of its block, or EXTERNAL (the caller's) or DYNAMIC
+        (not known before it is computed).
+    inplace: for entries that took over the block of an input, the input's place.
+    unread: outputs that nobody reads; their kernel writes them all the same.
+    skips: nodes with nothing to compute: their outputs lie where their inputs lie.
+    blocks: the storage. scratch: the workspaces, in the same arenas behind the blocks.
+    workspace: for nodes that ask for one, its place in `scratch`.
+    total: the bytes of all blocks, without workspaces and gaps.
+    match_range: the range that was taken; candidates: the total of each one tried.
+    colours: the colour of each node, if results of different colours are kept apart.
+    steps: every decision in its order.
+    """
+
+    graph: Graph
+    storage: Mapping[Entry, int]
+    inplace: Mapping[Entry, int]
+    unread: frozenset[Entry]
+    skips: frozenset[Node]
+    blocks: tuple[Block, ...]
+    scratch: tuple[Block, ...]
+    workspace: Mapping[Node, int]
+    total: int
+    match_range: int
+    candidates: Mapping[int, int]
+    colours: Mapping[Node, int] | None
+    steps: tuple[Step, ...]
+    asked: tuple[Asked, ...] = field(repr=False)
+    numbers: Numbered = field(repr=False)
+
+    @cached_property
+    def offsets(self) -> dict[Entry, int]:
+        """Where each planned entry begins in the arena of its device, in bytes."""
+        return {
+            entry: self.blocks[block].offset
+            for entry, block in self.storage.items()
+            if block >= 0
+        }
+
+    @cached_property
+    def arenas(self) -> dict[Hashable, int]:
+        """The bytes of the arena of each device, workspaces included."""
+        ends: dict[Hashable, int] = {}
+        for block in (*self.blocks, *self.scratch):
+            end = block.offset + block.nbytes
+            ends[block.device] = max(ends.get(block.device, 0), end)
+        return ends
+
+    @cached_property
+    def lifetimes(self) -> dict[Entry, Lifetime]:
+        """From which node to which one each planned entry is needed."""
+        numbers, found = self.numbers, {}
+        last = {}
+        for n, waits in enumerate(numbers.waits):
+            last.update(dict.fromkeys(waits, n))
+        entries = numbers.entries
+        kept = set(self.graph.outputs)
+        for n, outs in enumerate(numbers.outs):
+            for e in outs:
+                if self.storage[entries[e]] >= 0:
+                    end = len(numbers.nodes) if entries[e] in kept else last.get(e, n)
+                    found[entries[e]] = Lifetime(n, end)
+        return found
+
+    @cached_property
+    def nbytes(self) -> dict[Entry, int]:
+        """The bytes of each planned entry."""
+        every = zip(self.numbers.entries, self.numbers.wanted, strict=True)
+        return {entry: size for entry, size in every if self.storage[entry] >= 0}
+
+    @property
+    def bytes_apart(self) -> int:
+        """The bytes that the planned entries would take if none shared anything."""
+        return sum(self.nbytes.values())
+
+    @cached_property
+    def peak(self) -> int:
+        """The most bytes of planned entries that are needed at once.
+
+        No plan in this order of nodes can do with less, unless it writes results over
+        inputs.
+        """
+        change = [0] * (len(self.numbers.nodes) + 2)
+        for entry, life in self.lifetimes.items():
+            change[life.first] += self.nbytes[entry]
+            change[life.last + 1] -= self.nbytes[entry]
+        now = most = 0
+        for difference in change:
+            now += difference
+            most = max(most, now)
+        return most
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What became of each pair that might share a place, and why."""
+        return sharing(self.numbers, self.storage, self.asked)
+
+    @cached_property
+    def reasons(self) -> dict[Entry, str]:
+        """For each entry, why it lies where it lies."""
+        return explain(self)
+
+    def __str__(self) -> str:
+        return table(self)
+
+
+def plan_memory(
+    graph: Graph,
+    specs: Specs,
+    external: Collection[Entry],
+    settings: Settings,
+    colours: Mapping[Node, int] | None = None,
+    *,
+    places: Mapping[Node, Hashable] | None = None,
+    item_bytes: int | None = None,
+    kind: str = "cpu",
+) -> MemoryPlan:
+    """Give every result of a graph a block of storage, and each block a place.
+
+    specs: of all entries (`every_spec`); one that is missing is DYNAMIC. external:
+    entries that lie outside, such as the outputs that a caller receives; variables
+    always do. An output that is planned is never overwritten.
+    colours: for each node; results of different colours share no block. Without it the
+    settings say whether the graph is coloured.
+    places: the device of each node, where there are several.
+    item_bytes: what every element is said to take. MXNet 1.x says 4; such a plan is for
+    comparing, it has too little room for wider types.
+    kind: of the device where there is one.
+    """
+    numbers = numbered(graph, specs, external, places, item_bytes)
+    if colours is None and colour_count(settings) > 1:
+        colours = coloured(graph, colour_count(settings))
+    shades = None if colours is None else [colours[node] for node in graph.nodes]
+    best: Sweep | None = None
+    candidates: dict[int, int] = {}
+    for match_range in ranges(settings):
+        sweep = Sweep(numbers, match_range, settings.enable_inplace, shades)
+        candidates[match_range] = sweep.total
+        if best is None or sweep.total < best.total:
+            best = sweep
+    assert best is not None
+    blocks, ends = _laid_out([*zip(best.sizes, best.places, strict=True)], {})
+    workspace, wanted = _workspaces(graph, specs, settings, places, kind)
+    scratch, _ = _laid_out(wanted, ends)
+    entries = numbers.entries
+    return MemoryPlan(
+        graph=graph,
+        storage=dict(zip(entries, best.storage, strict=True)),
+        inplace={entries[e]: place for e, place in best.over.items()},
+        unread=frozenset([entries[e] for e in best.unread]),
+        skips=_skips(numbers, best),
+        blocks=blocks,
+        scratch=scratch,
+        workspace=workspace,
+        total=best.total,
+        match_range=best.range,
+        candidates=candidates,
+        colours=colours,
+        steps=tuple(best.steps),
+        asked=tuple(best.asked),
+        numbers=numbers,
+    )
+
+
+def ranges(settings: Settings) -> list[int]:
+    """The match ranges to try: the one that is set, or 1, 2, 4, … up to it."""
+    most = settings.match_range
+    if not (settings.auto_search_match_range or settings.memory_opt) or not most:
+        return [most]
+    return [1 << k for k in range(most.bit_length())]
+
+
+def colour_count(settings: Settings) -> int:
+    """Into how many colours a graph is divided.
+
+    MXNET_EXEC_NUM_TEMP counts up to the number of workers that a device has, as it did
+    in MXNet 0.8; NNVM_EXEC_NUM_TEMP, its successor, counts as it is.
+    """
+    return max(settings.num_temp, workspace_count(settings))
+
+
+def workspace_count(settings: Settings) -> int:
+    """The most workspaces of a graph on each device."""
+    return min(settings.exec_num_temp, settings.gpu_worker_nthreads)
+
+
+def _laid_out(
+    wanted: list[tuple[int, Hashable]], ends: Mapping[Hashable, int]
+) -> tuple[tuple[Block, ...], dict[Hashable, int]]:
+    """Blocks one behind the other in the arenas; and where those end now."""
+    ends, blocks = dict(ends), []
+    for k, (nbytes, device) in enumerate(wanted):
+        offset = ends.get(device, 0)
+        blocks.append(Block(k, nbytes, device, offset))
+        ends[device] = offset + -(-nbytes // ALIGNMENT) * ALIGNMENT
+    return tuple(blocks), ends
+
+
+def _workspaces(
+    graph: Graph,
+    specs: Specs,
+    settings: Settings,
+    places: Mapping[Node, Hashable] | None,
+    kind: str,
+) -> tuple[dict[Node, int], list[tuple[int, Hashable]]]:
+    """Which nodes share a workspace, and how large each is.
+
+    As in MXNet 0.8 the nodes that ask for one are coloured by themselves, and those of
+    one colour and device share one.
+    """
+    asking = {}
+    for node in graph:
+        if node.op is not None and Entry(node) in specs:
+            nbytes = plan_of(node, specs, kind).workspace
+            if nbytes:
+                asking[node] = nbytes
+    shades = coloured(graph, workspace_count(settings), asking) if asking else {}
+    shared: dict[tuple[Hashable, int], int] = {}
+    found: dict[Node, int] = {}
+    sizes: list[tuple[int, Hashable]] = []
+    for node, nbytes in asking.items():
+        device = places.get(node) if places else None
+        k = found[node] = shared.setdefault((device, shades[node]), len(sizes))
+        if k == len(sizes):
+            sizes.append((0, device))
+        sizes[k] = (max(nbytes, sizes[k][0]), device)
+    return found, sizes
+
+
+def _skips(numbers: Numbered, sweep: Sweep) -> frozenset[Node]:
+    """The nodes all of whose outputs lie where the same elements lie already."""
+    same: dict[int, int] = {}
+    for n, _, verdict in sweep.asked:
+        if verdict is Verdict.SAME:
+            same[n] = same.get(n, 0) + 1
+    return frozenset(
+        [numbers.nodes[n] for n, k in same.items() if k == len(numbers.outs[n])]
+    )

@@ -1,0 +1,118 @@
+"""MXNet's rule for mirroring: everything but a few expensive operators.
+
+legacy   as in MXNet 1.x: gradients of nodes that are not mirrored read the original
+values, so that the input of every convolution is kept all the same
+remap    they read what was computed again
+marked   the other way round: a decision as the words that nodes say themselves
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minimx.core.graph.passes.recompute import Keep, Repeats
+from minimx.core.graph.passes.report import Change
+from minimx.core.graph.values.ir import Entry, Graph, Node, outputs_of, rewritten
+from minimx.core.graph.values.specs import Specs
+
+#: Too much work to do twice, or nothing gained: MXNet's list.
+NEVER = ("Convolution", "FullyConnected", "Concat", "SoftmaxOutput")
+_TRUE, _FALSE = ("true", "1"), ("false", "0")
+
+
+def legacy(
+    graph: Graph, specs: Specs, everywhere: bool = True, step: int = 100
+) -> Keep:
+    """MXNet 1.x: mirror what the rule allows; the others' gradients do not notice.
+
+    everywhere: what MXNET_BACKWARD_DO_MIRROR says; without it only nodes that ask for
+    it. step: every so many a node is kept, as MXNet did until 0.8.
+    """
+    asks = _Asking(graph, specs, everywhere, step, heeds_false=False)
+    return Keep(asks.recompute, remap=False, changes=asks.changes, name="1.x")
+
+
+def remap(graph: Graph, specs: Specs, everywhere: bool = True, step: int = 100) -> Keep:
+    """The same rule, and every gradient reads what was computed again.
+
+    A node that says `force_mirroring=False` is kept: a plan made by hand stays what it
+    is. Outputs of the graph are there anyway.
+    """
+    asks = _Asking(graph, specs, everywhere, step, heeds_false=True)
+    return Keep(asks.recompute, remap=True, changes=asks.changes, name="remap")
+
+
+def forced(node: Node) -> bool | None:
+    """What a node says itself: `force_mirroring`, true or false; None if nothing."""
+    said = node.attrs.get("__force_mirroring__", "").lower()
+    return True if said in _TRUE else False if said in _FALSE else None
+
+
+def marked(graph: Graph, keep: Keep) -> Graph:
+    """A graph in which every operator says `force_mirroring`, as `keep` decides.
+
+    So a plan travels with the graph, as memonger hands its plans on: whoever prepares
+    it with MXNET_BACKWARD_DO_MIRROR off gets what `keep` says. Variables stay the same
+    nodes.
+    """
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
+        if node.op is None:
+            return None
+        made = node.with_inputs(inputs)
+        made.attrs["__force_mirroring__"] = str(node in keep.recompute)
+        return outputs_of(made)
+
+    return rewritten(graph, change)
+
+
+class _Asking:
+    """MXNet's question to every node, from the first to the last."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        specs: Specs,
+        everywhere: bool,
+        step: int,
+        heeds_false: bool,
+    ) -> None:
+        self._everywhere, self._step, self._heeds = everywhere, step, heeds_false
+        self._repeats = Repeats(graph, specs)
+        self._outputs = {entry.node for entry in graph.outputs}
+        self._count = 0
+        found: list[Node] = []
+        said: list[Change] = []
+        for node in graph:
+            if node.op is None:
+                continue
+            again, reason = self._answer(node)
+            said.append(Change("recomputed" if again else "kept", (node.name,), reason))
+            if again:
+                found.append(node)
+        self.recompute = frozenset(found)
+        self.changes = tuple(said)
+
+    def _answer(self, node: Node) -> tuple[bool, str]:
+        assert node.op is not None
+        why_not = self._repeats.why_not(node)
+        if why_not is not None:
+            return False, f"it cannot be computed a second time: {why_not}"
+        said = forced(node)
+        if said:
+            return True, "it says force_mirroring itself."
+        if self._heeds and said is False:
+            return False, "it says force_mirroring=False itself."
+        if not self._everywhere:
+            return False, "MXNET_BACKWARD_DO_MIRROR is off, and it does not ask for it."
+        if node.op.name in NEVER:
+            return False, f"{node.op.name} is too much work to do twice."
+        if self._heeds and node in self._outputs:
+            return False, "it is an output, and stays anyway."
+        self._count += 1
+        if self._count % self._step == 0:
+            return False, (
+                f"MXNET_BACKWARD_MIRROR_STEP={self._step}: each {self._step}th is a "
+                "checkpoint."
+            )
+        return True, f"{node.op.name} is cheap to compute again."

@@ -1,0 +1,229 @@
+"""Backends: who replaces patterns of a graph by operators of their own.
+
+    register_backend("MINE", match, replace)
+    passed = partition(graph, "MINE")
+
+match(node, users) -> nodes
+    The pattern that ends with `node`: these nodes give way, `node` the last of them; or
+    None. users says which nodes take an output of a node.
+replace(nodes, inputs) -> node
+    The node that takes their place. inputs: for each entry that the pattern takes from
+    outside, by its old entry, what it is in the new graph.
+
+Later nodes are asked first, so that a long pattern wins over its beginning. A pattern
+is only replaced if nobody else needs what is inside it.
+
+MINIMX, which is built in, folds a batch normalization into the convolution before it,
+and bends the result by the activation that follows, all in one operator. It is for
+prediction, and rounds otherwise than the three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from minimx.core.errors import ArgumentError, did_you_mean
+from minimx.core.graph.passes.report import Change, Passed
+from minimx.core.graph.values.ir import Entry, Graph, Node, outputs_of, retraced
+from minimx.core.knobs import knobs
+from minimx.core.operators.conv import Convolution
+from minimx.core.operators.nn import ACTIVATIONS
+from minimx.core.operators.norm import BatchNorm
+from minimx.operators.layers.folded import FoldedConvolution
+
+Users = Mapping[Node, Sequence[Node]]
+Match = Callable[[Node, Users], Sequence[Node] | None]
+Replace = Callable[[Sequence[Node], Mapping[Entry, Entry]], Node]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A registered backend. training: whether its operators have gradients."""
+
+    name: str
+    match: Match
+    replace: Replace
+    training: bool = False
+
+
+BACKENDS: dict[str, Backend] = {}
+
+#: Backends of MXNet that are libraries which minimx does not contain.
+_FOREIGN = ("MKLDNN", "ONEDNN", "MKLDNN_QUANTIZE", "ONEDNN_QUANTIZE", "TENSORRT")
+
+
+def register_backend(
+    name: str, match: Match, replace: Replace, training: bool = False
+) -> Backend:
+    """Enter a backend under a name, which counts in any letter case."""
+    key = name.upper()
+    if key in BACKENDS or key in ("", "NONE"):
+        raise ArgumentError(
+            f"the backend {name!r} is there already. Choose another name, or take it "
+            "out of minimx.core.graph.passes.partition.BACKENDS first."
+        )
+    made = BACKENDS[key] = Backend(name, match, replace, training)
+    return made
+
+
+def backend_named(name: str) -> Backend | None:
+    """The backend of that name; None for NONE. Raises ArgumentError for others."""
+    key = name.upper()
+    if key in ("", "NONE"):
+        return None
+    found = BACKENDS.get(key)
+    if found is not None:
+        return found
+    offered = ", ".join(sorted(backend.name for backend in BACKENDS.values()))
+    if key in _FOREIGN:
+        raise ArgumentError(
+            f"the backend {name!r} is a library that is not built into minimx. Folding "
+            f"of convolutions and normalizations is done by one of: {offered}."
+        )
+    hint = did_you_mean(name, [backend.name for backend in BACKENDS.values()])
+    raise ArgumentError(
+        f"there is no backend {name!r}; there are: {offered}, and NONE.{hint}"
+    )
+
+
+def partition(graph: Graph, backend: str, training: bool = False) -> Passed:
+    """The graph with the patterns of a backend replaced.
+
+    training: gradients will be taken, or statistics of the batch are wanted; backends
+    for prediction then replace nothing. Raises ArgumentError for an unknown backend.
+    """
+    chosen = backend_named(backend)
+    if chosen is None:
+        return Passed("partition", graph, graph)
+    if training and not chosen.training:
+        why = f"{chosen.name} is for prediction"
+        return Passed("partition", graph, graph, (Change("kept", (), why),))
+    return _Partition(graph, chosen).passed()
+
+
+class _Partition:
+    """A graph on its way through a backend."""
+
+    def __init__(self, graph: Graph, backend: Backend) -> None:
+        self.graph = graph
+        self.backend = backend
+        self.users: dict[Node, list[Node]] = {node: [] for node in graph}
+        for node in graph:
+            for source in dict.fromkeys(entry.node for entry in node.inputs):
+                self.users[source].append(node)
+        self.heads = {entry.node for entry in graph.outputs}
+        self.changes: list[Change] = []
+        #: The patterns, by their last nodes.
+        self.found: dict[Node, Sequence[Node]] = {}
+
+    def passed(self) -> Passed:
+        """Look for patterns from the last node to the first, then rewrite."""
+        claimed: set[Node] = set()
+        for node in reversed(self.graph.nodes):
+            if node.op is None or node in claimed:
+                continue
+            nodes = self.backend.match(node, self.users)
+            if nodes is not None and self._free(nodes, claimed):
+                self.found[node] = nodes
+                claimed.update(nodes)
+        made: dict[Node, Sequence[Entry]] = {}
+
+        def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
+            made[node] = outputs_of(
+                node if inputs == node.inputs else node.with_inputs(inputs)
+            )
+            nodes = self.found.get(node)
+            if nodes is not None:
+                made[node] = outputs_of(self._replaced(nodes, made))
+            return made[node]
+
+        after, places = retraced(self.graph, change)
+        return Passed("partition", self.graph, after, tuple(self.changes), places)
+
+    def _free(self, nodes: Sequence[Node], claimed: set[Node]) -> bool:
+        """Whether only the last node of a pattern is needed outside."""
+        inside, last = set(nodes), nodes[-1]
+        if inside & claimed:
+            return False
+        for node in nodes:
+            others = [user for user in self.users[node] if user not in inside]
+            if node is not last and (others or node in self.heads):
+                who = others[0].name if others else "the caller"
+                reason = f"{who} needs {node.name} as well"
+                names = tuple(n.name for n in nodes)
+                self.changes.append(Change("kept", names, reason))
+                return False
+        return True
+
+    def _replaced(
+        self, nodes: Sequence[Node], made: Mapping[Node, Sequence[Entry]]
+    ) -> Node:
+        inside = set(nodes)
+        inputs = {
+            entry: made[entry.node][entry.slot]
+            for node in nodes
+            for entry in node.inputs
+            if entry.node not in inside
+        }
+        new = self.backend.replace(nodes, inputs)
+        names = (new.name, *(node.name for node in nodes))
+        reason = f"{self.backend.name} has {' and '.join(_titles(nodes))} in one"
+        self.changes.append(Change("replaced", names, reason))
+        return new
+
+
+def _titles(nodes: Sequence[Node]) -> list[str]:
+    return [node.op.name for node in nodes if node.op is not None]
+
+
+def tell(passes: Sequence[Passed], backend: str) -> None:
+    """Print that a backend was used, if MXNET_SUBGRAPH_VERBOSE is on."""
+    if backend_named(backend) is None or not knobs.get("MXNET_SUBGRAPH_VERBOSE"):
+        return
+    for passed in passes:
+        count = sum(change.rule == "replaced" for change in passed.changes)
+        size = f"{len(passed.before)} nodes became {len(passed.after)}"
+        if passed.name == "partition":
+            print(f"Subgraph backend {backend} is activated: {count} patterns, {size}.")
+
+
+# -- MINIMX ----------------------------------------------------------------------------
+
+
+def _folds(node: Node, users: Users) -> Sequence[Node] | None:
+    """Convolution, BatchNorm and perhaps an activation."""
+    nodes = [node]
+    if _bend(node) is not None:
+        nodes.insert(0, node.inputs[0].node)
+    norm = nodes[0].op
+    if type(norm) is not BatchNorm or norm.axis != 1 or norm.output_mean_var:
+        return None
+    conv = nodes[0].inputs[0].node
+    if type(conv.op) is not Convolution or norm.batch:
+        return None
+    return [conv, *nodes]
+
+
+def _bend(node: Node) -> str | None:
+    """Which activation a node is, if any."""
+    assert node.op is not None
+    word = node.op.settings.get("act_type") if node.op.name == "Activation" else None
+    word = word or node.op.name
+    return word if word in ACTIVATIONS else None
+
+
+def _fold(nodes: Sequence[Node], inputs: Mapping[Entry, Entry]) -> Node:
+    conv, norm, *bends = nodes
+    assert conv.op is not None
+    assert norm.op is not None
+    settings = {**conv.op.settings, "act_type": _bend(bends[0]) if bends else None}
+    settings |= {word: norm.op.settings[word] for word in ("eps", "fix_gamma")}
+    entries = [inputs[e] for e in (*conv.inputs, *norm.inputs[1:])]
+    last = nodes[-1]
+    name = f"sg_minimx_{conv.name}_bn{'_act' * bool(bends)}"
+    op = FoldedConvolution.of(**settings)
+    return Node(op, entries, name, last.attrs, layer=last.layer)
+
+
+register_backend("MINIMX", _folds, _fold)

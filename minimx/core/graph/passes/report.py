@@ -1,0 +1,69 @@
+"""What a pass did to a graph, and why: the account that views draw."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from minimx.core.graph.values.ir import Entry, Graph, Node, Places
+from minimx.core.graph.values.specs import Specs
+from minimx.core.ops.spec import Spec
+
+
+@dataclass(frozen=True)
+class Change:
+    """One decision of a pass.
+
+    rule: a word or two that name it, such as `merged` or `kept`.
+    nodes: the names of the nodes it is about; the one that stays comes first.
+    reason: one sentence, in the present tense.
+    """
+
+    rule: str
+    nodes: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} {', '.join(self.nodes)}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A graph before and after a pass, with every decision on the way.
+
+    places: where the outputs of a node of `before` are found in `after`; a node that
+    is not in it is gone. Empty if nothing moved.
+    """
+
+    name: str
+    before: Graph
+    after: Graph
+    changes: tuple[Change, ...] = ()
+    places: Places = field(default_factory=dict, repr=False)
+
+    def carried(self, specs: Specs) -> dict[Entry, Spec]:
+        """What is known of the entries of `before`, said of those of `after`."""
+        if not self.places:
+            return dict(specs)
+        found = {}
+        for (node, slot), spec in specs.items():
+            outs = self.places.get(node, ())
+            try:
+                found[outs[slot]] = spec
+            except IndexError:  # an output that nobody looks at any more
+                continue
+        for was, now in zip(self.before.outputs, self.after.outputs, strict=True):
+            if now not in found and was in specs:  # a node that stands there now
+                found[now] = specs[was]
+        return found
+
+    def followed(self, nodes: Collection[Node]) -> frozenset[Node]:
+        """The nodes of `after` that compute what these nodes of `before` did."""
+        if not self.places:
+            return frozenset(nodes)
+        moved = [self.places.get(node, ()) for node in nodes]
+        return frozenset([entry.node for outs in moved for entry in outs])
+
+    def __str__(self) -> str:
+        size = f"{len(self.before)} → {len(self.after)} nodes"
+        return "\n".join([f"{self.name}: {size}", *map(str, self.changes)])

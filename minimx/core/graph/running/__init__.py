@@ -1,0 +1,1 @@
+"""How a prepared graph runs, call after call."""

@@ -1,0 +1,256 @@
+"""The graph: nodes that name an operator and where its inputs come from.
+
+    Node     a variable (`op` is None), or one use of an operator
+    Entry    one output of one node
+    Graph    some entries, and with them all that they are computed from
+
+Operator, inputs and name of a node never change; whoever wants another graph makes new
+nodes (`rewritten`). `attrs` are remarks in words, such as `__lr_mult__`, which do not
+change what is computed; they may be added later, and every graph with that node sees
+them, as in MXNet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import count
+from typing import Any, NamedTuple
+
+from minimx.core.errors import OperatorError
+from minimx.core.events import attribution
+from minimx.core.ops.registry import Op
+
+_numbers = count()
+
+
+class Node:
+    """A variable, or one use of an operator; equal only to itself.
+
+    `number` counts the nodes as they are made.
+    """
+
+    __slots__ = (
+        "attrs", "forward", "inputs", "layer", "name", "number", "op", "said"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        op: Op | None,
+        inputs: Sequence[Entry],
+        name: str,
+        attrs: Mapping[str, str] | None = None,
+        said: Iterable[str] = (),
+        layer: str | None = None,
+        forward: str = "",
+    ) -> None:
+        self.op = op
+        self.inputs = tuple(inputs)
+        self.name = name
+        self.attrs = dict(attrs or {})
+        # Settings that were given although they are at their defaults: in words they
+        # are spelt out again.
+        self.said = frozenset(said)
+        # Which layer it works for: the one that writes it down, unless it is told.
+        self.layer = attribution.layer if layer is None else layer
+        # Whose gradient it is a part of, by name, or whom it computes again.
+        self.forward = forward
+        self.number = next(_numbers)
+
+    def with_inputs(self, inputs: Sequence[Entry]) -> Node:
+        """A node of its own that is the same but for its inputs."""
+        return self.with_op(self.op, inputs)
+
+    def with_op(self, op: Op | None, inputs: Sequence[Entry]) -> Node:
+        """A node of its own that is the same but for operator and inputs."""
+        return Node(
+            op,
+            inputs,
+            self.name,
+            self.attrs,
+            self.said,
+            self.layer,
+            self.forward,
+        )
+
+    @property
+    def visible(self) -> int:
+        """How many outputs it shows."""
+        return 1 if self.op is None else self.op.visible
+
+    def output_names(self) -> list[str]:
+        """What its outputs are called: `fc1_output`; a variable's, as itself."""
+        if self.op is None:
+            return [self.name]
+        named: Sequence[str] = self.op.output_names
+        if not named:
+            one = self.op.visible == 1
+            named = ["output"] if one else [f"output{k}" for k in range(self.visible)]
+        return [f"{self.name}_{word}" for word in named[: self.visible]]
+
+    def states(self) -> list[Entry]:
+        """The inputs that it changes, such as the running means of BatchNorm."""
+        if self.op is None or not (wanted := self.op.state_inputs or self.op.mutates):
+            return []
+        places = self.op.inputs
+        return [
+            e for e, word in zip(self.inputs, places, strict=True) if word in wanted
+        ]
+
+    def __repr__(self) -> str:
+        kind = "variable" if self.op is None else self.op.name
+        return f"<{kind} {self.name}>"
+
+
+class Entry(NamedTuple):
+    """One output of a node."""
+
+    node: Node
+    slot: int = 0
+
+    @property
+    def name(self) -> str:
+        """What the output is called."""
+        return self.node.output_names()[self.slot]
+
+
+class Graph:
+    """What some entries are computed from.
+
+    order: the nodes, or some of them, in the order in which they are to run; what a
+    node needs comes before it in any case. Nodes that no output needs are no part of
+    the graph.
+    """
+
+    def __init__(self, outputs: Sequence[Entry], order: Iterable[Node] = ()) -> None:
+        self.outputs = tuple(outputs)
+        self.order = tuple(order)
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node once, each after its inputs.
+
+        In the order of a depth-first walk from the outputs, or as `order` says. Raises
+        OperatorError where nodes wait for each other.
+        """
+        needed: dict[Node, None] = {}
+        for entry in self.outputs:
+            _visit(entry.node, needed)
+        if not self.order:
+            return tuple(needed)
+        done: dict[Node, None] = {}
+        for node in (*(n for n in self.order if n in needed), *needed):
+            _visit(node, done)
+        return tuple(done)
+
+    def as_made(self) -> Graph:
+        """The same graph, to be run in the order in which its nodes were made."""
+        return Graph(self.outputs, sorted(self.nodes, key=lambda node: node.number))
+
+    @cached_property
+    def variables(self) -> tuple[Node, ...]:
+        """All variables: arguments and states."""
+        return tuple(node for node in self.nodes if node.op is None)
+
+    @cached_property
+    def states(self) -> tuple[Node, ...]:
+        """The variables that some node changes; MXNet's auxiliary states."""
+        changed = {entry.node for node in self.nodes for entry in node.states()}
+        return tuple(node for node in self.variables if node in changed)
+
+    @cached_property
+    def arguments(self) -> tuple[Node, ...]:
+        """The variables that no node changes."""
+        states = set(self.states)
+        return tuple(node for node in self.variables if node not in states)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+def _visit(start: Node, done: dict[Node, None]) -> None:
+    """Enter a node behind everything that it needs, without recursion."""
+    waiting: list[tuple[Node, int]] = [(start, 0)]
+    open_nodes: set[Node] = set()
+    while waiting:
+        node, place = waiting.pop()
+        if place == 0:
+            if node in done:
+                continue
+            if node in open_nodes:
+                raise OperatorError(
+                    f"the graph runs in a circle through {node!r}: its inputs need its "
+                    "outputs. A graph must lead from variables to outputs."
+                )
+            open_nodes.add(node)
+        if place < len(node.inputs):
+            waiting.append((node, place + 1))
+            waiting.append((node.inputs[place].node, 0))
+        else:
+            open_nodes.discard(node)
+            done[node] = None
+
+
+#: A rule for rewriting: (node, its inputs as rewritten so far) -> an entry for each
+#: output that takes the node's place, or None to keep it (with its new inputs).
+Change = Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]
+#: Where the outputs of each node of one graph are found in another.
+Places = Mapping[Node, Sequence[Entry]]
+
+
+def rewritten(graph: Graph, change: Change) -> Graph:
+    """The graph with some nodes replaced. Its order stays."""
+    return retraced(graph, change)[0]
+
+
+def retraced(graph: Graph, change: Change) -> tuple[Graph, Places]:
+    """The graph with some nodes replaced, and where everything went.
+
+    Where others read hidden outputs of a node, the entries for it must reach as far.
+    """
+    made: dict[Node, Sequence[Entry]] = {}
+
+    def moved(entry: Entry) -> Entry:
+        return made[entry.node][entry.slot]
+
+    for node in graph:
+        inputs = tuple(map(moved, node.inputs))
+        outs = change(node, inputs)
+        if outs is None:
+            outs = outputs_of(
+                node if inputs == node.inputs else node.with_inputs(inputs)
+            )
+        made[node] = outs
+    order: list[Node] = []
+    if graph.order:
+        for node in graph:
+            outs = made[node]
+            if isinstance(outs, _Outputs):
+                order.append(outs.node)
+            else:
+                order += [entry.node for entry in outs]
+    return Graph([moved(entry) for entry in graph.outputs], order), made
+
+
+def outputs_of(node: Node) -> Sequence[Entry]:
+    """All outputs of a node; hidden ones may be asked for, too."""
+    return _Outputs(node)
+
+
+class _Outputs(Sequence[Entry]):
+    """See `outputs_of`."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def __getitem__(self, index: Any) -> Any:
+        return Entry(self.node, index)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (Entry(self.node, slot) for slot in range(len(self)))
+
+    def __len__(self) -> int:
+        return self.node.visible

@@ -1,0 +1,47 @@
+"""The spec of every entry of a graph whose variables are known, hidden ones included.
+
+`infer` solves puzzles: what can be told from a few shapes, in any direction. Passes
+come later, when everything is settled; they ask the operators' plans, which know the
+outputs that only gradients see as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from minimx.core.errors import DTypeError, ShapeError
+from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.ops.registry import Plan
+from minimx.core.ops.spec import Spec
+
+Specs = Mapping[Entry, Spec]
+
+
+def plan_of(node: Node, specs: Specs, kind: str = "cpu") -> Plan:
+    """The plan of an operator's node for what goes into it, on a kind of device.
+
+    Raises ShapeError or DTypeError, with the name of a node that does not accept it.
+    """
+    assert node.op is not None
+    try:
+        op = node.op.on(kind) if node.op.on else node.op
+        return op.plan(tuple([specs[entry] for entry in node.inputs]))
+    except (ShapeError, DTypeError) as reason:
+        raise type(reason)(f"{node.name}: {reason}") from None
+
+
+def every_spec(graph: Graph, variables: Mapping[Node, Spec]) -> dict[Entry, Spec]:
+    """The specs of all outputs of all nodes.
+
+    variables: a spec for each variable of the graph. Operators that run without a plan
+    (`Plan.takes_over`) have no specs, nor has what depends on them. Raises ShapeError
+    or DTypeError where an operator does not accept what it gets.
+    """
+    found: dict[Entry, Spec] = {Entry(node): spec for node, spec in variables.items()}
+    for node in graph:
+        if node.op is None or any(entry not in found for entry in node.inputs):
+            continue
+        plan = plan_of(node, found)
+        if plan.takes_over is None:
+            found |= {Entry(node, slot): spec for slot, spec in enumerate(plan.outs)}
+    return found

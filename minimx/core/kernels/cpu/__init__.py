@@ -1,0 +1,1 @@
+"""Plain loops over numbers, compiled by numba for the CPU."""

@@ -1,0 +1,261 @@
+"""Gathering by index, and its gradient: adding up what was gathered from one place.
+
+Indices often come as float32, MXNet's habit; they are cut off to integers first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from minimx.core.dtypes import NARROW
+from minimx.core.errors import OperatorError
+from minimx.core.kernels import pointwise, threads
+from minimx.core.kernels.half import computing
+from minimx.core.shapes import Shape
+
+Launch = Callable[..., None]
+
+COLUMNS = 256  # how many elements of a row one task adds up
+
+
+def _places(indices: Any, length: int, mode: str, name: str) -> Any:
+    """Indices as int64 between 0 and length - 1: clipped, wrapped round, or refused."""
+    found = indices.astype(np.int64)
+    if mode == "clip":
+        np.maximum(found, 0, out=found)
+        return np.minimum(found, length - 1, out=found)
+    if mode == "wrap":
+        return np.mod(found, length, out=found)
+    first = -length if mode == "numpy" else 0
+    bad = found[(found < first) | (found >= length)]
+    if bad.size:
+        raise OperatorError(
+            f"{name}: index {bad[0]} does not exist on an axis of length {length}. "
+            "mode='clip' moves such indices to the ends, 'wrap' counts round."
+        )
+    return found
+
+
+def take(axis: int, length: int, mode: str) -> Launch:
+    """(x, indices, out): whole slices of x along an axis, in the order of indices."""
+
+    def launch(x: Any, indices: Any, out: Any) -> None:
+        places = _places(indices, length, mode, "take")
+        np.take(x, places, axis, out=out, mode="wrap")
+
+    return launch
+
+
+@threads.jit(parallel=True)
+def _add_slices(dout: Any, places: Any, out: Any) -> None:
+    """Dout (pre, many, inner), places (many,), out (pre, n, inner).
+
+    Threads share the columns, not the slices: a sum is added up in one order.
+    """
+    pre, many, inner = dout.shape
+    tiles = (inner + COLUMNS - 1) // COLUMNS
+    for job in prange(pre * tiles):
+        p, left = job // tiles, job % tiles * COLUMNS
+        right = min(inner, left + COLUMNS)
+        for row in range(out.shape[1]):
+            for k in range(left, right):
+                out[p, row, k] = 0
+        for i in range(many):
+            row = places[i]
+            for k in range(left, right):
+                out[p, row, k] += dout[p, i, k]
+
+
+def untake(shape: Shape, axis: int, mode: str) -> Launch:
+    """(dout, indices, out): the gradient of `take` for x of this shape."""
+    split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
+    run: Any = _add_slices
+    if prod(shape) < pointwise.SMALL:
+        run = _add_slices.small
+
+    def launch(dout: Any, indices: Any, out: Any) -> None:
+        places = _places(indices.reshape(-1), shape[axis], mode, "take") % shape[axis]
+        wide = computing(dout.dtype)
+        total = out if wide == dout.dtype else np.empty(shape, wide)
+        rows = dout.astype(wide, copy=False).reshape(split[0], places.size, split[2])
+        run(rows, places, total.reshape(split))
+        if total is not out:
+            out[...] = total
+
+    return launch
+
+
+@threads.jit(parallel=True)
+def _fetch(x: Any, places: Any, out: Any) -> None:
+    """Data x (pre, length, post), places and out (pre, many, post)."""
+    pre, many, post = places.shape
+    for p in prange(pre):
+        for k in range(many):
+            for j in range(post):
+                out[p, k, j] = x[p, places[p, k, j], j]
+
+
+@threads.jit(parallel=True)
+def _add_along(dout: Any, places: Any, out: Any) -> None:
+    """Its transpose: out (pre, length, post), zero where nothing comes."""
+    pre, many, post = places.shape
+    for p in prange(pre):
+        out[p] = 0
+        for k in range(many):
+            for j in range(post):
+                out[p, places[p, k, j], j] += dout[p, k, j]
+
+
+def _split(shape: Shape, axis: int) -> Shape:
+    """The axes before one, that one, and those behind it."""
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+
+
+def along(axis: int, length: int, mode: str) -> Launch:
+    """(x, indices, out): one element of x for each index, along an axis."""
+
+    def launch(x: Any, indices: Any, out: Any) -> None:
+        places = _places(indices, length, mode, "pick")
+        flat, inner = _split(x.shape, axis), _split(places.shape, axis)
+        stretched = (flat[0], flat[2]) != (inner[0], inner[2])
+        if stretched or not x.size:
+            np.copyto(out, np.take_along_axis(x, places, axis))
+            return
+        word = f"u{x.itemsize}"  # elements are moved as they are, of any type
+        moved, to = x.view(word).reshape(flat), out.view(word).reshape(inner)
+        run = _fetch.small if x.size < pointwise.SMALL else _fetch
+        run(moved, places.reshape(inner), to)
+
+    return launch
+
+
+def unalong(axis: int, length: int, mode: str) -> Launch:
+    """(dout, indices, out): the gradient of `along`; what meets adds up."""
+
+    def launch(dout: Any, indices: Any, out: Any) -> None:
+        places = _places(indices, length, mode, "pick")
+        inner = _split(places.shape, axis)
+        if out.dtype not in NARROW and out.size:
+            run = _add_along.small if out.size < pointwise.SMALL else _add_along
+            total = out.reshape(_split(out.shape, axis))
+            run(dout.reshape(inner), places.reshape(inner), total)
+            return
+        out.fill(0)
+        # One layer of indices after another: within a layer no two are the same place.
+        for k in range(places.shape[axis]):
+            layer = (slice(None),) * axis + (slice(k, k + 1),)
+            here = np.take_along_axis(out, places[layer], axis) + dout[layer]
+            np.put_along_axis(out, places[layer], here, axis)
+
+    return launch
+
+
+def one_hot(depth: int, on: float, off: float) -> Launch:
+    """(indices, out): `on` at the index along a new last axis, `off` elsewhere."""
+
+    def launch(indices: Any, out: Any) -> None:
+        places = indices.astype(np.int64).reshape(-1)
+        rows = np.flatnonzero((places >= 0) & (places < depth))
+        out.fill(off)
+        if not out.size:
+            return
+        out.reshape(-1, depth)[rows, places[rows]] = on
+
+    return launch
+
+
+def gather_nd(x: Any, indices: Any, out: Any) -> None:
+    """Indices (m, ...): column by column the place in x of what goes to out."""
+    np.copyto(out, x[tuple(indices.astype(np.int64))])
+
+
+def scatter_nd(data: Any, indices: Any, out: Any) -> None:
+    """Zeros with `data` at the places; of several at one place the last one stays."""
+    out.fill(0)
+    out[tuple(indices.astype(np.int64))] = data
+
+
+def scatter_nd_sum(data: Any, indices: Any, out: Any) -> None:
+    """Zeros with `data` added at the places: the gradient of `gather_nd`."""
+    out.fill(0)
+    np.add.at(out, tuple(indices.astype(np.int64)), data)
+
+
+# -- the keys of x[key] ----------------------------------------------------------------
+
+
+#: What patterns spell out: 1 == True, and a pattern must tell them apart.
+_WORDS = {"...": Ellipsis, "true": True, "false": False}
+
+
+def numpy_key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A key in NumPy's words; "array" in the pattern stands for the next indices."""
+    rest = iter(indices)
+    key: list[Any] = []
+    for item in pattern:
+        if item == "array":
+            found = next(rest)
+            key.append(found if found.dtype.kind in "iub" else found.astype(np.int64))
+        elif item in _WORDS:
+            key.append(_WORDS[item])
+        else:
+            key.append(slice(*item) if isinstance(item, tuple) else item)
+    return tuple(key)
+
+
+def advanced(pattern: tuple[Any, ...]) -> Launch:
+    """(x, *indices, out): x[key] for a key with arrays."""
+
+    def launch(x: Any, *rest: Any) -> None:
+        out = rest[-1]
+        np.copyto(out, x[numpy_key(pattern, rest[:-1])].reshape(out.shape))
+
+    return launch
+
+
+def unadvanced(pattern: tuple[Any, ...]) -> Launch:
+    """(dout, *indices, out): the gradient of `advanced`; what meets adds up."""
+
+    def launch(dout: Any, *rest: Any) -> None:
+        out = rest[-1]
+        out.fill(0)
+        np.add.at(out, numpy_key(pattern, rest[:-1]), dout)
+
+    return launch
+
+
+# -- order -----------------------------------------------------------------------------
+
+
+def order(x: Any, axis: int, ascending: bool) -> Any:
+    """The places of the elements in ascending or descending order; ties keep theirs."""
+    if ascending:
+        return np.argsort(x, axis, kind="stable")
+    back = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    return x.shape[axis] - 1 - back
+
+
+def sort(axis: int, ascending: bool) -> Launch:
+    """(x, out, places): in order along an axis, and where each element stood."""
+
+    def launch(x: Any, out: Any, places: Any) -> None:
+        np.copyto(places, order(x, axis, ascending))
+        np.copyto(out, np.take_along_axis(x, places, axis))
+
+    return launch
+
+
+def argsort(axis: int, ascending: bool) -> Launch:
+    """(x, out): where the elements in order stand."""
+    return lambda x, out: np.copyto(out, order(x, axis, ascending), casting="unsafe")
+
+
+def topk(axis: int, k: int, ascending: bool) -> Callable[[Any], Any]:
+    """A function x -> the places of its k first elements in order."""
+    first = (slice(None),) * axis + (slice(0, k),)
+    return lambda x: np.ascontiguousarray(order(x, axis, ascending)[first])

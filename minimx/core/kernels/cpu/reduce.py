@@ -1,0 +1,262 @@
+"""Reductions: sums, products, extrema, norms, and the place of an extremum.
+
+Every reduction is three formulas: how one element begins, how another joins, how two
+partial results are put together. One driver serves them all by calling the pointwise
+kernels of these formulas on whole rows; a row adds up in up to 1024 lanes side by side,
+which are then folded in halves.
+
+Long axes are cut into blocks that depend on shapes only, never on the number of
+threads: results are the same to the bit on every machine size, and rounding errors grow
+with the depth of the tree rather than with the number of elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from minimx.core.dtypes import FLOAT32, NARROW, DType
+from minimx.core.kernels import pointwise, threads
+from minimx.core.kernels.cpu.widths import convert
+from minimx.core.kernels.formula import Formula
+from minimx.core.shapes import Shape
+from minimx.fast.native import call, spill
+
+LANES = 1024  # elements of a row that are summed side by side
+BLOCK_OF_ROW = 1 << 16  # elements of one row that a task reduces
+BLOCK_OF_ROWS = 256  # rows that a task adds up
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The formulas of a reduction. x: an element; a, b: partial results."""
+
+    start: str  # what the first element becomes
+    step: str  # how an element joins a partial result
+    join: str  # how two partial results are put together
+    empty: float  # the answer where there is nothing to reduce
+    finish: str = "x"  # what happens to the result; `count` is how many there were
+
+
+REDUCTIONS: dict[str, Reduction] = {
+    "sum": Reduction("x", "a + x", "a + b", 0),
+    "mean": Reduction("x", "a + x", "a + b", 0, "div(x, count)"),
+    "prod": Reduction("x", "a * x", "a * b", 1),
+    "nansum": Reduction("where(x == x, x, 0)", "where(x == x, a + x, a)", "a + b", 0),
+    "nanprod": Reduction("where(x == x, x, 1)", "where(x == x, a * x, a)", "a * b", 1),
+    "max": Reduction("x", "maximum(a, x)", "maximum(a, b)", -np.inf),
+    "min": Reduction("x", "minimum(a, x)", "minimum(a, b)", np.inf),
+    "norm1": Reduction("abs(x)", "a + abs(x)", "a + b", 0),
+    "norm2": Reduction("x * x", "a + x * x", "a + b", 0, "sqrt(x)"),
+    "count_nonzero": Reduction("x != 0", "a + (x != 0)", "a + b", 0),
+}
+
+
+@threads.jit(inner=True)
+def _reduce_row(
+    start: int, step: int, join: int, x: int, n: int, lanes: int, out: int, item: int
+) -> None:
+    """Reduce `n` elements at `x` into the one at `out`, through memory at `lanes`."""
+    one, two = spill((1, 1)), spill((1, 1, 1))
+    if n == 1:
+        call(start, spill((x, out)), one, 1)
+        return
+    width = min(n, LANES)
+    call(start, spill((x, lanes)), one, width)
+    done = width
+    while done < n:
+        more = min(width, n - done)
+        call(step, spill((lanes, x + done * item, lanes)), two, more)
+        done += more
+    while width > 1:
+        half = (width + 1) // 2
+        target = out if half == 1 else lanes
+        call(join, spill((lanes, lanes + half * item, target)), two, width - half)
+        width = half
+
+
+@threads.jit(parallel=True)
+def stage(
+    start: int, step: int, join: int, x: int, out: int, item: int,
+    pre: int, n: int, post: int, block: int, parts: int,
+) -> None:  # fmt: skip
+    """Reduce the middle axis of (pre, n, post) to blocks: (pre, n / block, post).
+
+    start, step, join: addresses of pointwise kernels; x, out: addresses of arrays of
+    elements of `item` bytes. The work is dealt to `parts` threads.
+    """
+    blocks = (n + block - 1) // block
+    tiles = (post + LANES - 1) // LANES
+    tasks = pre * blocks * tiles
+    for part in prange(parts):
+        lanes = np.empty(LANES * item, np.uint8)
+        two = spill((1, 1, 1))
+        for task in range(tasks * part // parts, tasks * (part + 1) // parts):
+            line, tile = task // tiles, task % tiles
+            first = line % blocks * block
+            rows = min(block, n - first)
+            left = tile * LANES
+            here = x + ((line // blocks * n + first) * post + left) * item
+            target = out + (line * post + left) * item
+            if post == 1:
+                lane = np.intp(lanes.ctypes.data)
+                _reduce_row(start, step, join, here, rows, lane, target, item)
+            else:
+                width = min(LANES, post - left)
+                call(start, spill((here, target)), two, width)
+                for _ in range(1, rows):
+                    here += post * item
+                    call(step, spill((target, here, target)), two, width)
+
+
+# -- planning --------------------------------------------------------------------------
+
+
+def steps_of(shape: Shape, axes: Shape) -> list[tuple[int, int, int, int]]:
+    """The stages (pre, n, post, block) that reduce `axes`, the last axes first.
+
+    >>> steps_of((8, 3, 5, 5), (0, 2, 3))
+    [(24, 25, 1, 65536), (1, 8, 3, 256)]
+    """
+    groups: list[tuple[int, bool]] = []
+    for axis, length in enumerate(shape):
+        reduced = axis in axes
+        if groups and (groups[-1][1] == reduced or length == 1):
+            groups[-1] = (groups[-1][0] * length, groups[-1][1])
+        else:
+            groups.append((length, reduced))
+    stages = []
+    for place in reversed(range(len(groups))):
+        n, reduced = groups[place]
+        if not reduced:
+            continue
+        pre = prod(length for length, _ in groups[:place])
+        post = prod(length for length, kept in groups[place + 1 :] if not kept)
+        block = BLOCK_OF_ROW if post == 1 else BLOCK_OF_ROWS
+        while n > block:
+            stages.append((pre, n, post, block))
+            n = -(-n // block)
+        stages.append((pre, n, post, block))
+    return stages or [(prod(shape), 1, 1, BLOCK_OF_ROW)]
+
+
+def _code(text: str, names: tuple[str, ...], dtype: DType) -> int:
+    return pointwise.address(Formula(text, names), (dtype,) * len(names), dtype)
+
+
+@cache
+def _codes(kind: str, dtype: DType) -> tuple[tuple[int, int, int], ...]:
+    """The kernels of the first stage and those of the later ones."""
+    it = REDUCTIONS[kind]
+    join = _code(it.join, ("a", "b"), dtype)
+    first = _code(it.start, ("x",), dtype), _code(it.step, ("a", "x"), dtype), join
+    return first, (_code("x", ("x",), dtype), join, join)
+
+
+def reduction(
+    kind: str, shape: Shape, axes: Shape, dtype: DType
+) -> Callable[..., None]:
+    """A callable (x, out) that reduces `axes` of arrays of this shape and dtype."""
+    if dtype in NARROW:
+        return widened(kind, shape, axes, FLOAT32)
+    it = REDUCTIONS[kind]
+    size = prod(shape)
+    if size == 0:
+        return lambda x, out: out.fill(it.empty)
+    stages = steps_of(shape, axes)
+    first, later = _codes(kind, dtype)
+    finish = _finish(it, shape, axes, dtype)
+    item, parts = dtype.itemsize, threads.parts(size)
+    run = stage.threaded if parts > 1 else stage.serial
+    if size < pointwise.SMALL and parts == 1:
+        run = stage.small
+
+    def launch(x: Any, out: Any) -> None:
+        here, codes = x, first
+        for pre, n, post, block in stages[:-1]:
+            there = np.empty(pre * -(-n // block) * post, dtype)
+            source, target = here.ctypes.data, there.ctypes.data
+            run(*codes, source, target, item, pre, n, post, block, parts)
+            here, codes = there, later
+        pre, n, post, block = stages[-1]
+        source, target = here.ctypes.data, out.ctypes.data
+        run(*codes, source, target, item, pre, n, post, block, parts)
+        if finish is not None:
+            finish(out, out)
+
+    return launch
+
+
+def _finish(it: Reduction, shape: Shape, axes: Shape, dtype: DType) -> Any:
+    if it.finish == "x":
+        return None
+    kept = prod(n for axis, n in enumerate(shape) if axis not in axes)
+    flat = (kept,)
+    formula = Formula(it.finish, ("x", "count"))
+    counted = prod(shape[axis] for axis in axes)
+    inner = pointwise.kernel(formula, [flat], [dtype], flat, dtype, (counted,))
+    return lambda x, out: inner(x.ravel(), out.ravel())
+
+
+def widened(kind: str, shape: Shape, axes: Shape, wide: DType) -> Callable[..., None]:
+    """Reduce in a wider element type and round once, at the end."""
+    inner = reduction(kind, shape, axes, wide)
+
+    def launch(x: Any, out: Any) -> None:
+        result = np.empty(out.shape, wide)
+        inner(x.astype(wide), result)
+        convert(result, out)
+
+    return launch
+
+
+# -- places of extrema -----------------------------------------------------------------
+
+
+@threads.jit(parallel=True)
+def _places(x: Any, out: Any, sign: int) -> None:
+    """X (pre, n, post), out (pre, post): where the largest of the middle axis stands.
+
+    The first one wins, and NaN over numbers. sign -1 looks for the smallest.
+    """
+    pre, n, post = x.shape
+    for p in prange(pre):
+        for q in range(post):
+            best, place = x[p, 0, q], 0
+            for i in range(1, n):
+                value = x[p, i, q]
+                better = value > best if sign > 0 else value < best
+                if better or (value != value and best == best):
+                    best, place = value, i
+            out[p, q] = place
+
+
+def arg_extremum(
+    split: tuple[int, ...], dtype: DType, sign: int
+) -> Callable[..., None]:
+    """A callable (x, out): x is taken as (pre, n, post), n is searched.
+
+    x and out are of one dtype.
+    """
+    pre, _, post = split
+    size = prod(split)
+    run: Any = _places
+    if size < pointwise.SMALL:
+        run = _places.small
+
+    def launch(x: Any, out: Any) -> None:
+        if dtype == FLOAT32:
+            run(x.reshape(split), out.reshape(pre, post), sign)
+            return
+        wide = x.astype(np.float32) if dtype in NARROW else x
+        places = np.empty((pre, post))
+        run(wide.reshape(split), places, sign)
+        np.copyto(out, places.reshape(out.shape), casting="unsafe")
+
+    return launch

@@ -1,0 +1,139 @@
+"""Softmax along one axis: exp(x * scale), divided by its sum.
+
+data (groups, length, inner), computed along the middle axis. The largest element is
+taken off first, so that nothing overflows; sums are taken in double precision. `scale`
+is 1 / temperature, and negative for softmin; `log` asks for the logarithm.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from minimx.core.kernels import threads
+from minimx.core.kernels.mathematics import exp
+
+threads.pin()
+
+# Neighbouring vectors that one piece of work gathers when they lie across memory.
+SIDE = 64
+
+
+@threads.jit(inner=True, fastmath={"reassoc"})
+def _softmax_row(row: Any, scale: Any, log: bool, out: Any) -> None:
+    largest = row[0] * scale
+    for k in range(1, row.size):
+        largest = max(largest, row[k] * scale)
+    for k in range(row.size):
+        out[k] = exp(row[k] * scale - largest)
+    total = 0.0
+    for k in range(row.size):
+        total += np.float64(out[k])
+    if log:  # not the logarithm of `out`, whose small elements have become 0
+        base = largest + out.dtype.type(np.log(total))
+        for k in range(row.size):
+            out[k] = row[k] * scale - base
+    else:
+        share = out.dtype.type(1 / total)
+        for k in range(row.size):
+            out[k] *= share
+
+
+@threads.jit(inner=True, fastmath={"reassoc"})
+def _gradient_row(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> None:
+    total = 0.0
+    if log:  # dx = (dy - exp(y) * sum(dy)) * scale
+        for k in range(out.size):
+            total += np.float64(dout[k])
+        sum_ = ddata.dtype.type(total)
+        for k in range(out.size):
+            ddata[k] = (dout[k] - exp(out[k]) * sum_) * scale
+    else:  # dx = y * (dy - sum(dy * y)) * scale
+        for k in range(out.size):
+            total += np.float64(dout[k]) * out[k]
+        mean = ddata.dtype.type(total)
+        for k in range(out.size):
+            ddata[k] = out[k] * (dout[k] - mean) * scale
+
+
+@threads.jit(parallel=True)
+def softmax(data: Any, scale: Any, log: bool, out: Any) -> None:
+    """Fill out with softmax(data * scale), or its logarithm."""
+    groups, length, inner = data.shape
+    if inner == 1:
+        rows, targets = data.reshape((groups, length)), out.reshape((groups, length))
+        for g in prange(groups):
+            _softmax_row(rows[g], scale, log, targets[g])
+        return
+    blocks = -(-inner // SIDE)
+    for task in prange(groups * blocks):
+        g, first = task // blocks, task % blocks * SIDE
+        row, result = np.empty(length, data.dtype), np.empty(length, data.dtype)
+        for i in range(first, min(first + SIDE, inner)):
+            row[:] = data[g, :, i]
+            _softmax_row(row, scale, log, result)
+            out[g, :, i] = result
+
+
+@threads.jit(parallel=True)
+def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> None:
+    """The gradient of the data, from that of the output and the output."""
+    groups, length, inner = out.shape
+    if inner == 1:
+        shape = (groups, length)
+        rows, douts = out.reshape(shape), dout.reshape(shape)
+        targets = ddata.reshape(shape)
+        for g in prange(groups):
+            _gradient_row(douts[g], rows[g], scale, log, targets[g])
+        return
+    blocks = -(-inner // SIDE)
+    for task in prange(groups * blocks):
+        g, first = task // blocks, task % blocks * SIDE
+        scratch = np.empty((3, length), out.dtype)
+        for i in range(first, min(first + SIDE, inner)):
+            scratch[0, :], scratch[1, :] = dout[g, :, i], out[g, :, i]
+            _gradient_row(scratch[0], scratch[1], scale, log, scratch[2])
+            ddata[g, :, i] = scratch[2]
+
+
+# -- losses ----------------------------------------------------------------------------
+
+
+@threads.jit(parallel=True)
+def output_gradient(
+    out: Any, label: Any, ignored: float, smooth: float, ddata: Any
+) -> None:
+    """The gradient of the cross entropy: out - one_hot(label); 0 for ignored labels.
+
+    out, ddata (groups, length, inner); label (groups, inner), class numbers
+    ignored: the label to skip, NaN for none
+    smooth: how much of the target is shared out over the other classes
+    """
+    groups, length, inner = out.shape
+    real = ddata.dtype.type
+    off = real(smooth / (length - 1)) if length > 1 else real(0)
+    for g in prange(groups):
+        for i in range(inner):
+            if label[g, i] == ignored:
+                ddata[g, :, i] = 0
+                continue
+            for k in range(length):
+                ddata[g, k, i] = out[g, k, i] - off
+            right = int(label[g, i])
+            if right >= 0 and right < length:
+                ddata[g, right, i] = out[g, right, i] - real(1 - smooth)
+
+
+@threads.jit(parallel=True)
+def cross_entropy(data: Any, label: Any, losses: Any) -> None:
+    """losses[r] = -log softmax(data[r])[label[r]], NaN if there is no such class."""
+    rows, length = data.shape
+    one = data.dtype.type(1)
+    for r in prange(rows):
+        logs = np.empty(length, data.dtype)
+        _softmax_row(data[r], one, True, logs)
+        right = int(label[r])
+        known = right >= 0 and right < length
+        losses[r] = -logs[right] if known else data.dtype.type(np.nan)

@@ -1,0 +1,283 @@
+"""How many threads a kernel may use, and how numba is made to use them.
+
+Three facts decide this room. Two Python threads may be inside parallel kernels at once
+(the engine's workers are), which only OpenMP and TBB survive; a thread that spins while
+it waits for work steals the processor from one that has work; and after `fork` OpenMP
+must not be touched.
+
+    @jit()                  compiled, cached on disk, releases the GIL
+    @jit(parallel=True)     the same, and `prange` loops run on `count()` threads
+    @jit(inner=True)        a part of kernels, which Python cannot call
+
+`OMP_NUM_THREADS` is live: the next kernel sees a new number.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from minimx.core.knobs import knobs
+
+# The OpenMP runtime reads this once, when it is loaded. A waiting thread sleeps.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+_LAYERS = ["omp", "tbb", "workqueue"]
+
+
+class _State:
+    """What holds for the whole process."""
+
+    def __init__(self) -> None:
+        self.generation = 0  # counts the changes of the number of threads
+        self.forked = False
+        self.guard: AbstractContextManager[Any] = nullcontext()
+
+
+_state = _State()
+_thread = threading.local()
+
+
+# -- how many --------------------------------------------------------------------------
+
+
+def count() -> int:
+    """The number of threads a kernel may use, 1 after a fork.
+
+    OMP_NUM_THREADS; while nobody sets it, no more than MXNET_OMP_MAX_THREADS.
+    """
+    if _state.forked:
+        return 1
+    wanted, limit = knobs.get("OMP_NUM_THREADS"), knobs.get("MXNET_OMP_MAX_THREADS")
+    if limit and not knobs.is_set("OMP_NUM_THREADS"):
+        return min(int(wanted), int(limit))
+    return int(wanted)
+
+
+def parts(size: int) -> int:
+    """Into how many parts work on `size` elements is cut: 1 means serially."""
+    return count() if size >= knobs.get("MXNET_CPU_PARALLEL_SIZE") else 1
+
+
+def transforming() -> int:
+    """The threads of Winograd's and Fourier's convolutions: no more than NNPACK's."""
+    return min(count(), int(knobs.get("MXNET_CPU_NNPACK_NTHREADS")))
+
+
+def _adopt() -> None:
+    """Tell numba this thread's number, if it changed since this thread last asked."""
+    if getattr(_thread, "generation", -1) != _state.generation:
+        numba = _numba()
+        numba.set_num_threads(min(count(), _most(numba)))
+        _thread.generation = _state.generation
+
+
+def _changed(name: str, new: Any, old: Any) -> None:
+    _state.generation += 1
+
+
+def _after_fork() -> None:
+    _state.forked = True
+    _state.generation += 1
+
+
+@contextmanager
+def using(number: int) -> Iterator[None]:
+    """Let this thread's kernels run on so many threads inside the `with` block."""
+    numba = _numba()
+    numba.set_num_threads(min(number, _most(numba)))
+    _thread.generation = _state.generation  # nobody is to change the number back
+    try:
+        yield
+    finally:
+        _thread.generation = -1  # the next kernel asks again
+
+
+knobs.watch(("OMP_NUM_THREADS", "MXNET_OMP_MAX_THREADS"), _changed)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+# -- numba -----------------------------------------------------------------------------
+
+
+def _numba() -> Any:
+    """The library; imported here and by kernel files only, as that takes a while."""
+    import numba
+
+    return numba
+
+
+def _most(numba: Any) -> int:
+    """The threads that numba can run, which it settles when it is imported.
+
+    One for each core, unless NUMBA_NUM_THREADS says otherwise.
+    """
+    return int(numba.np.ufunc.parallel.NUM_THREADS)
+
+
+@cache
+def pin() -> str:
+    """Choose numba's threading layer, once; its name. OpenMP where it loads."""
+    numba = _numba()
+    numba.config.THREADING_LAYER_PRIORITY = _LAYERS
+    numba.get_num_threads()  # starts the layer
+    if numba.threading_layer() == "workqueue":
+        _state.guard = threading.Lock()
+    return str(numba.threading_layer())
+
+
+def cache_dir() -> Path:
+    """The folder of generated and compiled kernels: the knob MINIMX_CACHE."""
+    return _writable(Path(knobs.get("MINIMX_CACHE")).expanduser())
+
+
+@cache
+def _writable(folder: Path) -> Path:
+    """The folder, or for this process a temporary one if nothing can be kept there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        warnings.warn(
+            f"MINIMX_CACHE={str(folder)!r} cannot be written to ({error}); this "
+            "program compiles its kernels anew. Set the knob to a folder of yours.",
+            stacklevel=2,
+        )
+        temporary = tempfile.mkdtemp(prefix="minimx-")
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        return Path(temporary)
+
+
+_decorating = threading.RLock()
+
+
+def compiled(decorate: Callable[[], Any]) -> Any:
+    """Run a numba decorator so that its `cache=True` keeps code in `cache_dir()`."""
+    numba = _numba()
+    with _decorating:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(cache_dir())
+        try:
+            return decorate()
+        finally:
+            numba.config.CACHE_DIR = before
+
+
+class Parallel:
+    """A kernel with `prange` loops, in three editions that are compiled when needed.
+
+    threaded   on `count()` threads
+    serial     on the calling thread, without the GIL
+    small      on the calling thread, keeping the GIL
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        numba = _numba()
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.py_func = function
+        self.parallel = compiled(lambda: numba.njit(parallel=True, **options)(function))
+        # numba's cache goes by the name alone
+        alone, small = _renamed(function, "alone"), _renamed(function, "small")
+        held = {**options, "nogil": False}
+        self.serial = compiled(lambda: numba.njit(**options)(alone))
+        self.small = compiled(lambda: numba.njit(**held)(small))
+
+    def __call__(self, *args: Any) -> Any:
+        """Run on threads if an array has MXNET_CPU_PARALLEL_SIZE elements or more."""
+        size = max([arg.size for arg in args if isinstance(arg, np.ndarray)])
+        return self.threaded(*args) if parts(size) > 1 else self.serial(*args)
+
+    def threaded(self, *args: Any) -> Any:
+        """Run on as many threads as this process may use now."""
+        if count() == 1:
+            return self.serial(*args)
+        _adopt()
+        with _state.guard:
+            return self.parallel(*args)
+
+    def sharing(self, most: int, *args: Any) -> Any:
+        """Run on at most `most` threads."""
+        if min(count(), most) == 1:
+            return self.serial(*args)
+        _adopt()
+        numba = _numba()
+        usual = numba.get_num_threads()
+        numba.set_num_threads(min(usual, most))
+        try:
+            with _state.guard:
+                return self.parallel(*args)
+        finally:
+            numba.set_num_threads(usual)
+
+
+class Inner:
+    """A part of kernels: numba sees the compiled function, Python only what it is."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.__name__ = dispatcher.__name__
+        self.__doc__ = dispatcher.__doc__
+        self.py_func = dispatcher.py_func
+        self._compiled = dispatcher  # its type does not keep it alive
+        self._numba_type_ = dispatcher._numba_type_
+
+    def __call__(self, *args: Any) -> Any:
+        """Only compiled code has a way in: raises TypeError."""
+        raise TypeError(
+            f"{self.__name__} was compiled as a part of kernels (`inner=True`), which "
+            "saves the code that Python would come in by. Call a kernel that uses it, "
+            "or take `inner=True` off."
+        )
+
+
+def jit(
+    *, parallel: bool = False, inner: bool = False, **options: Any
+) -> Callable[[Any], Any]:
+    """Compile a kernel: cached on disk, division as in NumPy, without the GIL.
+
+    With `parallel` the result is a `Parallel`, with `inner` an `Inner`, else numba's
+    own dispatcher.
+    """
+    options = {"nogil": True, "cache": True, "error_model": "numpy", **options}
+    # Doors for C and for Python hold the code once more: a fifth of the time it takes
+    # to compile a kernel with many parts.
+    options["no_cfunc_wrapper"] = True
+
+    def decorate(function: Any) -> Any:
+        numba = _numba()
+        if parallel:
+            return Parallel(function, options)
+        if inner:
+            within = {**options, "no_cpython_wrapper": True}
+            return Inner(compiled(lambda: numba.njit(**within)(function)))
+        return compiled(lambda: numba.njit(**options)(function))
+
+    return decorate
+
+
+def _renamed(function: Callable[..., Any], suffix: str) -> Callable[..., Any]:
+    assert isinstance(function, FunctionType)
+    twin = FunctionType(
+        function.__code__,
+        function.__globals__,
+        f"{function.__name__}_{suffix}",
+        function.__defaults__,
+        function.__closure__,
+    )
+    twin.__module__ = function.__module__
+    twin.__qualname__ = f"{function.__qualname__}_{suffix}"
+    return twin

@@ -1,0 +1,52 @@
+"""Every environment variable as one typed, documented, live knob.
+
+    from minimx.core.knobs import knobs
+
+    knobs.MXNET_ENGINE_TYPE                         # read
+    knobs.set(MXNET_ENGINE_TYPE="NaiveEngine")      # turn, all or nothing
+    with knobs(MXNET_GPU_MEM_POOL_TYPE="Round"):    # turn for the length of a block
+        ...
+    knobs.describe("MXNET_GPU_MEM_POOL_RESERVE")    # what it means
+    knobs.watch("MXNET_ENGINE_TYPE", callback)      # be told
+
+Start values come from `os.environ` when this package is imported. A script that writes
+there later turns the knob at once, a cell of IPython from the next cell on; a turned
+knob is written back there, so that child processes inherit it. A knob is one
+declaration (`declarations/`); the rooms it moves come here and watch, never the other
+way round.
+"""
+
+from __future__ import annotations
+
+import os
+
+from minimx.core.knobs import assigned
+from minimx.core.knobs.declarations import DECLARATIONS
+from minimx.core.knobs.ipython import runs as _ipython_runs
+from minimx.core.knobs.knob import Knob, KnobWarning, PlannedKnobWarning
+from minimx.core.knobs.presets import PRESETS, Preset
+from minimx.core.knobs.registry import Knobs
+
+__all__ = [
+    "PRESETS",
+    "Knob",
+    "KnobWarning",
+    "Knobs",
+    "PlannedKnobWarning",
+    "Preset",
+    "knobs",
+    "sync_from_environ",
+]
+
+knobs = Knobs(DECLARATIONS)
+sync_from_environ = knobs.sync_from_environ
+
+
+def _environ_changed(name: str) -> None:
+    if not _ipython_runs():  # there, changes act from the next cell
+        knobs.assigned(name)
+
+
+assigned.install(_environ_changed)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=knobs.after_fork)

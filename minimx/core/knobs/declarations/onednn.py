@@ -1,0 +1,90 @@
+"""Knobs of the oneDNN backend, called MKL-DNN before MXNet 2.0."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from minimx.core.knobs.knob import Knob
+
+GROUP = "oneDNN"
+
+declare = partial(Knob, group=GROUP, planned_in="oneDNN backend")
+
+KNOBS = (
+    declare(
+        name="MXNET_ONEDNN_ENABLED",
+        aliases=("MXNET_MKLDNN_ENABLED",),
+        sources=(
+            "env-vars-1.x.md:238",
+            "env-vars-2.0.md:389",
+        ),
+        type="bool",
+        default=True,
+        planned_in="",
+        status="live",
+        meaning=(
+            "Let oneDNN compute convolutions where it is installed (`pip install "
+            "'minimx[onednn]'`). Off, the readable kernels do all the work. It is one "
+            "of the algorithms that are chosen among. Where the processor has an "
+            "instruction for bfloat16 (AVX512-BF16, AMX; `minimx doctor` "
+            "tells), convolutions and matrix products of that type go to it as they "
+            "are; elsewhere they are widened to float32. MXNet decides once per "
+            "process. Called MXNET_MKLDNN_ENABLED in 1.x."
+        ),
+        observable="Time of a convolution, and its largest difference.",
+    ),
+    declare(
+        name="MXNET_ONEDNN_CACHE_NUM",
+        aliases=("MXNET_MKLDNN_CACHE_NUM",),
+        sources=(
+            "env-vars-1.x.md:243",
+            "env-vars-2.0.md:394",
+        ),
+        type="int",
+        default=-1,
+        low=-1,
+        unit="primitives",
+        planned_in="",
+        status="live",
+        meaning=(
+            "How many prepared oneDNN primitives are kept; -1 keeps all, 0 none. There "
+            "is one for each direction of a layer and each input shape, so set it when "
+            "shapes keep changing: what is kept takes memory, what is not is prepared "
+            "anew, which takes about a millisecond. A smaller number drops at once "
+            "what is too many, the longest unused first; so with fewer places than a "
+            "step has primitives none is ever found again. MXNet drops an arbitrary "
+            "one. `mx.runtime.onednn_primitives()` counts. Called "
+            "MXNET_MKLDNN_CACHE_NUM in 1.x."
+        ),
+        observable="Primitives made for five shapes with 2 and with -1.",
+    ),
+    declare(
+        name="MXNET_ONEDNN_FORCE_FC_AB_FORMAT",
+        aliases=("MXNET_MKLDNN_FORCE_FC_AB_FORMAT",),
+        sources=("env-vars-2.0.md:398",),
+        type="bool",
+        default=False,
+        meaning=(
+            "Keep the weights of fully connected layers in plain row order. Saves a "
+            "second, packed copy, and gives up the fastest product on processors with "
+            "AVX512-VNNI."
+        ),
+        observable="Memory of the weights, and time of the layer.",
+    ),
+    declare(
+        name="MXNET_USE_ONEDNN_RNN",
+        aliases=("MXNET_USE_MKLDNN_RNN",),
+        sources=(
+            "env-vars-1.x.md:308",
+            "env-vars-2.0.md:463",
+        ),
+        type="bool",
+        default=True,
+        meaning=(
+            "Let oneDNN compute recurrent layers as a whole. Off, they run step by "
+            "step, which is slower and was more stable in the backward pass. Called "
+            "MXNET_USE_MKLDNN_RNN in 1.x."
+        ),
+        observable="Time per sequence.",
+    ),
+)

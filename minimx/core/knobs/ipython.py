@@ -1,0 +1,41 @@
+"""Knobs in IPython: `%env NAME=value` acts from the next cell.
+
+IPython is never imported from here; where it does not run, there is nothing to do.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def install() -> bool:
+    """Look at `os.environ` before every cell. False where no IPython runs.
+
+    Calling it again changes nothing.
+    """
+    shell = _shell()
+    if shell is None:
+        return False
+    if before_cell not in shell.events.callbacks["pre_run_cell"]:
+        shell.events.register("pre_run_cell", before_cell)
+    return True
+
+
+def before_cell(info: object) -> None:
+    """Adopt what the cells before changed in the environment."""
+    from minimx.core.knobs import knobs  # which asks here whether IPython runs
+
+    knobs.sync_from_environ()
+
+
+def runs() -> bool:
+    """Whether changes of the environment wait for the next cell."""
+    shell = _shell()
+    return shell is not None and before_cell in shell.events.callbacks["pre_run_cell"]
+
+
+def _shell() -> Any:
+    ipython = sys.modules.get("IPython")
+    get = getattr(ipython, "get_ipython", None)  # it may be half imported
+    return get() if get is not None else None

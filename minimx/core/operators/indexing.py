@@ -1,0 +1,473 @@
+"""Data sheets of operators that pick elements by number.
+
+Index arrays may have any element type; MXNet's are often float32. None of them has a
+gradient.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimx.core.dtypes import resolve
+from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.kernels import find
+from minimx.core.operators.shape import Move
+from minimx.core.operators.views import reshaped
+from minimx.core.ops.casting import EITHER
+from minimx.core.ops.registry import Kernel, Site, Value, bind, lookup, register
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape, normalize_axis
+
+
+def _kernel(name: str, *args: Any) -> Kernel:
+    made: Kernel = find(f"indexing.{name}")(*args)
+    return made
+
+
+def _check_mode(name: str, mode: str) -> None:
+    if mode not in ("clip", "wrap", "raise", "numpy"):
+        raise OperatorError(
+            f"{name}: mode {mode!r} is not known; choose clip, wrap or raise."
+        )
+
+
+@register("take", "_npi_take")
+class Take(Move):
+    """Whole slices along an axis, in the order of the indices.
+
+    a (5, 3), indices (2, 4), axis=0; out (2, 4, 3). mode: what becomes of indices that
+    do not exist, clip (the nearest), wrap (counted round) or raise; "numpy" raises as
+    well, but counts negative ones from the end.
+    """
+
+    axis: int = 0
+    mode: str = "clip"
+    inputs = ("a", "indices")
+    saves = ("indices",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The axis is replaced by the shape of the indices."""
+        a, indices = specs
+        _check_mode(self.name, self.mode)
+        axis = normalize_axis(self.name, self.axis, a.ndim)
+        if a.shape[axis] == 0 and indices.size:
+            raise ShapeError(f"take: axis {axis} of shape {a.shape} has no elements.")
+        return a.with_shape((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Copies of slices."""
+        axis = self.axis % specs[0].ndim
+        return _kernel("take", axis, specs[0].shape[axis], self.mode)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """Slices taken several times add up."""
+        shape = at.ins[0].shape
+        axis = self.axis % len(shape)
+        back = BackwardTake.of(shape=shape, axis=axis, mode=self.mode)
+        return (bind(back, dout, *saved), None)
+
+
+@register("_backward_take")
+class BackwardTake(Move):
+    """The gradient of `take`. dout, indices: as there; out: `shape`."""
+
+    shape: Shape
+    axis: int = 0
+    mode: str = "clip"
+    inputs = ("dout", "indices")
+    saves = ("indices",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of what was taken from."""
+        return specs[0].with_shape(self.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Zeros, then additions."""
+        return _kernel("untake", self.shape, self.axis, self.mode)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """Take again."""
+        return (bind(Take.of(axis=self.axis, mode=self.mode), dout, *saved), None)
+
+
+@register("Embedding")
+class Embedding(Move):
+    """Rows of a table: one vector for each number.
+
+    data (n, m), weight (input_dim, output_dim); out (n, m, output_dim)
+    """
+
+    input_dim: int
+    output_dim: int
+    dtype: str = "float32"
+    sparse_grad: bool = False
+    inputs = ("data", "weight")
+    saves = ("data",)
+
+    def complete(self, data: Spec) -> dict[str, Shape]:
+        """A vector for each number."""
+        return {"weight": (self.input_dim, self.output_dim)}
+
+    def infer(self, *specs: Spec) -> Spec:
+        """One more axis."""
+        data, weight = specs
+        if weight.shape != (self.input_dim, self.output_dim):
+            raise ShapeError(
+                f"Embedding: weight is {weight.shape}; input_dim={self.input_dim} and "
+                f"output_dim={self.output_dim} ask for "
+                f"{(self.input_dim, self.output_dim)}."
+            )
+        return weight.with_shape((*data.shape, self.output_dim))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Copies of rows; numbers that do not exist give the nearest row."""
+        take = _kernel("take", 0, self.input_dim, "clip")
+        return lambda data, weight, out: take(weight, data, out)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """Rows looked up several times add up."""
+        if not at.wants[1]:
+            return (None, None)
+        back = "_backward_sparse_embedding" if self.sparse_grad else "_backward_take"
+        return (None, bind(lookup(back).of(shape=at.ins[1].shape), dout, *saved))
+
+
+# -- one element for each index --------------------------------------------------------
+
+
+@register("_take_along_axis")
+class TakeAlongAxis(Move):
+    """out[i, j] = data[i, index[i, j]] for axis=1; as many axes in data as in index."""
+
+    axis: int
+    mode: str = "clip"
+    inputs = ("data", "index")
+    saves = ("index",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of the indices."""
+        data, index = specs
+        _check_mode(self.name, self.mode)
+        return data.with_shape(index.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A gather along the axis."""
+        axis = self.axis % specs[0].ndim
+        return _kernel("along", axis, specs[0].shape[axis], self.mode)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """To where it came from."""
+        axis = self.axis % at.ins[0].ndim
+        length = at.ins[0].shape[axis]
+        back = PutAlongAxis.of(axis=axis, length=length, mode=self.mode)
+        return (bind(back, dout, *saved), None)
+
+
+@register("_put_along_axis")
+class PutAlongAxis(Move):
+    """Zeros with `length` elements along an axis, and data added where index says.
+
+    data, index: one shape; out: the same but for the axis
+    """
+
+    axis: int
+    length: int
+    mode: str = "clip"
+    inputs = ("data", "index")
+    saves = ("index",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of data, `length` long on the axis."""
+        shape = specs[0].shape
+        return specs[0].with_shape(
+            (*shape[: self.axis], self.length, *shape[self.axis + 1 :])
+        )
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A scatter along the axis."""
+        return _kernel("unalong", self.axis, self.length, self.mode)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """From where it went to."""
+        take = TakeAlongAxis.of(axis=self.axis, mode=self.mode)
+        return (bind(take, dout, *saved), None)
+
+
+@register("pick", "choose_element_0index")
+class Pick(Move):
+    """One element of each row. data (3, 4), index (3,), axis=1; out (3,)."""
+
+    axis: int = -1
+    keepdims: bool = False
+    mode: str = "clip"
+    np_shape: bool = False
+    keeps_an_axis = True
+    inputs = ("data", "index")
+    saves = ("index",)
+
+    def kept(self, data: Spec) -> Shape:
+        """The shape of data with length 1 on the axis."""
+        axis = normalize_axis(self.name, self.axis, data.ndim)
+        return (*data.shape[:axis], 1, *data.shape[axis + 1 :])
+
+    def infer(self, *specs: Spec) -> Spec:
+        """Data without the axis, or with length 1 in its place."""
+        data, index = specs
+        _check_mode(self.name, self.mode)
+        kept = self.kept(data)
+        axis = self.axis % data.ndim
+        dropped = kept[:axis] + kept[axis + 1 :] or (() if self.np_shape else (1,))
+        if index.shape not in (kept, dropped):
+            raise ShapeError(
+                f"pick: data {data.shape} along axis {axis} wants an index of shape "
+                f"{dropped} or {kept}; it has {index.shape}."
+            )
+        return data.with_shape(kept if self.keepdims else dropped)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A gather along the axis."""
+        data = specs[0]
+        axis, kept = self.axis % data.ndim, self.kept(data)
+        along = _kernel("along", axis, data.shape[axis], self.mode)
+        return lambda x, index, out: along(x, index.reshape(kept), out.reshape(kept))
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """To the element that was picked."""
+        data, index = at.ins
+        axis, kept = self.axis % data.ndim, self.kept(data)
+        put = PutAlongAxis.of(axis=axis, length=data.shape[axis], mode=self.mode)
+        wide = reshaped(dout, at.outs[0].shape, kept)
+        return (bind(put, wide, reshaped(saved[0], index.shape, kept)), None)
+
+
+@register("batch_take")
+class BatchTake(Move):
+    """One element of each row. a (3, 4), indices (3,); out (3,)."""
+
+    inputs = ("a", "indices")
+    saves = ("indices",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """One element for each index."""
+        a, indices = specs
+        if a.ndim != 2 or indices.shape != a.shape[:1]:
+            raise ShapeError(
+                f"batch_take: a {a.shape} must have two axes, and indices "
+                f"{indices.shape} one number for each of its rows."
+            )
+        return a.with_shape(indices.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A gather along the rows."""
+        return Pick.of(axis=1).kernel(*specs)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """To the element that was picked."""
+        rows, length = at.ins[0].shape
+        put = PutAlongAxis.of(axis=1, length=length)
+        column = reshaped(dout, (rows,), (rows, 1))
+        return (bind(put, column, reshaped(saved[0], (rows,), (rows, 1))), None)
+
+
+@register("one_hot")
+class OneHot(Move):
+    """A vector with one 1 for each number. indices (2, 3), depth=5; out (2, 3, 5).
+
+    A number outside [0, depth) gives a vector of `off_value` only.
+    """
+
+    depth: int
+    on_value: float = 1.0
+    off_value: float = 0.0
+    dtype: str = "float32"
+    inputs = ("indices",)
+    differentiable = False
+
+    def infer(self, *specs: Spec) -> Spec:
+        """One more axis."""
+        if self.depth < 0:
+            raise OperatorError(f"one_hot: depth={self.depth} must not be negative.")
+        return Spec.of((*specs[0].shape, self.depth), resolve(self.dtype))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A fill, then the ones."""
+        return _kernel("one_hot", self.depth, self.on_value, self.off_value)
+
+
+# -- places given by coordinates -------------------------------------------------------
+
+
+@register("gather_nd")
+class GatherNd(Move):
+    """Elements or slices by coordinates. data (3, 4, 5), indices (2, 7); out (7, 5).
+
+    Column j of indices is a place: out[j] = data[indices[0, j], indices[1, j]].
+    """
+
+    np_shape: bool = False
+    inputs = ("data", "indices")
+    saves = ("indices",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of the columns, then what a place leaves of data."""
+        data, indices = specs
+        m = indices.shape[0]
+        if m > data.ndim:
+            raise ShapeError(
+                f"gather_nd: indices {indices.shape} give {m} coordinates, data "
+                f"{data.shape} has {data.ndim} axes."
+            )
+        least = () if self.np_shape else (1,)
+        return data.with_shape((*indices.shape[1:], *data.shape[m:]) or least)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A gather."""
+        made: Kernel = find("indexing.gather_nd")
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """What was gathered several times adds up."""
+        return (bind(BackwardGatherNd.of(shape=at.ins[0].shape), dout, *saved), None)
+
+
+def _gather_like(at: Site) -> GatherNd:
+    """The gather whose result has the shape of the first input."""
+    return GatherNd.of(np_shape=not at.ins[0].shape)
+
+
+@register("_backward_gather_nd")
+class BackwardGatherNd(Move):
+    """The gradient of `gather_nd`. data, indices: as for scatter_nd; out: `shape`."""
+
+    shape: Shape
+    inputs = ("data", "indices")
+    saves = ("indices",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The wanted shape."""
+        return specs[0].with_shape(self.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Zeros, then additions."""
+        made: Kernel = find("indexing.scatter_nd_sum")
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """Gather again."""
+        return (bind(_gather_like(at), dout, *saved), None)
+
+
+@register("scatter_nd")
+class ScatterNd(Move):
+    """Zeros with data at coordinates. data (7, 5), indices (2, 7), shape=(3, 4, 5).
+
+    Of several elements at one place the last one stays. out: `shape`.
+    """
+
+    shape: Shape
+    inputs = ("data", "indices")
+    saves = ("indices",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The wanted shape; data must fit the places."""
+        data, indices = specs
+        expected = (*indices.shape[1:], *self.shape[indices.shape[0] :])
+        if data.shape != expected:
+            raise ShapeError(
+                f"scatter_nd: indices {indices.shape} into shape {self.shape} want "
+                f"data of shape {expected}; it has {data.shape}."
+            )
+        return data.with_shape(self.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Zeros, then copies."""
+        made: Kernel = find("indexing.scatter_nd")
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """From where it went to."""
+        return (bind(_gather_like(at), dout, *saved), None)
+
+
+# -- x[key] with arrays in the key -----------------------------------------------------
+
+
+@register("_advanced_index")
+class AdvancedIndex(Move):
+    """The part x[key], where the key has arrays in it.
+
+    key: "array" for each index array, integers, (start, stop, step), None, "...";
+    data (4, 5), an index of shape (3,), key=("array",); out (3, 5)
+    """
+
+    key: tuple[Any, ...]
+    np_shape: bool = False
+    casting = EITHER
+    all_inputs = ("data", *(f"index{k}" for k in range(8)))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The array, and an index array for each "array" in the key."""
+        return self.all_inputs[: 1 + self.key.count("array")]
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """All index arrays."""
+        return self.inputs[1:]
+
+    def infer(self, *specs: Spec) -> Spec:
+        """NumPy's rule, asked of arrays whose elements have no bytes."""
+        data, *indices = specs
+        ghost = np.broadcast_to(np.empty((), "V0"), data.shape)
+        zeros = [np.broadcast_to(np.zeros((), np.int64), i.shape) for i in indices]
+        key = find("indexing.numpy_key")(self.key, tuple(zeros))
+        try:
+            shape = ghost[key].shape
+        except IndexError as error:
+            raise ShapeError(
+                f"x[key]: shape {data.shape} has no such part: {error}."
+            ) from None
+        return data.with_shape(shape if self.np_shape else shape or (1,))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """NumPy's indexing."""
+        return _kernel("advanced", self.key)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """What was picked several times adds up."""
+        back = BackwardAdvancedIndex.of(key=self.key, shape=at.ins[0].shape)
+        return (bind(back, dout, *saved), *(None for _ in saved))
+
+
+@register("_backward_advanced_index")
+class BackwardAdvancedIndex(Move):
+    """The gradient of `x[key]`: zeros of `shape` with data added where key says."""
+
+    key: tuple[Any, ...]
+    shape: Shape
+    all_inputs = ("data", *(f"index{k}" for k in range(8)))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The array, and an index array for each "array" in the key."""
+        return self.all_inputs[: 1 + self.key.count("array")]
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """All index arrays."""
+        return self.inputs[1:]
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The wanted shape."""
+        return specs[0].with_shape(self.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Zeros, then additions one by one."""
+        return _kernel("unadvanced", self.key)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """Pick again."""
+        picked = bind(AdvancedIndex.of(key=self.key, np_shape=True), dout, *saved)
+        return (picked, *(None for _ in saved))

@@ -1,0 +1,492 @@
+"""Data sheets of activations, dropout and the regression outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minimx.core.errors import OperatorError, ShapeError, did_you_mean
+from minimx.core.kernels import find
+from minimx.core.kernels.half import in_single
+from minimx.core.operators.pointwise import binary, unary
+from minimx.core.operators.views import reshaped
+from minimx.core.ops import deduction
+from minimx.core.ops.casting import LOSS, Casting
+from minimx.core.ops.checks import expect, same_reals
+from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.spec import Cost, Spec
+from minimx.core.shapes import Deduced, Opens, Shape, merge, normalize_axes
+
+# -- activations -----------------------------------------------------------------------
+
+
+class Choice(Op):
+    """An operator that is one of several pointwise operators; a setting says which."""
+
+    act_type: str
+
+    deduce = deduction.first_is_out
+
+    def chosen(self) -> Op:
+        """The pointwise operator that does the work."""
+        raise OperatorError(f"{self.name} has no operator to choose")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "form", self.chosen())
+        object.__setattr__(self, "saves", self.form.saves)  # type: ignore[attr-defined]
+
+    @property
+    def _form(self) -> Op:
+        form: Op = self.form  # type: ignore[attr-defined]
+        return form
+
+    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+        """The shape of data."""
+        return self._form.infer(*specs)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Generated from the formula."""
+        return self._form.kernel(*specs)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """That of the chosen operator."""
+        return self._form.grad(at, dout, *saved)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """That of the chosen operator."""
+        return self._form.cost(*specs)
+
+
+def _unknown(op: str, given: str, known: Sequence[str]) -> OperatorError:
+    return OperatorError(
+        f"{op}: act_type={given!r}: choose one of {', '.join(known)}."
+        f"{did_you_mean(given, known)}"
+    )
+
+
+ACTIVATIONS = ("relu", "sigmoid", "tanh", "softrelu", "softsign")
+
+
+@register("Activation")
+class Activation(Choice):
+    """A curve, applied to every element: relu, sigmoid, tanh, softrelu or softsign.
+
+    data: any shape; out: the same shape
+    """
+
+    act_type: str
+
+    casting = Casting("either", "either", {"act_type": ("softrelu",)})
+    choices = {"act_type": ACTIVATIONS}
+    inplace = {"out": "data"}
+
+    def chosen(self) -> Op:
+        """The operator of that name."""
+        if self.act_type not in ACTIVATIONS:
+            raise _unknown(self.name, self.act_type, ACTIVATIONS)
+        return lookup(self.act_type).of()
+
+
+_SLOPE = {"slope": "float"}
+unary(
+    "_leaky",
+    "where(x > 0, x, slope * x)",
+    doc="A relu whose negative part is not lost but made smaller.",
+    grad="where(x > 0, dy, slope * dy)",
+    settings=_SLOPE,
+)
+unary(
+    "_elu",
+    "where(x > 0, x, slope * expm1(x))",
+    doc="A relu whose negative part runs smoothly into -slope.",
+    grad="where(x > 0, dy, dy * (y + slope))",
+    settings=_SLOPE,
+)
+unary(
+    "_selu",
+    "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * expm1(x))",
+    doc="An elu scaled so that activations keep mean 0 and variance 1.",
+    grad="where(x > 0, 1.0507009873554805 * dy, dy * (y + 1.7580993408473766))",
+)
+unary(
+    "_gelu",
+    "0.5 * x * (1 + erf(x * 0.7071067811865476))",
+    doc="x times the probability that a normal variable is below x.",
+    grad="dy * (0.5 * (1 + erf(x * 0.7071067811865476))"
+    " + x * 0.3989422804014327 * exp(-0.5 * x * x))",
+)
+binary(
+    "_prelu",
+    "where(a > 0, a, a * b)",
+    doc="A leaky relu whose slope b is learnt.",
+    grads=("where(a > 0, dz, dz * b)", "where(a > 0, 0, dz * a)"),
+)
+
+LEAKY = ("leaky", "elu", "selu", "gelu", "prelu", "rrelu")
+
+
+@register("LeakyReLU")
+class LeakyReLU(Choice):
+    """Curves that let something of the negative part through.
+
+    act_type: leaky or elu (with `slope`), selu, gelu, prelu (with a learnt slope),
+    rrelu (leaky, with a slope for each element that in training is drawn between
+    lower_bound and upper_bound, and otherwise lies in the middle)
+    data: any shape, out: the same shape; gamma, for prelu: (1,) or (C,), C being the
+    length of data's second axis, or as data's first axes; `training` is internal.
+    With rrelu there is a second output, mask: the slopes, of data's shape.
+    """
+
+    act_type: str = "leaky"
+    slope: float = 0.25
+    lower_bound: float = 0.125
+    upper_bound: float = 0.334
+    training: bool = False
+
+    casting = Casting("either", "either", {"act_type": ("elu", "selu")})
+    inplace = {"out": "data"}
+    all_inputs = ("data", "gamma")
+    starts = {"gamma": '["Constant", {"value": 0.25}]'}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """A second one for prelu only."""
+        return self.all_inputs if self.act_type == "prelu" else self.all_inputs[:1]
+
+    def chosen(self) -> Op:
+        """One of the formulas above."""
+        if self.act_type not in LEAKY:
+            raise _unknown(self.name, self.act_type, LEAKY)
+        if self.masked:
+            return lookup("_leaky").of(slope=self.lower_bound)  # and so on, by its mask
+        settings = {"slope": self.slope} if self.act_type in ("leaky", "elu") else {}
+        return lookup(f"_{self.act_type}").of(**settings)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.act_type == "prelu":
+            object.__setattr__(self, "saves", ("data", "gamma"))
+        if self.masked:
+            object.__setattr__(self, "saves", ("data", "out1"))
+            object.__setattr__(self, "visible", 2)
+            object.__setattr__(self, "output_names", ("output", "mask"))
+            object.__setattr__(self, "deterministic", not self.training)
+            object.__setattr__(self, "needs_rng", self.training)
+
+    @property
+    def masked(self) -> bool:
+        """Whether every element has a slope of its own, which is shown."""
+        return self.act_type == "rrelu"
+
+    def complete(self, data: Spec) -> dict[str, Shape]:
+        """A slope for each channel."""
+        if self.act_type != "prelu":
+            return {}
+        return {"gamma": (data.shape[1] if data.ndim > 1 else 1,)}
+
+    def _aligned(self, specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
+        """The specs with gamma stretched out to the axes of data."""
+        if len(specs) < 2:
+            return specs
+        data, gamma = specs
+        if gamma.ndim > 1:  # from the first axis on
+            shape = (*gamma.shape, *(1,) * (data.ndim - gamma.ndim))
+            pairs = zip(shape, data.shape, strict=False)
+            if len(shape) > data.ndim or any(m not in (1, n) for m, n in pairs):
+                raise ShapeError(
+                    f"LeakyReLU: gamma {gamma.shape} does not fit data {data.shape} "
+                    "from the first axis on. Give one slope for each channel, or one "
+                    "for all."
+                )
+            return data, gamma.with_shape(shape)
+        channels = data.shape[1] if data.ndim > 1 else 1
+        if gamma.shape != (1,):
+            expect(self.name, "gamma", gamma, (channels,), f"data {data.shape}")
+        shape = (1, gamma.size, *(1,) * (data.ndim - 2)) if data.ndim > 1 else (1,)
+        return data, gamma.with_shape(shape)
+
+    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+        """The shape of data; and the slopes."""
+        if self.masked:
+            same_reals(self.name, ("data",), *specs)
+            return specs[0], specs[0]
+        return super().infer(*self._aligned(specs))
+
+    def _sloped(self, data: Any, out: Any, slopes: Any, rng: Any = None) -> None:
+        """The kernel of slopes by chance; without chance, of their mean."""
+        low, high = self.lower_bound, self.upper_bound
+        drawn = rng.uniform(low, high, data.shape) if rng else (low + high) / 2
+        slopes[...] = drawn
+        np.multiply(data, np.where(data > 0, 1, slopes), out=out)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Generated from the formula."""
+        if self.masked:
+            return self._sloped
+        aligned = self._aligned(specs)
+        launch = super().kernel(*aligned)
+        if len(specs) < 2:
+            return launch
+
+        def run(data: Any, gamma: Any, out: Any) -> None:
+            launch(data, gamma.reshape(aligned[1].shape), out)
+
+        return run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """That of the formula, in the shape of gamma."""
+        if self.masked:
+            data, slopes = saved
+            rising = data > 0
+            return (dout[0] * (slopes + (1 - slopes) * rising),)
+        if len(at.ins) < 2:
+            return super().grad(at, dout, *saved)
+        ins = self._aligned(at.ins)
+        data, gamma = saved
+        gamma = reshaped(gamma, at.ins[1].shape, ins[1].shape)
+        site = Site(ins, at.outs, at.wants)
+        ddata, dgamma = super().grad(site, dout, data, gamma)
+        if dgamma is not None:
+            dgamma = reshaped(dgamma, ins[1].shape, at.ins[1].shape)
+        return ddata, dgamma
+
+    def cost(self, *specs: Spec) -> Cost:
+        """That of the formula."""
+        return super().cost(*self._aligned(specs))
+
+
+# -- dropout ---------------------------------------------------------------------------
+
+
+@register("Dropout")
+class Dropout(Op):
+    """In training, set elements to 0 with probability p and divide the others by 1 - p.
+
+    data: any shape; out: the same shape. With p=1 nothing is kept, and out is NaN: 0
+    times the infinite scale, as in MXNet.
+    mode: 'training', or 'always' to drop in prediction as well.
+    axes: axes along which all elements share their fate. `training` is internal.
+    """
+
+    p: float = 0.5
+    mode: str = "training"
+    axes: Shape = ()
+    cudnn_off: bool = False
+    training: bool = False
+
+    choices = {"mode": ("training", "always")}
+    inplace = {"out": "data"}
+    deterministic = False
+    deduce = deduction.first_is_out
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mode not in self.choices["mode"] or not 0 <= self.p <= 1:
+            raise OperatorError(
+                f"Dropout: p={self.p} must be a probability, from 0 to 1, and "
+                f"mode={self.mode!r} one of training, always."
+            )
+        object.__setattr__(self, "needs_rng", self.drops)
+        object.__setattr__(self, "saves", ("out1",) if self.drops else ())
+
+    @property
+    def drops(self) -> bool:
+        """Whether anything happens at all."""
+        return (self.training or self.mode == "always") and self.p > 0
+
+    @property
+    def scale(self) -> float:
+        """What the elements that are kept are multiplied by."""
+        return 1 / (1 - self.p) if self.p < 1 else float("inf")
+
+    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+        """The same shape; and a bit for every decision."""
+        (data,) = specs
+        if not self.drops:
+            return data
+        same_reals(self.name, ("data",), data)
+        decisions = decisions_of(data.shape, self.axes)
+        bits = Spec.of((-(-int(np.prod(decisions)) // 8),), np.dtype(np.uint8))
+        return data, bits
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.core.kernels.cpu.dropout`."""
+        if not self.drops:
+            return lambda data, out: np.copyto(out, data)
+        draw, keep = find("dropout.draw"), 1 - self.p
+        mask = _masking(specs[0], self.axes, self.scale)
+
+        def run(data: Any, out: Any, bits: Any, rng: Any) -> None:
+            draw(rng, bits, keep)
+            mask(data, bits, out)
+
+        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """The same elements pass, scaled alike."""
+        if not self.drops:
+            return (dout,)
+        op = Mask.of(scale=self.scale, axes=self.axes)
+        return (bind(op, dout, *saved),)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A random number, a comparison and a product for every element."""
+        return Cost(10 * specs[0].size, 2 * specs[0].nbytes + specs[0].size // 8)
+
+
+def decisions_of(shape: Shape, axes: Shape) -> Shape:
+    """The shape of the decisions: 1 along the axes that share one."""
+    shared = normalize_axes("Dropout", axes, len(shape)) if axes else ()
+    return tuple(1 if axis in shared else n for axis, n in enumerate(shape))
+
+
+def _masking(data: Spec, axes: Shape, scale: float) -> Kernel:
+    """`kernel(data, bits, out)`: out = data * scale where the bit is set, else 0."""
+    apply, decisions = find("dropout.apply"), decisions_of(data.shape, axes)
+    count = int(np.prod(decisions))
+
+    def each(x: Any, bits: Any, out: Any) -> None:
+        apply(x.reshape(-1), bits, x.dtype.type(scale), out.reshape(-1))
+
+    def shared(x: Any, bits: Any, out: Any) -> None:
+        mask = np.unpackbits(bits, count=count, bitorder="little").reshape(decisions)
+        np.multiply(x, mask * x.dtype.type(scale), out=out)
+
+    def none(x: Any, bits: Any, out: Any) -> None:
+        out.fill(np.nan)  # where nothing is kept: 0 times an infinite scale
+
+    if np.isinf(scale):
+        return none
+    return each if decisions == data.shape else shared
+
+
+@register("_mask_Dropout")
+class Mask(Op):
+    """Elements times scale where their bit is set, 0 elsewhere; linear in data.
+
+    data: any shape; bits: one for every decision, eight in a byte; out: as data
+    """
+
+    scale: float
+    axes: Shape
+
+    inputs = ("data", "bits")
+    saves = ("bits",)
+    inplace = {"out": "data"}
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.core.kernels.cpu.dropout`."""
+        run = _masking(specs[0], self.axes, self.scale)
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """The same operator."""
+        return bind(self, dout, *saved), None
+
+
+# -- regression outputs ----------------------------------------------------------------
+
+
+class Regression(Op):
+    """An output whose gradient is that of a loss, whatever gradient arrives.
+
+    data: any shape; label: as many elements; out: the shape of data
+    The gradient is divided by the number of elements of one sample.
+    """
+
+    grad_scale: float
+
+    inputs = ("data", "label")
+    saves = ("out", "label")
+    unchanged = {"out": "data"}
+    ignores = ("label",)
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """As data; a label without a shape, too; of one number each, (N,)."""
+        data = merge(self.name, ins[0], outs[0])
+        label = ins[1]
+        if label is None and data is not None:
+            label = data[:1] if len(data) == 2 and data[1] == 1 else data
+        return [data, label], [data]
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of data."""
+        data, label = specs
+        same_reals(self.name, self.inputs, *specs)
+        if data.size != label.size:
+            raise ShapeError(
+                f"{self.name}: data {data.shape} has {data.size} elements, label "
+                f"{label.shape} has {label.size}. Give a label for each."
+            )
+        return data
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """The data as they are."""
+        return lambda data, label, out: np.copyto(out, data)
+
+    def grad(
+        self, at: Site, dout: Any, out: Value, label: Value
+    ) -> Sequence[Value | None]:
+        """The difference to the label, scaled."""
+        data, given = at.ins
+        label = reshaped(label, given.shape, data.shape)
+        each = max(given.size // max(given.shape[0], 1), 1)
+        return self.loss_gradient(out - label) * (self.grad_scale / each), None
+
+    def loss_gradient(self, difference: Value) -> Value:
+        """The derivative of the loss, from out - label."""
+        return difference
+
+
+@register("LinearRegressionOutput")
+class LinearRegressionOutput(Regression):
+    """The data; the gradient is that of half the squared difference to the label.
+
+    data: any shape; label: as many elements; out: the shape of data
+    """
+
+    grad_scale: float = 1.0
+
+    casting = LOSS
+
+
+@register("MAERegressionOutput")
+class MAERegressionOutput(Regression):
+    """The data; the gradient is that of the absolute difference to the label.
+
+    data: any shape; label: as many elements; out: the shape of data
+    """
+
+    grad_scale: float = 1.0
+
+    casting = LOSS
+
+    def loss_gradient(self, difference: Value) -> Value:
+        """Its sign."""
+        return bind(lookup("sign").of(), difference)
+
+
+@register("LogisticRegressionOutput")
+class LogisticRegressionOutput(Regression):
+    """sigmoid(data); the gradient is that of the cross entropy with the label.
+
+    data: any shape; label: as many elements; out: the shape of data
+    """
+
+    grad_scale: float = 1.0
+
+    casting = LOSS
+    unchanged = {}
+    inplace = {"out": "data"}
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """The kernel of sigmoid."""
+        launch = lookup("sigmoid").of().kernel(specs[0])
+        return lambda data, label, out: launch(data, out)

@@ -1,0 +1,487 @@
+"""Data sheets of normalization: numbers shifted and scaled to mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minimx.core.dtypes import FLOAT32, NARROW
+from minimx.core.errors import DTypeError, ShapeError
+from minimx.core.kernels import find
+from minimx.core.kernels.half import computing, in_single
+from minimx.core.operators.reduce import adding
+from minimx.core.operators.views import reshaped
+from minimx.core.ops import deduction
+from minimx.core.ops.casting import EITHER, SINGLE
+from minimx.core.ops.checks import expect, same_reals
+from minimx.core.ops.registry import (
+    Kernel,
+    Op,
+    Site,
+    Types,
+    Value,
+    bind,
+    lookup,
+    register,
+)
+from minimx.core.ops.spec import Cost, Spec
+from minimx.core.shapes import Shape, normalize_axis
+
+# Two sums, a root, a shift and a product, for one element.
+STEPS = 8
+
+
+def check_parameters(
+    op: str, data: Spec, wanted: Shape, *named: tuple[str, Spec]
+) -> None:
+    """Refuse parameters of another shape, or of other types among themselves."""
+    same_reals(op, ("data",), data)
+    first, kind = named[0][0], named[0][1].dtype
+    for name, spec in named:
+        expect(op, name, spec, wanted, f"data {data.shape}")
+        if spec.dtype != kind:
+            raise DTypeError(
+                f"{op}: {first} is {kind.name} and {name} {spec.dtype.name}; give the "
+                "parameters one type."
+            )
+    if kind != data.dtype and (data.dtype.itemsize, kind.itemsize) != (2, 4):
+        raise DTypeError(
+            f"{op}: data is {data.dtype.name} and {first} {kind.name}. Parameters have "
+            "the type of the data, or float32 for float16 data."
+        )
+
+
+@register("BatchNorm", "BatchNorm_v1")
+class BatchNorm(Op):
+    """Normalize every channel by its mean and variance over the batch.
+
+    data (N, C, ...), channels along `axis`; gamma, beta, moving_mean, moving_var (C,)
+    out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
+    With output_mean_var also mean (C,) and 1 / sqrt(var + eps) (C,).
+
+    In training the batch's own statistics are used, and the moving ones go a step of
+    1 - momentum towards them; otherwise, and with use_global_stats, the moving ones are
+    used. fix_gamma: gamma counts as 1, is set to 1, and gets the gradient 0. `training`
+    is internal.
+    """
+
+    eps: float = 1e-3
+    momentum: float = 0.9
+    fix_gamma: bool = True
+    use_global_stats: bool = False
+    output_mean_var: bool = False
+    axis: int = 1
+    cudnn_off: bool = False
+    training: bool = False
+
+    casting = EITHER
+    inputs = ("data", "gamma", "beta", "moving_mean", "moving_var")
+    state_inputs = ("moving_mean", "moving_var")
+    output_names = ("output", "mean", "var")
+    deduce = deduction.first_is_out
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """A fixed gamma does not matter."""
+        gamma = () if self.fix_gamma else ("gamma",)
+        return ("data", *gamma, "out1", "out2")
+
+    def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
+        """Parameters for data of two bytes are float32."""
+        data = ins[0] or outs[0]
+        kind = FLOAT32 if data in NARROW else data
+        return [data, *[p or kind for p in ins[1:]]], [data, *[kind] * (len(outs) - 1)]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        moves = ("moving_mean", "moving_var") if self.batch else ()
+        moves = ("gamma", *moves) if self.fix_gamma else moves
+        object.__setattr__(self, "mutates", moves)
+        object.__setattr__(self, "visible", 3 if self.output_mean_var else 1)
+
+    @property
+    def batch(self) -> bool:
+        """Whether the statistics are the batch's own."""
+        return self.training and not self.use_global_stats
+
+    def complete(self, data: Spec) -> dict[str, Shape]:
+        """One number for each channel."""
+        channels = data.shape[normalize_axis(self.name, self.axis, data.ndim)]
+        return dict.fromkeys(self.inputs[1:], (channels,))
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """The same shape; and what the gradient will ask for."""
+        data, *parameters = specs
+        (channels,) = set(self.complete(data).values())
+        named = zip(self.inputs[1:], parameters, strict=True)
+        check_parameters(self.name, data, channels, *named)
+        if self.batch and data.size == 0:
+            raise ShapeError(f"BatchNorm: data {data.shape} is empty: it has no mean.")
+        return data, parameters[0], parameters[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.core.kernels.cpu.norm`."""
+        shape = grouped(specs[0], self.axis)
+        moments, apply = find("norm.batch_moments"), find("norm.batch_apply")
+        moved, eps, momentum = find("norm.moved"), self.eps, self.momentum
+        batch, fixed = self.batch, self.fix_gamma
+
+        def run(
+            data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any,
+            out: Any, mean: Any, invstd: Any,
+        ) -> None:  # fmt: skip
+            x, y = data.reshape(shape), out.reshape(shape)
+            if batch:
+                variance = np.empty_like(mean)
+                moments(x, eps, mean, invstd, variance)
+                moved(moving_mean, mean, momentum)
+                moved(moving_var, variance, momentum)
+            else:
+                np.copyto(mean, moving_mean)
+                np.divide(1, np.sqrt(moving_var + eps), out=invstd)
+            scale = invstd if fixed else gamma * invstd
+            apply(x, scale, beta - mean * scale, y)
+
+        # The statistics, which it changes, must be among the arrays written back.
+        normalize = in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        if not fixed:
+            return normalize
+
+        def run_fixed(data: Any, gamma: Any, *rest: Any) -> None:
+            gamma[...] = 1  # MXNet's way to fix it, which saved parameters show
+            normalize(data, gamma, *rest)
+
+        return run_fixed
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """One operator for all three."""
+        if not any(at.wants):
+            return (None,) * 5
+        dout = dout[0] if self.output_mean_var else dout
+        op = BatchNormGradient.of(
+            shape=at.ins[0].shape, eps=self.eps, fix_gamma=self.fix_gamma,
+            batch=self.batch, axis=self.axis % at.ins[0].ndim,
+        )  # fmt: skip
+        return *bind(op, dout, *saved), None, None
+
+    def again(self, *specs: Spec) -> Any:
+        """With the statistics of the first time, and without moving anything.
+
+        Not where these were rounded to half precision after they were used.
+        """
+        if not self.batch:
+            return super().again(*specs)
+        if specs[1].dtype.itemsize == 2:
+            return None
+        mean, invstd = self.saves[-2:]
+        op = BatchNormAgain.of(fix_gamma=self.fix_gamma, axis=self.axis)
+        return op, ("data", "gamma", "beta", mean, invstd)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element; data is read twice."""
+        return Cost(STEPS * specs[0].size, 3 * specs[0].nbytes)
+
+
+@register("_batch_norm_again")
+class BatchNormAgain(Op):
+    """What BatchNorm gave in training, from the statistics that it found then.
+
+    data (N, C, ...), channels along `axis`; gamma, beta, mean and 1 / sqrt(var + eps)
+    (C,); out: as data. relu: 0 where it is negative.
+    """
+
+    fix_gamma: bool = True
+    axis: int = 1
+    relu: bool = False
+
+    inputs = ("data", "gamma", "beta", "mean", "invstd")
+    differentiable = False
+    deduce = deduction.first_is_out
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """The second half of BatchNorm's."""
+        shape, apply = grouped(specs[0], self.axis), find("norm.batch_apply")
+        fixed, relu = self.fix_gamma, self.relu
+
+        def run(
+            data: Any, gamma: Any, beta: Any, mean: Any, invstd: Any, out: Any
+        ) -> None:
+            scale = invstd if fixed else gamma * invstd
+            apply(data.reshape(shape), scale, beta - mean * scale, out.reshape(shape))
+            if relu:
+                np.maximum(out, 0, out=out)
+
+        return in_single(run, 5) if specs[0].dtype.itemsize == 2 else run
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A product and a sum for every element."""
+        return Cost(2 * specs[0].size, 2 * specs[0].nbytes)
+
+
+def grouped(data: Spec, axis: int) -> Shape:
+    """Data as (outer, channels, inner)."""
+    axis %= data.ndim
+    return prod(data.shape[:axis]), data.shape[axis], prod(data.shape[axis + 1 :])
+
+
+def _axes(shape: Shape, axis: int) -> tuple[Shape, Shape, Shape]:
+    """All other axes; the shape of one number per place on `axis`, in two forms."""
+    others = tuple(a for a in range(len(shape)) if a != axis)
+    aligned = tuple(n if a == axis else 1 for a, n in enumerate(shape))
+    return others, aligned, (shape[axis],)
+
+
+@register("_backward_BatchNorm")
+class BatchNormGradient(Op):
+    """The gradients of data, gamma and beta through a batch normalization.
+
+    dout, data: `shape`; gamma, unless it is fixed, mean and invstd (C,)
+    batch: mean and invstd are the batch's own, and so depend on data
+    """
+
+    shape: Shape
+    eps: float
+    fix_gamma: bool
+    batch: bool
+    axis: int
+
+    visible = 3
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """A fixed gamma does not matter."""
+        gamma = () if self.fix_gamma else ("gamma",)
+        return ("dout", "data", *gamma, "mean", "invstd")
+
+    all_inputs = ("dout", "data", "gamma", "mean", "invstd")
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """The shapes of data, gamma and beta."""
+        return specs[1], specs[2], specs[2]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.core.kernels.cpu.norm`."""
+        shape, fixed, batch = grouped(specs[1], self.axis), self.fix_gamma, self.batch
+        gradient = find("norm.batch_gradient")
+
+        def run(dout: Any, data: Any, *rest: Any) -> None:
+            *gammas, mean, invstd, ddata, dgamma, dbeta = rest
+            arrays = dout.reshape(shape), data.reshape(shape)
+            gamma = np.ones_like(mean) if fixed else gammas[0]
+            outs = ddata.reshape(shape), dgamma, dbeta
+            gradient(*arrays, gamma, mean, invstd, batch, *outs)
+            if fixed:
+                dgamma[...] = 0
+
+        return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
+
+    def composed(self, dout: Value, data: Value, *rest: Value) -> tuple[Value, ...]:
+        """The same, made of operators; statistics of the batch are taken again."""
+        *gamma, mean, invstd = rest
+        others, aligned, line = _axes(self.shape, self.axis)
+        average = lookup("mean").of(axis=others, keepdims=True)
+        total = lookup("sum").of(axis=others)
+        if self.batch:
+            off = data - bind(average, data)
+            scale = bind(lookup("rsqrt").of(), bind(average, off * off) + self.eps)
+        else:
+            off = data - reshaped(mean, line, aligned)
+            scale = reshaped(invstd, line, aligned)
+        x_hat = off * scale
+        dgamma, dbeta = bind(total, dout * x_hat), bind(total, dout)
+        slope = scale * reshaped(gamma[0], line, aligned) if gamma else scale
+        if self.batch:
+            dout = dout - bind(average, dout) - x_hat * bind(average, dout * x_hat)
+        return dout * slope, dgamma * 0 if self.fix_gamma else dgamma, dbeta
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, 5 * specs[0].nbytes)
+
+
+@register("LayerNorm")
+class LayerNorm(Op):
+    """Normalize every vector along `axis` by its own mean and variance.
+
+    data: any shape; gamma, beta (data.shape[axis],)
+    out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
+    With output_mean_var also the means and sqrt(var + eps), of data's shape with 1
+    along the axis.
+    """
+
+    axis: int = -1
+    eps: float = 1e-5
+    output_mean_var: bool = False
+
+    casting = SINGLE
+    inputs = ("data", "gamma", "beta")
+    output_names = ("output", "mean", "std")
+    deduce = deduction.first_is_out
+    saves = ("data", "gamma", "out1", "out2")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "visible", 3 if self.output_mean_var else 1)
+
+    def complete(self, data: Spec) -> dict[str, Shape]:
+        """One number for each element of a vector."""
+        length = data.shape[normalize_axis(self.name, self.axis, data.ndim)]
+        return {"gamma": (length,), "beta": (length,)}
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """The same shape; and what the gradient will ask for."""
+        data, gamma, beta = specs
+        wanted = self.complete(data)["gamma"]
+        check_parameters(self.name, data, wanted, ("gamma", gamma), ("beta", beta))
+        axis = self.axis % data.ndim
+        rest = gamma.with_shape((*data.shape[:axis], 1, *data.shape[axis + 1 :]))
+        return data, rest, rest
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.core.kernels.cpu.norm`."""
+        axis, eps = self.axis % specs[0].ndim, self.eps
+        normalize = find(f"{adding('norm', specs[0].dtype)}.layer_norm")
+
+        def run(
+            data: Any, gamma: Any, beta: Any, out: Any, mean: Any, std: Any,
+            *scratch: Any,
+        ) -> None:  # fmt: skip
+            if not data.size:
+                return
+            room = Rows(axis, data, *scratch)
+            rows, result = room.read(data), room.place(out)
+            stats = mean.reshape(-1), std.reshape(-1)
+            normalize(rows, gamma, beta, eps, result, *stats)
+            room.write(result, out)
+
+        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+
+    def workspace(self, *specs: Spec) -> int:
+        """Room for data and out as rows."""
+        return Rows.bytes(specs[0], self.axis, 2)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """One operator for all three."""
+        dout = dout[0] if self.output_mean_var else dout
+        shape = at.ins[0].shape
+        op = LayerNormGradient.of(
+            shape=shape, eps=self.eps, axis=self.axis % len(shape)
+        )
+        found: Sequence[Value] = bind(op, dout, *saved)
+        return found
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+
+
+class Rows:
+    """Arrays of one shape as contiguous (rows, length), the length along an axis.
+
+    Off the last axis, each is copied to its own part of the workspace.
+    """
+
+    def __init__(self, axis: int, like: Any, workspace: Any = None) -> None:
+        self.axis, self.length = axis, like.shape[axis]
+        self.last = axis == like.ndim - 1
+        self.free = None if self.last else workspace.view(like.dtype)
+
+    @staticmethod
+    def bytes(data: Spec, axis: int, arrays: int) -> int:
+        """The workspace for so many arrays."""
+        if axis % data.ndim == data.ndim - 1:
+            return 0
+        return arrays * data.size * computing(data.dtype).itemsize
+
+    def place(self, array: Any) -> Any:
+        """Where the rows of an array are: itself, or a part of the workspace."""
+        if self.free is None:
+            return array.reshape(-1, self.length)
+        taken, self.free = self.free[: array.size], self.free[array.size :]
+        return taken.reshape(-1, self.length)
+
+    def read(self, array: Any) -> Any:
+        """The rows of an array, filled."""
+        rows = self.place(array)
+        if not self.last:
+            moved = np.moveaxis(array, self.axis, -1)
+            np.copyto(rows.reshape(moved.shape), moved)
+        return rows
+
+    def write(self, rows: Any, array: Any) -> None:
+        """Put rows into an array, unless they already are its memory."""
+        if not self.last:
+            moved = np.moveaxis(array, self.axis, -1)
+            np.copyto(moved, rows.reshape(moved.shape))
+
+
+@register("_backward_LayerNorm")
+class LayerNormGradient(Op):
+    """The gradients of data, gamma and beta through a layer normalization.
+
+    dout, data: `shape`; gamma (length,); mean, std: that shape, 1 along the axis
+    """
+
+    shape: Shape
+    eps: float
+    axis: int
+
+    inputs = ("dout", "data", "gamma", "mean", "std")
+    visible = 3
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """The shapes of data, gamma and beta."""
+        return specs[1], specs[2], specs[2]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.core.kernels.cpu.norm`."""
+        axis = self.axis
+        of_data = find("norm.layer_norm_gradient")
+        of_parameters = find("norm.layer_norm_parameters")
+
+        def run(
+            dout: Any, data: Any, gamma: Any, mean: Any, std: Any,
+            ddata: Any, dgamma: Any, dbeta: Any, *scratch: Any,
+        ) -> None:  # fmt: skip
+            if not data.size:
+                dgamma[...] = dbeta[...] = 0
+                return
+            room = Rows(axis, data, *scratch)
+            heads, rows = room.read(dout), room.read(data)
+            result, stats = room.place(ddata), (mean.reshape(-1), std.reshape(-1))
+            of_data(heads, rows, gamma, *stats, result)
+            room.write(result, ddata)
+            of_parameters(heads, rows, *stats, dgamma, dbeta)
+
+        return in_single(run, 5) if specs[0].dtype.itemsize == 2 else run
+
+    def workspace(self, *specs: Spec) -> int:
+        """Room for three arrays as rows."""
+        return Rows.bytes(specs[1], self.axis, 3)
+
+    def composed(
+        self, dout: Value, data: Value, gamma: Value, mean: Value, std: Value
+    ) -> tuple[Value, ...]:
+        """The same, made of operators; the statistics are taken again."""
+        others, aligned, line = _axes(self.shape, self.axis)
+        average = lookup("mean").of(axis=self.axis, keepdims=True)
+        off = data - bind(average, data)
+        scale = bind(lookup("rsqrt").of(), bind(average, off * off) + self.eps)
+        x_hat, head = off * scale, dout
+        dout = dout * reshaped(gamma, line, aligned)
+        dout = dout - bind(average, dout) - x_hat * bind(average, dout * x_hat)
+        if not others:  # a single vector: nothing to add up
+            return dout * scale, head * x_hat, head
+        total = lookup("sum").of(axis=others)
+        return dout * scale, bind(total, head * x_hat), bind(total, head)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, 4 * specs[0].nbytes)

@@ -1,0 +1,398 @@
+"""Data sheets of reductions: many elements become one.
+
+    x (2, 3, 4), axis=(0, 2)          out (3,)
+    the same, keepdims=True           out (1, 3, 1)
+    the same, exclude=True            out (2, 4): every other axis is reduced
+
+No axis, None or (), means all of them. The result then has shape (1,), as `mx.nd` has
+no arrays without dimensions; with `np_shape` it has shape ().
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, ClassVar
+
+from minimx.core.dtypes import FLOAT16, FLOAT32, FLOAT64, NARROW, DType, resolve
+from minimx.core.errors import ShapeError
+from minimx.core.kernels import find
+from minimx.core.knobs import knobs
+from minimx.core.ops.casting import SINGLE
+from minimx.core.ops.registry import (
+    Kernel,
+    Op,
+    Site,
+    Value,
+    bind,
+    lookup,
+    register,
+    with_settings,
+)
+from minimx.core.ops.spec import Cost, Spec
+from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
+
+
+def sum_to(value: Value, shape: Shape, wanted: Shape) -> Value:
+    """Undo a broadcast: add up what was stretched from `wanted` to `shape`."""
+    if shape == wanted:
+        return value
+    return bind(SumTo.of(shape=wanted), value)
+
+
+def accumulator(dtype: DType) -> DType:
+    """The type that norms and softmax add in: a wider one with safe accumulation."""
+    if dtype in NARROW:
+        return FLOAT32
+    safe = knobs.get("MXNET_SAFE_ACCUMULATION")
+    return FLOAT64 if safe and dtype == FLOAT32 else dtype
+
+
+def adding(room: str, dtype: DType) -> str:
+    """Which room of kernels adds as MXNET_SAFE_ACCUMULATION says: `room` or `narrow`.
+
+    What `room` has adds in a wider type than `dtype`, as safe accumulation asks; for
+    float32 it does so in any case, since on a CPU that costs nothing.
+    """
+    safe = dtype != FLOAT16 or knobs.get("MXNET_SAFE_ACCUMULATION")
+    return room if safe else "narrow"
+
+
+class Reduction(Op):
+    """Reduce over axes; `kind` names the kernel's formulas."""
+
+    axis: Any = None
+    keepdims: bool = False
+    exclude: bool = False
+    np_shape: bool = False
+
+    keeps_an_axis = True
+    kind: ClassVar[str] = ""
+    #: The answer where there is nothing to reduce is part of the mathematics.
+    has_empty: ClassVar[bool] = True
+
+    def axes(self, data: Spec) -> Shape:
+        """The axes to reduce over, sorted."""
+        return normalize_axes(self.name, self.axis, data.ndim, self.exclude)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """Data without the reduced axes, or with length 1 in their place."""
+        (data,) = specs
+        axes = self.axes(data)
+        if not self.has_empty and not all(data.shape[axis] for axis in axes):
+            raise ShapeError(
+                f"{self.name}: there is nothing to choose from along axis {axes} of "
+                f"shape {data.shape}."
+            )
+        shape = reduced(data.shape, axes, self.keepdims, self.np_shape)
+        return data.with_shape(shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Blocks of rows, then blocks of blocks."""
+        (data,) = specs
+        made: Kernel = find("reduce.reduction")(
+            self.kind, data.shape, self.axes(data), data.dtype
+        )
+        return made
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One operation for each element."""
+        (data,) = specs
+        return Cost(data.size, data.nbytes + self.infer(data).nbytes)
+
+    def spread(self, at: Site, value: Value) -> Value:
+        """A value of the output's shape, ready to be stretched over the input's."""
+        (data,) = at.ins
+        kept = reduced(data.shape, self.axes(data), keepdims=True)
+        if at.outs[0].shape == kept:
+            return value
+        return bind(lookup("_reshape_to").of(shape=kept), value)
+
+
+@with_settings
+class OverAxes(Reduction):
+    """The settings that most reductions share."""
+
+    axis: Any = None
+    keepdims: bool = False
+    exclude: bool = False
+    np_shape: bool = False
+
+
+def _stretched(value: Value, shape: Shape) -> Value:
+    return bind(lookup("broadcast_to").of(shape=shape), value)
+
+
+@register("sum", "sum_axis")
+class Sum(OverAxes):
+    """Add up the elements. data: any shape; out: without the reduced axes."""
+
+    casting = SINGLE
+    kind = "sum"
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """Each element gets the gradient of the sum it went into."""
+        return (_stretched(self.spread(at, dout), at.ins[0].shape),)
+
+
+@register("mean")
+class Mean(OverAxes):
+    """The average of the elements. data: any shape; out: without the reduced axes."""
+
+    casting = SINGLE
+    kind = "mean"
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """As for the sum, divided by the number of elements."""
+        data, out = at.ins[0], at.outs[0]
+        count = max(1, data.size // max(1, out.size))
+        return (_stretched(self.spread(at, dout) * (1 / count), data.shape),)
+
+
+@register("prod")
+class Prod(OverAxes):
+    """Multiply the elements. data: any shape; out: without the reduced axes."""
+
+    casting = SINGLE
+    kind = "prod"
+    saves = ("data", "out")
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """The product of the others, found by division: not a number at 0."""
+        data, out = saved
+        return (self.spread(at, dout * out) / data,)
+
+
+@register("nansum")
+class NanSum(OverAxes):
+    """Add up the elements that are numbers. out: data without the reduced axes."""
+
+    casting = SINGLE
+    kind = "nansum"
+    saves = ("data",)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """The gradient goes where there was a number."""
+        (data,) = saved
+        return (self.spread(at, dout) * (data == data),)
+
+
+@register("nanprod")
+class NanProd(OverAxes):
+    """Multiply the elements that are numbers. out: data without the reduced axes."""
+
+    casting = SINGLE
+    kind = "nanprod"
+    saves = ("data", "out")
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """As for the product, where there was a number."""
+        data, out = saved
+        quotient = self.spread(at, dout * out) / data
+        zeros = bind(lookup("zeros_like").of(), data)
+        return (bind(lookup("where").of(), data == data, quotient, zeros),)
+
+
+@with_settings
+class Extremum(OverAxes):
+    """The largest or smallest element."""
+
+    saves = ("data", "out")
+    has_empty = False
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """Every element that equals the extremum gets the whole gradient."""
+        data, out = saved
+        return (self.spread(at, dout) * (data == self.spread(at, out)),)
+
+
+@register("max", "max_axis")
+class Max(Extremum):
+    """The largest element; NaN if there is one. out: data without the reduced axes."""
+
+    kind = "max"
+
+
+@register("min", "min_axis")
+class Min(Extremum):
+    """The smallest element; NaN if there is one. out: data without the reduced axes."""
+
+    kind = "min"
+
+
+@register("norm")
+class Norm(Reduction):
+    """The length of vectors, Euclid's or, with ord=1, the sum of absolute values.
+
+    data: any shape; out: without the reduced axes
+    """
+
+    ord: int = 2
+    axis: Any = None
+    out_dtype: str | None = None
+    keepdims: bool = False
+    np_shape: bool = False
+
+    casting = SINGLE
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """The sum of absolute values is not asked for."""
+        return ("data",) if self.ord == 1 else ("data", "out")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """Data without the reduced axes; refuses other norms than 1 and 2."""
+        if self.ord not in (1, 2):
+            raise ShapeError(f"norm: ord={self.ord} is not known; choose 1 or 2.")
+        return super().infer(specs[0].with_dtype(self.computed_in(specs[0])))
+
+    def computed_in(self, data: Spec) -> DType:
+        """The type of the result, in which the sum is formed as well."""
+        return data.dtype if self.out_dtype is None else resolve(self.out_dtype)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Sums of squares or of absolute values.
+
+        MXNET_SAFE_ACCUMULATION: in the next wider type; without it in the type of the
+        data, which for float16 means that long sums stand still.
+        """
+        (data,) = specs
+        wanted = self.computed_in(data)
+        if wanted != data.dtype:
+            inner = self.kernel(data.with_dtype(wanted))
+            return lambda x, out: inner(x.astype(wanted), out)
+        axes = self.axes(data)
+        made: Kernel
+        if adding("reduce", data.dtype) == "narrow":
+            made = find("narrow.norm")(self.ord, axes)
+            return made
+        wide = accumulator(data.dtype)
+        which = "reduction" if wide == data.dtype else "widened"
+        made = find(f"reduce.{which}")(f"norm{self.ord}", data.shape, axes, wide)
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """Data / norm for ord=2, the sign of data for ord=1."""
+        data, *out = saved
+        mine, its = at.ins[0].dtype, at.outs[0].dtype
+        if mine != its:
+            data = bind(lookup("cast").of(dtype=its.name), data)
+        if self.ord == 1:
+            grad = self.spread(at, dout) * bind(lookup("sign").of(), data)
+        else:
+            grad = data * self.spread(at, dout / out[0])
+        if mine != its:
+            grad = bind(lookup("cast").of(dtype=mine.name), grad)
+        return (grad,)
+
+
+@register("_sum_to")
+class SumTo(Op):
+    """Add up until the shape fits: the gradient of broadcasting.
+
+    data: a shape that `shape` stretches to; out: `shape`.
+    """
+
+    shape: Shape
+
+    def axes(self, data: Spec) -> Shape:
+        """The axes of data that were stretched or added."""
+        new = data.ndim - len(self.shape)
+        padded = (1,) * new + self.shape
+        return tuple(
+            axis
+            for axis, (n, m) in enumerate(zip(data.shape, padded, strict=True))
+            if axis < new or n != m
+        )
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The wanted shape; refuses one that does not stretch to that of data."""
+        (data,) = specs
+        padded = (1,) * (data.ndim - len(self.shape)) + self.shape
+        if len(padded) != data.ndim or any(
+            m not in (1, n) for n, m in zip(data.shape, padded, strict=True)
+        ):
+            raise ShapeError(
+                f"_sum_to: {self.shape} does not stretch to the shape {data.shape}."
+            )
+        return data.with_shape(self.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A sum over the stretched axes."""
+        (data,) = specs
+        made: Kernel = find("reduce.reduction")(
+            "sum", data.shape, self.axes(data), data.dtype
+        )
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+        """Stretch it again."""
+        return (_stretched(dout, at.ins[0].shape),)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One operation for each element."""
+        (data,) = specs
+        return Cost(data.size, data.nbytes + self.infer(data).nbytes)
+
+
+@with_settings
+class ArgExtremum(Op):
+    """The place of an extremum, in the element type of the data; the first one wins."""
+
+    axis: int | None = None
+    keepdims: bool = False
+    np_shape: bool = False
+    keeps_an_axis = True
+
+    differentiable = False
+    sign: ClassVar[int] = 1
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape without the axis; no axes are left where axis is None."""
+        (data,) = specs
+        if self.axis is None:
+            axes = tuple(range(data.ndim))
+        else:
+            axes = (normalize_axis(self.name, self.axis, data.ndim),)
+        if not all(data.shape[axis] for axis in axes):
+            raise ShapeError(
+                f"{self.name}: there is nothing to choose from along axis {axes} of "
+                f"shape {data.shape}."
+            )
+        shape = reduced(data.shape, axes, self.keepdims, self.np_shape)
+        return data.with_shape(shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """One pass over the data."""
+        (data,) = specs
+        if self.axis is None:
+            split: tuple[int, ...] = (1, data.size, 1)
+        else:
+            axis = self.axis % data.ndim
+            shape = data.shape
+            split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
+        made: Kernel = find("reduce.arg_extremum")(split, data.dtype, self.sign)
+        return made
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One comparison for each element."""
+        (data,) = specs
+        return Cost(data.size, data.nbytes + self.infer(data).nbytes)
+
+
+@register("argmax")
+class ArgMax(ArgExtremum):
+    """Where the largest element stands. data: any shape; out: without the axis."""
+
+
+@register("argmin")
+class ArgMin(ArgExtremum):
+    """Where the smallest element stands. data: any shape; out: without the axis."""
+
+    sign = -1
+
+
+@register("argmax_channel")
+class ArgMaxChannel(ArgExtremum):
+    """Where the largest element of each row stands. data (n, m); out (n,)."""
+
+    axis: int | None = 1

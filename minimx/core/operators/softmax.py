@@ -1,0 +1,472 @@
+"""Data sheets of softmax and of the losses that are made with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from minimx.core.dtypes import resolve
+from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.kernels import find
+from minimx.core.kernels.half import computing, in_single
+from minimx.core.operators.reduce import adding
+from minimx.core.ops import deduction
+from minimx.core.ops.casting import LOSS, SINGLE
+from minimx.core.ops.checks import expect, same_reals
+from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.spec import Cost, Spec
+from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge, normalize_axis
+
+# Comparing, subtracting, exp, adding, dividing, for one element.
+STEPS = 8
+
+
+def _grouped(shape: Shape, axis: int) -> Shape:
+    """A shape as (groups, length, inner) around one axis."""
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+
+
+class Family(Op):
+    """Operators along one axis with a temperature; out has the shape of data."""
+
+    axis: int
+    temperature: float | None
+    dtype: str | None
+    use_length: bool
+
+    all_inputs = ("data", "length")
+    deduce = deduction.first_is_out
+    log: ClassVar[bool] = False
+    sign: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dtype is not None:
+            object.__setattr__(self, "dtype", resolve(self.dtype).name)
+        object.__setattr__(self, "use_length", bool(self.use_length))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Lengths where they are asked for."""
+        return self.all_inputs if self.use_length else ("data",)
+
+    @property
+    def inplace(self) -> dict[str, str]:
+        """Each row is read before it is written; the logarithm reads it once more."""
+        return {} if self.log else {"out": "data"}
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """The output; a 0 in a logarithm does not say that it stands for nothing."""
+        return ("length", "out") if self.use_length and self.log else ("out",)
+
+    @property
+    def scale(self) -> float:
+        """What data is multiplied with before exp."""
+        heat = 1.0 if self.temperature is None else self.temperature
+        if heat == 0:
+            raise OperatorError(f"{self.name}: temperature must not be 0.")
+        return self.sign / heat
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape, in `dtype` if that is given."""
+        data = specs[0]
+        out = data if self.dtype is None else data.with_dtype(resolve(self.dtype))
+        same_reals(self.name, ("data",), out)
+        axis = normalize_axis(self.name, self.axis, data.ndim)
+        if self.use_length:
+            rest = (*data.shape[:axis], *data.shape[axis + 1 :]) or (1,)
+            why = f"data {data.shape} without axis {self.axis}"
+            expect(self.name, "length", specs[1], rest, why)
+        return out
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.core.kernels.cpu.softmax`."""
+        data, out = specs[0], self.infer(*specs)
+        axis, real = self.axis % data.ndim, computing(out.dtype)
+        shape = _grouped(data.shape, axis)
+        softmax = find(f"{adding('softmax', out.dtype)}.softmax")
+        scale, log = self.scale, self.log
+
+        def run(x: Any, *rest: Any) -> None:
+            out = rest[-1]
+            if not out.size:
+                return
+            x, real_scale = x.astype(real, copy=False), real.type(scale)
+            if len(rest) == 1:
+                softmax(x.reshape(shape), real_scale, log, out.reshape(shape))
+                return
+            kept = _counted(data.shape, axis, rest[0])
+            x = np.where(kept, x, real.type(-np.inf if scale > 0 else np.inf))
+            softmax(x.reshape(shape), real_scale, log, out.reshape(shape))
+            out[~kept] = 0
+
+        return in_single(run, len(specs)) if out.dtype.itemsize == 2 else run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """One operator, from the output alone."""
+        axis = self.axis % at.ins[0].ndim
+        if len(saved) == 2:
+            hide = HideBeyond.of(axis=axis, value=0.0)
+            dout = bind(hide, dout, saved[0])
+            hide = HideBeyond.of(axis=axis, value=float("-inf"))
+            saved = (bind(hide, saved[1], saved[0]),)
+        op = SoftmaxGradient.of(axis=axis, scale=self.scale, log=self.log)
+        gradient = bind(op, dout, *saved)
+        if at.ins[0].dtype != at.outs[0].dtype:
+            gradient = bind(lookup("Cast").of(dtype=at.ins[0].dtype.name), gradient)
+        return (gradient, None) if self.use_length else (gradient,)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+
+
+def _counted(shape: Shape, axis: int, length: Any) -> Any:
+    """Which elements lie before the length of their row."""
+    places = np.arange(shape[axis]).reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    before, after = shape[:axis], shape[axis + 1 :]
+    return np.broadcast_to(places < length.reshape(*before, 1, *after), shape)
+
+
+@register("_hide_beyond")
+class HideBeyond(Op):
+    """Elements beyond the length of their row along an axis become a number.
+
+    data: any shape; length: the same without the axis; out: the shape of data
+    """
+
+    axis: int
+    value: float
+
+    inputs = ("data", "length")
+    saves = ("length",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """One choice for each element."""
+        shape, axis, value = specs[0].shape, self.axis, self.value
+
+        def run(data: Any, length: Any, out: Any) -> None:
+            kept = _counted(shape, axis, length)
+            np.copyto(out, data)
+            out[~kept] = value
+
+        return run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """What was hidden does not move."""
+        return bind(HideBeyond.of(axis=self.axis, value=0.0), dout, *saved), None
+
+
+@register("softmax")
+class Softmax(Family):
+    """exp(data / temperature), divided by its sum along `axis`: positive, summing to 1.
+
+    data: any shape; length (with `use_length`): the shape of data without `axis`; what
+    lies beyond takes no part and gets 0. out: the shape of data, of `dtype` or its own.
+    """
+
+    axis: int = -1
+    temperature: float | None = None
+    dtype: str | None = None
+    use_length: bool = False
+
+    casting = SINGLE
+
+
+@register("log_softmax")
+class LogSoftmax(Family):
+    """The logarithm of softmax, computed without taking one of small numbers.
+
+    data: any shape; length (with `use_length`): the shape of data without `axis`; what
+    lies beyond takes no part and gets 0. out: the shape of data, of `dtype` or its own.
+    """
+
+    axis: int = -1
+    temperature: float | None = None
+    dtype: str | None = None
+    use_length: bool = False
+
+    casting = SINGLE
+    log = True
+
+
+@register("softmin")
+class Softmin(Family):
+    """Softmax of -data: the smallest element gets the most.
+
+    data: any shape; length (with `use_length`): the shape of data without `axis`; what
+    lies beyond takes no part and gets 0. out: the shape of data, of `dtype` or its own.
+    """
+
+    axis: int = -1
+    temperature: float | None = None
+    dtype: str | None = None
+    use_length: bool = False
+
+    casting = SINGLE
+    sign = -1.0
+
+
+@register("_backward_softmax")
+class SoftmaxGradient(Op):
+    """The gradient of softmax or its logarithm, from the gradient of its output and it.
+
+    dout, y: the same shape; out: that shape
+    """
+
+    axis: int
+    scale: float
+    log: bool
+
+    inputs = ("dout", "y")
+    inplace = {"out": ("dout", "y")}
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The same shape."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.core.kernels.cpu.softmax`."""
+        shape = _grouped(specs[0].shape, self.axis)
+        room = adding("softmax", specs[0].dtype)
+        gradient, scale, log = find(f"{room}.softmax_gradient"), self.scale, self.log
+
+        def run(dout: Any, y: Any, out: Any) -> None:
+            if out.size:
+                arrays = dout.reshape(shape), y.reshape(shape)
+                gradient(*arrays, y.dtype.type(scale), log, out.reshape(shape))
+
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def composed(self, dout: Value, y: Value) -> Value:
+        """The same, made of operators."""
+        total = lookup("sum").of(axis=self.axis, keepdims=True)
+        if self.log:
+            return (dout - bind(lookup("exp").of(), y) * bind(total, dout)) * self.scale
+        return y * (dout - bind(total, dout * y)) * self.scale
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, 3 * specs[0].nbytes)
+
+
+@register("SoftmaxOutput", "Softmax")
+class SoftmaxOutput(Op):
+    """Softmax whose gradient is that of the cross entropy with a label.
+
+    data (N, classes), label (N,): class numbers; multi_output: data (N, classes, ...),
+    label (N, ...); preserve_shape: data (..., classes), label (...). A label of the
+    shape of data holds probabilities. out: the shape of data.
+
+    Whatever gradient arrives is ignored, unless out_grad is true. use_ignore: labels
+    equal to ignore_label do not count. normalization: the gradient is divided by
+    nothing ('null'), by N ('batch') or by the number of labels that are not
+    ignore_label ('valid'); with multi_output also by the number of places, unless it is
+    'valid'. smooth_alpha: so much of each label is shared out over the other classes,
+    unless there are several places.
+    """
+
+    grad_scale: float = 1.0
+    ignore_label: float = -1.0
+    multi_output: bool = False
+    use_ignore: bool = False
+    preserve_shape: bool = False
+    normalization: str = "null"
+    out_grad: bool = False
+    smooth_alpha: float = 0.0
+
+    casting = LOSS
+    inputs = ("data", "label")
+    saves = ("label", "out")
+    inplace = {"out": "data"}
+    ignores = ("label",)
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """Out is as data; a label without a shape holds class numbers."""
+        data = merge(self.name, ins[0], outs[0])
+        label = ins[1]
+        if label is None and data is not None:
+            if self.preserve_shape:
+                label = data[:-1]
+            elif self.multi_output and is_whole(data):
+                label = (data[0], prod(data[2:]))  # type: ignore[arg-type]
+            elif not self.multi_output:
+                label = data[:1]
+        return [data, label], [data]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.normalization not in ("null", "batch", "valid"):
+            raise OperatorError(
+                f"SoftmaxOutput: normalization={self.normalization!r}: choose null, "
+                "batch or valid."
+            )
+
+    def groups(self, data: Spec) -> Shape:
+        """Data as (groups, classes, inner)."""
+        if self.multi_output:
+            return _grouped(data.shape, 1)
+        if self.preserve_shape:
+            return _grouped(data.shape, data.ndim - 1)
+        return data.shape[0], prod(data.shape[1:]), 1
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of data."""
+        data, label = specs
+        same_reals(self.name, ("data",), data)
+        if data.ndim < 2:
+            raise ShapeError(
+                f"SoftmaxOutput: data {data.shape} needs an axis for the samples and "
+                "one for the classes."
+            )
+        groups, _, inner = self.groups(data)
+        if label.shape != data.shape and label.size != groups * inner:
+            raise ShapeError(
+                f"SoftmaxOutput: label {label.shape} has {label.size} elements, data "
+                f"{data.shape} asks for {groups * inner} class numbers, or for "
+                "probabilities in the shape of data."
+            )
+        return data
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Softmax; the label is for the gradient."""
+        shape = self.groups(specs[0])
+        softmax = find("softmax.softmax")
+
+        def run(data: Any, label: Any, out: Any) -> None:
+            if out.size:
+                one = data.dtype.type(1)
+                softmax(data.reshape(shape), one, False, out.reshape(shape))
+
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(
+        self, at: Site, dout: Any, label: Value, out: Value
+    ) -> Sequence[Value | None]:
+        """The output minus the label, whatever the gradient of the output is."""
+        gradient = bind(SoftmaxOutputGradient.of(forward=self), label, out)
+        return gradient * dout if self.out_grad else gradient, None
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+
+
+@register("_backward_SoftmaxOutput")
+class SoftmaxOutputGradient(Op):
+    """The gradient of the cross entropy between a softmax and a label.
+
+    label, y: as in SoftmaxOutput, y being its output; out: the shape of y
+    """
+
+    forward: Any
+
+    inputs = ("label", "y")
+    differentiable = False
+
+    @property
+    def inplace(self) -> dict[str, str]:
+        """Smoothed, the right class is read again after it was written."""
+        forward = self.forward
+        smooth = forward.smooth_alpha and not forward.multi_output
+        return {} if smooth else {"out": "y"}
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of the softmax."""
+        return specs[1]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.core.kernels.cpu.softmax`."""
+        label, y = specs
+        settings = self.forward
+        groups, classes, inner = settings.groups(y)
+        scale = settings.grad_scale
+        if label.shape != y.shape:
+            if settings.multi_output and settings.normalization != "valid":
+                scale /= inner
+            if settings.normalization == "batch":
+                scale /= groups
+        ignored = settings.ignore_label if settings.use_ignore else np.nan
+        skipped = int(settings.ignore_label)
+        gradient = find("softmax.output_gradient")
+        smooth = 0.0 if settings.multi_output else settings.smooth_alpha
+        valid = settings.normalization == "valid"
+
+        def of_numbers(label: Any, y: Any, out: Any) -> None:
+            shape = (groups, classes, inner)
+            gradient(
+                y.reshape(shape), label.reshape(groups, inner), float(ignored), smooth,
+                out.reshape(shape),
+            )  # fmt: skip
+            counted = int((label.astype(np.int64) != skipped).sum()) if valid else 1
+            out *= out.dtype.type(scale / max(counted, 1))
+
+        def of_probabilities(label: Any, y: Any, out: Any) -> None:
+            np.subtract(y, label, out=out, casting="unsafe")
+            out *= out.dtype.type(scale)
+
+        run = of_probabilities if label.shape == y.shape else of_numbers
+        return in_single(run, 2) if y.dtype.itemsize == 2 else run
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One subtraction and one product for every element."""
+        return Cost(2 * specs[1].size, 2 * specs[1].nbytes + specs[0].nbytes)
+
+
+@register("softmax_cross_entropy")
+class SoftmaxCrossEntropy(Op):
+    """The sum over samples of -log softmax(data)[label].
+
+    data (N, classes), label (N,): class numbers; out (1,). A label that is no class
+    makes the sum NaN.
+    """
+
+    casting = SINGLE
+    inputs = ("data", "label")
+    saves = ("data", "label")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """One number."""
+        data, label = specs
+        same_reals(self.name, ("data",), data)
+        if data.ndim != 2:
+            raise ShapeError(
+                f"softmax_cross_entropy: data {data.shape} must be (samples, classes). "
+                "Reshape it."
+            )
+        expect(self.name, "label", label, data.shape[:1], f"data {data.shape}")
+        return data.with_shape((1,))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A row each; the rows are summed in double precision, in order."""
+        cross_entropy = find("softmax.cross_entropy")
+
+        def run(data: Any, label: Any, out: Any) -> None:
+            losses = np.zeros(data.shape[0], data.dtype)
+            if data.size:
+                cross_entropy(data, label, losses)
+            out[0] = losses.sum(dtype=np.float64)
+
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(
+        self, at: Site, dout: Any, data: Value, label: Value
+    ) -> Sequence[Value | None]:
+        """softmax(data) - one_hot(label)."""
+        if not at.wants[0]:
+            return None, None
+        classes, dtype = at.ins[0].shape[1], at.ins[0].dtype.name
+        target = bind(lookup("one_hot").of(depth=classes, dtype=dtype), label)
+        return dout * (bind(Softmax.of(), data) - target), None
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A few operations for every element."""
+        return Cost(STEPS * specs[0].size, specs[0].nbytes + specs[1].nbytes)

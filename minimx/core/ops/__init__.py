@@ -1,0 +1,37 @@
+"""What an operator is: one data sheet each, found by name in the registry."""
+
+from __future__ import annotations
+
+from minimx.core.knobs import knobs
+from minimx.core.ops import devices, registry
+from minimx.core.ops.registry import Op, Site, bind, lookup
+from minimx.core.ops.spec import Cost, Spec
+from minimx.core.ops.users import register, unregister
+
+__all__ = [
+    "Cost",
+    "Op",
+    "Site",
+    "Spec",
+    "bind",
+    "lookup",
+    "register",
+    "registry",
+    "unregister",
+]
+
+# A plan settles on how many threads its kernel runs, in which type it adds, and by
+# which algorithm it convolves.
+knobs.watch(
+    (
+        "MXNET_CPU_PARALLEL_SIZE",
+        "MXNET_OMP_MAX_THREADS",
+        "MXNET_LIBRARY_PATH",
+        "MXNET_SAFE_ACCUMULATION",
+        "MXNET_TUNING_WEIGHT_SCALE",
+        "MXNET_USE_NUM_CORES_OPERATOR_TUNING",
+        "MXNET_USE_OPERATOR_TUNING",
+        *devices.KNOBS,
+    ),
+    lambda name, new, old: registry.forget_plans(),
+)

@@ -1,0 +1,34 @@
+"""What many data sheets ask of their inputs, and the lesson if the answer is no."""
+
+from __future__ import annotations
+
+from minimx.core.dtypes import is_float
+from minimx.core.errors import DTypeError, ShapeError
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape
+
+
+def same_reals(op: str, names: tuple[str, ...], *specs: Spec) -> None:
+    """Refuse inputs that are not all of one floating-point type."""
+    first = specs[0]
+    if not is_float(first.dtype):
+        raise DTypeError(
+            f"{op}: {names[0]} is {first.dtype.name}, and this operator computes in "
+            f"floating point. Convert it with .astype('float32')."
+        )
+    for name, spec in zip(names, specs, strict=False):
+        if spec.dtype != first.dtype:
+            raise DTypeError(
+                f"{op}: {names[0]} is {first.dtype.name} and {name} {spec.dtype.name}; "
+                f"one operator computes in one type. Convert one of them, for example "
+                f"with .astype('{first.dtype.name}')."
+            )
+
+
+def expect(op: str, name: str, spec: Spec, wanted: Shape, why: str) -> None:
+    """Refuse an input that has not the `wanted` shape; `why` says who wants it."""
+    if spec.shape != wanted:
+        raise ShapeError(
+            f"{op}: {name} is {spec.shape}, but {why} asks for {wanted}. "
+            f"Give {name} that shape, or rebuild the layer."
+        )

@@ -1,0 +1,498 @@
+"""The dictionary of operators: one data sheet each, many readers.
+
+A sheet is a class. Its fields are the operator's settings; its class lines are facts;
+its methods answer what comes out (`infer`), who computes it (`kernel`), how gradients
+flow back (`grad`) and how much work it is (`cost`). No sheet knows an array class, a
+device, the engine or the tape.
+
+    bind(op, *values)   hands a call to the interpreter its values belong to: eager
+                        arrays run it, symbols write it down
+
+`Op.of(**settings)` gives the one instance with these settings; an instance keeps its
+`Plan` for every combination of input specs it has met.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, partial
+from importlib import import_module
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+from minimx.core.dtypes import NAMES, DType
+from minimx.core.errors import MXNetError, OperatorError, did_you_mean
+from minimx.core.ops.casting import USUAL, Casting
+from minimx.core.ops.devices import as_multiplied
+from minimx.core.ops.settings import exact, to_type
+from minimx.core.ops.spec import Cost, Spec
+from minimx.core.shapes import Deduced, Opens
+
+Kernel = Callable[..., None]
+# A value is whatever an interpreter computes with: an NDArray, later a Symbol. Both
+# overload arithmetic, so gradient rules may use `*`, `+` and friends on it.
+Value = Any
+# Element types, as far as they are known.
+Types = list[DType | None]
+
+
+class Plan:
+    """An operator bound to the specs of its inputs: all that a launch must know.
+
+    rehearsing: kernels compute nothing. Set once, before a program's first operator, it
+    lets everything but the numbers happen as it would (see `bench/cell.py`).
+    """
+
+    rehearsing: ClassVar[bool] = False
+
+    __slots__ = (
+        "_compute", "cost", "kernel", "name", "needs_rng", "outs", "plain",
+        "takes_over", "twin", "workspace",
+    )  # fmt: skip
+
+    def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
+        self.takes_over = op.takes_over
+        for spec in specs if not op.any_storage else ():
+            self.takes_over = spec.takes_over or self.takes_over
+        if self.takes_over is not None:
+            self.plain = False
+            return
+        inferred = op.infer(*specs)
+        self.name = op.name
+        self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
+        self._compute: Callable[[], Any] = partial(op.compute, *specs)
+        self.workspace = op.scratch(*specs)
+        self.needs_rng = op.needs_rng
+        self.cost = op.cost(*specs).computed_in(*specs, *self.outs)
+        if op.multiplies and op.kind == "gpu":
+            self.cost, self._compute = as_multiplied(
+                specs[0].dtype, self.cost, self._compute, len(specs)
+            )
+        # One new array out, nothing else touched: launches take the short road.
+        self.plain = not (
+            len(self.outs) > 1
+            or self.workspace
+            or op.needs_rng
+            or op.mutates
+            or op.is_view
+            or op.on
+        )
+        for spec in self.outs:
+            if spec.takes_over is not None:
+                self.takes_over = spec.takes_over
+                self.plain = False
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the kernel, or its twin for CUDA, when it is first asked for.
+
+        Whoever only wants to know what comes out compiles nothing.
+        """
+        if name == "twin":
+            launches = import_module("minimx.cuda.launches")
+            made: Any = self._compute
+            self.twin = twin = launches.Twin(made.func.__self__, made.args, self)
+            return twin
+        if name != "kernel":
+            raise AttributeError(name)
+        self.kernel = kernel = _nothing if Plan.rehearsing else self._compute()
+        return kernel
+
+
+def _nothing(*arrays: Any) -> None:
+    """The kernel of a rehearsal."""
+
+
+class Site:
+    """Where a gradient rule is applied: the call's specs, and who wants a gradient.
+
+    For operators with `into`: `targets` has, for each input, the array that its
+    gradient will be stored in, if the rule may as well write it there; `retain` says
+    that the rule will be asked once more.
+    """
+
+    __slots__ = ("ins", "outs", "retain", "targets", "wants")
+
+    def __init__(
+        self, ins: tuple[Spec, ...], outs: tuple[Spec, ...], wants: tuple[bool, ...]
+    ) -> None:
+        self.ins = ins
+        self.outs = outs
+        self.wants = wants
+        self.targets: Sequence[Value | None] = ()
+        self.retain = False
+
+
+class Op:
+    """The base of every data sheet; see the module's docstring."""
+
+    name: ClassVar[str] = ""
+    #: Names of the array inputs, in order. A property where settings decide.
+    inputs: ClassVar[Any] = ("data",)
+    #: True if `inputs` names one input that may be given any number of times.
+    variadic: ClassVar[bool] = False
+    #: How many outputs the caller sees; later ones are kept for `grad` only.
+    visible: ClassVar[int] = 1
+    #: Names among `inputs` and "out", "out1", … whose values `grad` needs.
+    saves: Any = ()
+    #: Names of the inputs that the kernel also writes to (running statistics, states).
+    mutates: ClassVar[tuple[str, ...]] = ()
+    #: Names of the inputs that are states, whatever the settings say now: in graphs
+    #: they are no arguments. Needed where `mutates` depends on settings.
+    state_inputs: Any = ()
+    #: {input: an initializer in words}, for parameters that begin with other values
+    #: than their names tell.
+    starts: ClassVar[Mapping[str, str]] = {}
+    #: What the outputs are called in graphs; "output" or "output0", … without it.
+    output_names: ClassVar[tuple[str, ...]] = ()
+    #: {setting: the words it may be}, for settings that choose one of several ways.
+    choices: ClassVar[Mapping[str, Collection[str]]] = {}
+    #: An axis may be shorter than what is asked of it: how long the output is along an
+    #: axis that is not known yet cannot be told from long ones.
+    clips: ClassVar[bool] = False
+    #: In a graph, its shape waits for what its neighbours say; see `settled`.
+    open: ClassVar[bool] = False
+    #: {output: inputs}: the answer may be written over the memory of the question. The
+    #: kernel reads an element of such an input before it writes the one at its place,
+    #: and never again. One name or several, the one to prefer first; of an open number
+    #: of inputs, `data` is the first.
+    inplace: Any = {}
+    #: {output: input}: the same elements in the same order; in the same memory there is
+    #: nothing to compute.
+    unchanged: Any = {}
+    #: Names of the inputs of which only shape and type count: their memory may be gone.
+    ignores: Any = ()
+    #: The kernel takes a random generator as its last argument.
+    needs_rng: ClassVar[bool] = False
+    #: The output is another view of the input's memory (reshape and its relatives).
+    is_view: ClassVar[bool] = False
+    #: Whether `mx.nd` has a result of shape (1,) for (), under np_shape as without.
+    keeps_an_axis: ClassVar[bool] = False
+    #: False for operators such as `argmax`, through which no gradient flows.
+    differentiable: ClassVar[bool] = True
+    #: Give the same answer twice for the same inputs (dropout does not).
+    deterministic: ClassVar[bool] = True
+
+    #: In which type it computes under mixed precision.
+    casting: ClassVar[Casting] = USUAL
+    #: Matrices are multiplied, which GPUs may do on units of their own.
+    multiplies: ClassVar[bool] = False
+    #: For which kind of device it makes plans.
+    kind: ClassVar[str] = "cpu"
+    #: `on(kind)`: who makes the plans for a kind of device, where kernels differ.
+    on: ClassVar[Any] = None
+    #: `grad` looks at `Site.targets` and `Site.retain`, and takes None for an output
+    #: without a gradient.
+    into: ClassVar[bool] = False
+
+    #: `composed(*values)`: the same answer from differentiable operators; used instead
+    #: of the operator itself while recording (fused gradients of pointwise formulas).
+    composed: ClassVar[Any] = None
+
+    #: `expansion(specs)`: the operators that it comes to for inputs of these specs, as
+    #: a graph, and its variables in the order of the inputs; for operators that graphs
+    #: keep as one node until then (graph/expand.py).
+    expansion: ClassVar[Any] = None
+
+    #: Runs the call instead of a kernel: `takes_over(op, inputs, out)` with arrays; for
+    #: operators whose result cannot be planned ahead (its shape depends on numbers, or
+    #: Python computes it).
+    takes_over: ClassVar[Any] = None
+    #: `takes_over` knows what to do with sparse arrays, too.
+    any_storage: ClassVar[bool] = False
+
+    plans: dict[tuple[Spec, ...], Plan]
+    _made: ClassVar[dict[Any, Any]]
+    #: Some setting may be 0.0 or -0.0, which are equal and not the same; in a tuple.
+    _signed: ClassVar[bool] = False
+    _nested: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plans", {})
+
+    # -- what a sheet answers ---------------------------------------------------------
+
+    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+        """The specs of the outputs. Raises ShapeError or DTypeError."""
+        raise OperatorError(f"{self.name} has no rule for its outputs")
+
+    def deduce(self, ins: Opens, outs: Opens) -> Deduced:
+        """What else is known of the shapes where some are not, or not wholly, known.
+
+        ins, outs: the shapes of inputs and visible outputs, with None for an axis that
+        is not known, or for all of a shape. Returns both, with what follows filled in;
+        graphs ask until nothing new comes. What `infer` and `complete` tell needs no
+        rule here.
+        """
+        return ins, outs
+
+    def settled(self, out: Spec) -> Op:
+        """The operator once its neighbours said what comes out, where it was `open`."""
+        return self
+
+    def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
+        """The same for element types, before shapes are known: by default all alike.
+
+        A setting `dtype` is the type of the outputs; the inputs are alike then, too.
+        """
+        first = next((dtype for dtype in ins if dtype is not None), None)
+        said = getattr(self, "dtype", None)
+        if isinstance(said, str) and said in NAMES:
+            outs = [NAMES[said]] * len(outs)
+        elif first is None:
+            first = next((dtype for dtype in outs if dtype is not None), None)
+        else:
+            outs = [first if dtype is None else dtype for dtype in outs]
+        return [first if dtype is None else dtype for dtype in ins], outs
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A callable `(*ins, *outs[, workspace][, rng])` on NumPy arrays.
+
+        Arrays are C-contiguous and have the shapes of the specs. `workspace` is a flat
+        uint8 array, present if `workspace()` is positive; `rng` a
+        `numpy.random.Generator`, present if `needs_rng`. It may run on any thread and
+        must release the GIL while it works on large arrays.
+        """
+        raise OperatorError(f"{self.name} has no kernel")
+
+    def workspace(self, *specs: Spec) -> int:
+        """How many bytes of scratch memory the kernel asks for."""
+        return 0
+
+    def compute(self, *specs: Spec) -> Kernel:
+        """The kernel; sheets with a setting called `kernel` answer here instead."""
+        return self.kernel(*specs)
+
+    def scratch(self, *specs: Spec) -> int:
+        """The workspace; the same for that name."""
+        return self.workspace(*specs)
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Gradients of the inputs, written with operators.
+
+        `dout` is the gradient of the output, a tuple if `visible` is more than one.
+        `saved` are the values named by `saves`. Skip what `at.wants` does not ask for:
+        return None there.
+        """
+        raise OperatorError(f"{self.name} has no gradient")
+
+    def again(self, *specs: Spec) -> tuple[Op, tuple[str, ...] | None] | None:
+        """How the visible outputs are computed a second time, to the bit.
+
+        An operator without side effects, and the names of the inputs and outputs
+        (`out1`) of the first call that it takes; None for all inputs. No answer where
+        a second call would give something else, or change something.
+        """
+        if self.mutates or self.needs_rng or not self.deterministic:
+            return None
+        return self, None
+
+    def cost(self, *specs: Spec) -> Cost:
+        """How much work one call is."""
+        inferred = self.infer(*specs)
+        outs = inferred if isinstance(inferred, tuple) else (inferred,)
+        moved = sum(spec.nbytes for spec in (*specs, *outs))
+        return Cost(sum(spec.size for spec in outs), moved)
+
+    # -- what every sheet can do ------------------------------------------------------
+
+    @classmethod
+    def of(cls, **settings: Any) -> Self:
+        """The one instance with these settings, after checking and converting them."""
+        values = settings.values()
+        key: Any = (*settings.items(), *map(type, values))
+        try:
+            if cls._signed and (not all(values) or (cls._nested and tuple in key)):
+                key = key, repr(settings)
+            made = cls._made.get(key)
+        except (TypeError, ValueError):  # a list or an array among the settings
+            key, made = None, None
+        if made is None:
+            made = cls(**cls._convert(settings))
+            same = cls._made.setdefault(made, made)
+            if key is not None:
+                if len(cls._made) >= 4096:  # settings that change with every call
+                    cls._made.clear()
+                cls._made[key] = same
+            made = same
+        return made  # type: ignore[no-any-return]
+
+    @classmethod
+    def _convert(cls, settings: dict[str, Any]) -> dict[str, Any]:
+        fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        converted = {}
+        for name, value in settings.items():
+            if name not in fields:
+                cls._unknown(
+                    name, [word for word in fields if word not in OF_THE_MOMENT]
+                )
+                continue
+            kind: Any = fields[name].type  # a class where annotations are not text
+            wanted = kind.__name__ if isinstance(kind, type) else str(kind)
+            converted[name] = to_type(cls.name, name, value, wanted)
+        missing = [
+            name
+            for name, field in fields.items()
+            if name not in converted
+            and field.default is dataclasses.MISSING
+            and field.default_factory is dataclasses.MISSING
+        ]
+        if missing:
+            raise OperatorError(
+                f"{cls.name} needs {', '.join(missing)}; give a value for each."
+            )
+        return converted
+
+    @classmethod
+    def _unknown(cls, name: str, offered: list[str]) -> None:
+        """Refuse a setting; as in MXNet, an operator that has none ignores it."""
+        if not offered and not cls.variadic:
+            warnings.warn(
+                f"{cls.name} has no settings, so {name!r} changes nothing.",
+                stacklevel=2,
+            )
+            return
+        hint = did_you_mean(name, offered)
+        known = ", ".join(offered) or "none"
+        raise OperatorError(
+            f"{cls.name} has no setting {name!r}; it has: {known}.{hint}"
+        )
+
+    def plan(self, specs: tuple[Spec, ...]) -> Plan:
+        """The plan for inputs of these specs, made once."""
+        plan = self.plans.get(specs)
+        if plan is None:
+            if len(self.plans) >= 1024:  # inputs whose shape changes with every call
+                self.plans.clear()
+            plan = self.plans[specs] = Plan(self, specs)
+        return plan
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same operator with the same settings, -0.0 not being 0."""
+        if self is other:
+            return True
+        return type(self) is type(other) and self._told == other._told
+
+    def __hash__(self) -> int:
+        return hash(self._told)
+
+    @cached_property
+    def _told(self) -> Any:
+        if not dataclasses.is_dataclass(self):
+            return id(self)  # made by hand, equal to no other
+        return type(self), exact(tuple(self.settings.values()))
+
+    @cached_property
+    def relatives(self) -> dict[type[Op], Op]:
+        """Operators with the same settings, such as gradients, once they were made."""
+        return {}
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The settings of this instance, by name."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+        }
+
+
+#: Settings that no caller gives: they say what holds at the moment of a call.
+OF_THE_MOMENT = ("training", "np_shape")
+
+REGISTRY: dict[str, type[Op]] = {}
+#: Other names under which an operator is offered: {alias: name}.
+ALIASES: dict[str, str] = {}
+
+OpT = TypeVar("OpT", bound=Op)
+
+
+class _Settings:
+    """What sheets share that `dataclass` would compile anew for each of hundreds."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        every = dataclasses.fields(self)  # type: ignore[arg-type]
+        names = [field.name for field in every if not field.kw_only]
+        given = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or not settings.keys().isdisjoint(given):
+            raise TypeError(f"{type(self).__name__}: too many settings: {args}")
+        given |= settings
+        for field in every:
+            value = given.pop(field.name, field.default)
+            if value is dataclasses.MISSING:
+                raise TypeError(f"{type(self).__name__}: {field.name} is missing")
+            object.__setattr__(self, field.name, value)
+        if given:
+            raise TypeError(f"{type(self).__name__} has no setting {min(given)!r}")
+        self.__post_init__()  # type: ignore[attr-defined]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __repr__(self) -> str:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        told = ", ".join([f"{f.name}={getattr(self, f.name)!r}" for f in fields])
+        return f"{type(self).__qualname__}({told})"
+
+
+@dataclass_transform(frozen_default=True)
+def with_settings(sheet: type[OpT]) -> type[OpT]:
+    """Make the fields of a class settings; for classes that several sheets share."""
+    known = [getattr(base, "__dataclass_params__", None) for base in sheet.__mro__]
+    if any(params is not None and params.frozen for params in known):
+        # Python wants what is derived from a frozen class of somebody's to be one.
+        return dataclasses.dataclass(frozen=True, eq=False)(sheet)
+    for name in ("__init__", "__setattr__", "__delattr__", "__repr__"):
+        if name not in vars(sheet):
+            setattr(sheet, name, vars(_Settings)[name])
+    return dataclasses.dataclass(init=False, repr=False, eq=False)(sheet)
+
+
+@dataclass_transform(frozen_default=True)
+def register(name: str, *aliases: str) -> Callable[[type[OpT]], type[OpT]]:
+    """Enter an operator in the dictionary under `name`, and under its aliases."""
+
+    def enter(sheet: type[OpT]) -> type[OpT]:
+        for word in (name, *aliases):
+            if word in REGISTRY or word in ALIASES:
+                other = REGISTRY.get(word) or REGISTRY[ALIASES[word]]
+                raise MXNetError(
+                    f"operator {word!r} is declared twice, in {other.__module__} and "
+                    f"in {sheet.__module__}. Rename one of them."
+                )
+        sheet.name = name
+        sheet._made = {}
+        REGISTRY[name] = made = with_settings(sheet)
+        fields = dataclasses.fields(made)  # type: ignore[arg-type]
+        types = " ".join([str(field.type) for field in fields])
+        made._nested = "Any" in types
+        made._signed = made._nested or "float" in types
+        ALIASES.update(dict.fromkeys(aliases, name))
+        return sheet
+
+    return enter
+
+
+def lookup(name: str) -> type[Op]:
+    """The data sheet entered under a name or an alias."""
+    sheet = REGISTRY.get(ALIASES.get(name, name))
+    if sheet is None:
+        hint = did_you_mean(name, [*REGISTRY, *ALIASES])
+        raise OperatorError(f"there is no operator called {name!r}.{hint}")
+    return sheet
+
+
+def bind(op: Op, *values: Value) -> Any:
+    """Apply an operator to values, in whatever world those values belong to."""
+    return values[0]._bind(op, values)
+
+
+def forget_plans() -> None:
+    """Drop every plan: a knob that plans depend on was turned."""
+    for sheet in REGISTRY.values():
+        for made in list(sheet._made.values()):
+            made.plans.clear()
+            if made.on:
+                made.on("gpu").plans.clear()

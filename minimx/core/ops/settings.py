@@ -1,0 +1,71 @@
+"""Settings of operators: read as MXNet reads them, told apart as keys.
+
+to_type("Pooling", "kernel", "(2, 2)", "Shape")    (2, 2)
+exact(-0.0) == exact(0.0)                          False
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+import numpy as np
+
+from minimx.core.errors import OperatorError
+
+
+def exact(value: Any) -> Any:
+    """A key of a setting: 0.0 and -0.0, 1 and True are told apart, NaN is NaN."""
+    if isinstance(value, tuple):
+        return tuple(map(exact, value))
+    if isinstance(value, float):
+        return type(value), value.hex()
+    if isinstance(value, np.generic):
+        return type(value), value.tobytes()
+    return type(value), value
+
+
+def _as_tuple(value: Any) -> Any:
+    """Lists as tuples, also those inside."""
+    if isinstance(value, (list, tuple)):
+        return tuple([_as_tuple(item) for item in value])
+    return value
+
+
+def to_type(op: str, name: str, value: Any, wanted: str) -> Any:
+    """Convert a setting as MXNet does: numbers and tuples may come as text."""
+    if isinstance(value, str) and wanted.startswith("bool"):
+        value = value.capitalize()  # files of MXNet have `true` as well as `True`
+    if isinstance(value, str) and "str" not in wanted and "DType" not in wanted:
+        try:
+            value = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            raise OperatorError(
+                f"{op}: {name}={value!r} is not a value of type {wanted}."
+            ) from None
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, np.ndarray) and wanted.startswith("Shape"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        value = _as_tuple(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None and ("None" in wanted or wanted == "Any"):
+        return None
+    try:
+        if wanted.startswith("bool"):
+            return bool(value)
+        if wanted.startswith("int") and not isinstance(value, tuple):
+            return operator.index(value)
+        if wanted.startswith("float"):
+            return float(value)
+        if wanted.startswith("Shape"):
+            items = value if isinstance(value, tuple) else (value,)
+            return tuple(operator.index(item) for item in items)
+    except (TypeError, ValueError):
+        raise OperatorError(
+            f"{op}: {name}={value!r} is not a value of type {wanted}."
+        ) from None
+    return value

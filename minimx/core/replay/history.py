@@ -1,0 +1,193 @@
+"""What a pool did, event by event: as a record remembers it, or as a replay decided.
+
+Both are the same columns, so that they can be compared, drawn and counted alike. An
+event belongs to a step: what the program did to bring it about, which is to ask for
+memory or to give some back. The same program has the same steps under every policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from minimx.core.record import MEMORY_EVENTS, Record
+from minimx.core.record.curves import loans
+from minimx.core.record.tables import Array
+
+LIVE, CACHED, ALLOC, HIT, FREE, RELEASE, FLUSH, OOM = range(len(MEMORY_EVENTS))
+# What becomes of a block that comes back; see `History.fate`.
+USED_AGAIN, GIVEN_BACK, IDLE_AT_END = 1, 2, 3
+# How what the program decides, and not the pool, is signed: a flush, a return for good.
+BY_PROGRAM, FOR_GOOD = "empty_cache", "direct_free"
+COLUMNS = ("step", "event", "block", "requested", "size", "address")
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """What the program did to one device, in its order, (n,) each.
+
+    row: in the record's `mem` table. t: nanoseconds. kind: +1 where a loan begins, -1
+    where it ends, -2 where it ends and the block goes back to the device, 0 for a
+    request that was refused, 2 where the program asked for the idle blocks to go back.
+    block: the number of the loan. requested: bytes.
+    """
+
+    row: Array
+    t: Array
+    kind: Array
+    block: Array
+    requested: Array
+
+    @classmethod
+    def of(cls, record: Record, device: str) -> Steps:
+        """The steps of a recorded run."""
+        mem, row, event, kind = _of_device(record, device)
+        kind[_by_program(record, mem, event)] = 2
+        kind[(kind == -1) & (mem["name"] == _number(record.strings, FOR_GOOD))] = -2
+        keep = (kind != 0) | (event == OOM)
+        mem = mem[keep]
+        return cls(row[keep], mem["t"], kind[keep], mem["block"], mem["requested"])
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The events of one device's pool, (n,) each.
+
+    step: the number of the program's step that brought the event about. event: a
+    position in `MEMORY_EVENTS`. block: the number of the loan. requested: bytes asked
+    for. size: bytes of the block. address: where it starts. capacity: of the device.
+    """
+
+    device: str
+    capacity: int
+    step: Array
+    event: Array
+    block: Array
+    requested: Array
+    size: Array
+    address: Array
+
+    @classmethod
+    def of(cls, device: str, capacity: int, numbers: Sequence[int]) -> History:
+        """Made of one number after the other, in the order of `COLUMNS`."""
+        columns = np.array(numbers, np.int64).reshape(-1, len(COLUMNS)).T
+        return cls(device, capacity, *columns)
+
+    @classmethod
+    def recorded(cls, record: Record, device: str) -> History:
+        """What really happened, as far back as the record goes."""
+        mem, _, event, sign = _of_device(record, device)
+        told_twice = (sign == 0) & np.isin(event, (LIVE, ALLOC, HIT, FREE))
+        mem, event, sign = mem[~told_twice], event[~told_twice], sign[~told_twice]
+        own = (sign != 0) | (event == OOM) | _by_program(record, mem, event)
+        return cls(
+            device,
+            record.conditions.devices.get(device, 0),
+            np.cumsum(own) - own,
+            event,
+            mem["block"],
+            mem["requested"],
+            mem["rounded"],
+            mem["address"],
+        )
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+    @cached_property
+    def lent(self) -> Array:
+        """The bytes of lent blocks after each event."""
+        return np.asarray(np.cumsum(self._loan * self.size))
+
+    def lent_of(self, which: Array) -> Array:
+        """The bytes of lent blocks of some events, a mask (n,), after each event."""
+        return np.asarray(np.cumsum(self._loan * self.size * which))
+
+    @cached_property
+    def asked(self) -> Array:
+        """What was asked for of the bytes that are lent, after each event."""
+        return np.asarray(np.cumsum(self._loan * self.requested))
+
+    @cached_property
+    def reserved(self) -> Array:
+        """What the pool holds of the device after each event, lent and idle."""
+        taken = np.isin(self.event, (LIVE, CACHED, ALLOC))
+        given = np.isin(self.event, (RELEASE, FLUSH))
+        change = taken.astype(np.int64) - given
+        return np.asarray(np.cumsum(change * self.size))
+
+    @cached_property
+    def fate(self) -> Array:
+        """What becomes of the block that comes back, for each "free"; 0 elsewhere.
+
+        A block that goes back to the device before anybody asks for it is stranded:
+        nobody wanted its size any more. Whether one that is idle at the end is stranded
+        as well depends on whether the program goes on.
+        """
+        fate = np.zeros(len(self), np.uint8)
+        resting: dict[int, int] = {}
+        events, addresses = self.event.tolist(), self.address.tolist()
+        for row, (event, address) in enumerate(zip(events, addresses, strict=True)):
+            if event == FREE:
+                resting[address] = row
+            elif event == HIT and address in resting:
+                fate[resting.pop(address)] = USED_AGAIN
+            elif event == RELEASE and address in resting:
+                fate[resting.pop(address)] = GIVEN_BACK
+            elif event == FLUSH:
+                fate[[*resting.values()]] = GIVEN_BACK
+                resting.clear()
+        fate[[*resting.values()]] = IDLE_AT_END
+        return fate
+
+    def count(self, event: int) -> int:
+        """How often an event happened; a flush that found nothing does not count."""
+        empty = (self.event == FLUSH) & (self.size == 0)
+        return int(np.count_nonzero((self.event == event) & ~empty))
+
+    @property
+    def calls(self) -> int:
+        """How often the driver was asked for memory, and gave some."""
+        return self.count(ALLOC)
+
+    @property
+    def peak_reserved(self) -> int:
+        """The most bytes that the pool held of the device."""
+        return int(self.reserved.max(initial=0))
+
+    def at_step(self, step: int) -> int:
+        """The last event of a step; -1 before the first."""
+        return int(np.searchsorted(self.step, step, side="right")) - 1
+
+    @property
+    def _loan(self) -> Array:
+        begins = np.isin(self.event, (LIVE, ALLOC, HIT))
+        return np.asarray(begins.astype(np.int64) - (self.event == FREE))
+
+
+def _of_device(record: Record, device: str) -> tuple[Array, Array, Array, Array]:
+    """One device's rows of `mem`, their numbers, their events, where loans begin."""
+    mem = record.mem()
+    row = np.flatnonzero(mem["device"] == _number(record.strings, device))
+    mem = mem[row]
+    codes = np.full(len(record.strings) + 1, -1)  # one more, for words that are unknown
+    for code, word in enumerate(MEMORY_EVENTS):
+        codes[_number(record.strings, word)] = code
+    event = codes[mem["event"]]
+    begins = np.isin(event, (LIVE, ALLOC, HIT))
+    return mem, row, event, loans(mem["block"], begins, event == FREE)
+
+
+def _by_program(record: Record, mem: Array, event: Array) -> Array:
+    name = _number(record.strings, BY_PROGRAM)
+    return np.asarray((event == FLUSH) & (mem["name"] == name))
+
+
+def _number(texts: list[str], text: str) -> int:
+    return texts.index(text) if text in texts else -1

@@ -1,0 +1,1 @@
+"""CUDA: driver, kernels, launches, captured graphs and streams."""

@@ -1,0 +1,1 @@
+"""Loops over numbers for CUDA, compiled by numba."""

@@ -1,0 +1,108 @@
+"""How kernels are put on a CUDA device.
+
+    @kernel                a function of one CUDA thread
+    @inner                 a function that kernels call
+    run(k, n, *args)       as many threads as `n` pieces of work can use
+
+A kernel goes through its work in strides of the whole grid, `cuda.grid(1)` and then
+every `cuda.gridsize(1)`-th piece, so any number of blocks and threads gives the same
+answer: many on a device, two threads in numba's simulator, where each is one of
+Python's.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda as numba_cuda
+from numba import types
+from numba.np.numpy_support import as_dtype
+
+from minimx.core.drivers import copies
+from minimx.cuda import toolkit
+from minimx.cuda.driver import current_stream
+
+#: Threads of a block on a device, and blocks at most: enough to hide the latency of
+#: memory on every device there is.
+THREADS, MOST_BLOCKS = 256, 4096
+#: Blocks and threads in the simulator; tests choose others.
+PLAYED = [1, 2]
+
+PLAYING = toolkit.simulated()
+
+# numba does not say what this module has.
+cuda: Any = numba_cuda
+
+
+def _shared_once(array: Callable[..., Any]) -> Callable[..., Any]:
+    """The simulator's `shared.array`, with one memory for all threads of a block.
+
+    numba's own looks whether another thread has made it and then makes it: two that
+    look at once get memory of their own each, and never see the other's numbers.
+    """
+
+    def agreed(shared: Any, shape: Any, dtype: Any) -> Any:
+        caller = sys._getframe(1)
+        line = caller.f_code, caller.f_lineno
+        if shape == 0:  # as much as the launch brought with it
+            return array(shared, shape, dtype)
+        kind = as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
+        return shared._allocations.setdefault(line, np.empty(shape, kind))
+
+    return agreed
+
+
+if PLAYING:
+    # Where a GPU divides by 0 in silence, NumPy, which plays it, would warn.
+    warnings.filterwarnings(
+        "ignore", category=RuntimeWarning, module=r"minimx[._](kernels\.cuda|pointwise)"
+    )
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
+
+    played: Any = FakeCUDAShared
+    played.array = _shared_once(played.array)
+
+
+def kernel(function: Callable[..., None]) -> Any:
+    """Declare what one CUDA thread does; compiled when it is first launched."""
+    return cuda.jit(function)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Declare a function that kernels call; the simulator calls it as it is."""
+    return function if PLAYING else cuda.jit(device=True, inline=True)(function)
+
+
+def geometry(n: int) -> tuple[int, int]:
+    """Blocks and threads of a block for `n` pieces of work.
+
+    >>> blocks, threads = geometry(10**9)
+    >>> blocks * threads > 1
+    True
+    """
+    if PLAYING:
+        return PLAYED[0], PLAYED[1]
+    return min(-(-n // THREADS), MOST_BLOCKS), THREADS
+
+
+def run(function: Any, n: int, *args: Any) -> None:
+    """Launch a kernel over `n` pieces of work, into the stream of this thread."""
+    if n > 0:
+        blocks, threads = geometry(n)
+        function[blocks, threads, current_stream()](*args)
+
+
+def duplicate(x: Any, out: Any) -> None:
+    """Copy a device array into another one, unless the two are one memory."""
+    if address(x) != address(out):
+        copies.copyto(out.reshape(-1), x.reshape(-1))
+
+
+def address(array: Any) -> int:
+    """Where the memory of an array begins; the simulator's are NumPy's."""
+    device = getattr(array, "__cuda_array_interface__", None)
+    return int((device or array.__array_interface__)["data"][0])

@@ -1,0 +1,346 @@
+"""Linear algebra on stacks of small matrices on CUDA: a block of threads for a matrix.
+
+Everything is in place and right-looking: when a column of a factor is done, all threads
+of the block take its share from what lies right and below; when a row of the answer to
+a system is, they take it from the rows below. Many columns of an answer are cut into
+strips, with a block for each.
+
+A kernel cannot raise errors. Where the CPU says that a matrix is not positive definite,
+or singular, numbers here are NaN or infinite: each function says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from minimx.cuda.driver import current_stream
+from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels.launching import cuda
+from minimx.cuda.kernels.mathematics import abs as size_of
+from minimx.cuda.kernels.mathematics import log, sign, sqrt
+
+Launch = Callable[..., None]
+
+#: The threads of a matrix whose side is at most SMALL, and of larger ones.
+TEAMS, SMALL = ([1, 1] if launching.PLAYING else [32, 256]), 32
+#: So many columns of an answer are a block's.
+STRIP = 2 if launching.PLAYING else 32
+
+
+def together(make: Callable[[int], Any], count: int, side: int, *args: Any) -> None:
+    """Launch a kernel with a block for each of `count` matrices."""
+    team = TEAMS[side > SMALL]
+    blocks = min(count, launching.MOST_BLOCKS)
+    make(team)[blocks, team, current_stream()](*args)
+
+
+def sides(x: Any) -> tuple[int, int]:
+    """The rows and the columns of every matrix."""
+    rows, columns = tuple(x.shape)[-2:]
+    return int(rows), int(columns)
+
+
+@launching.inner
+def meet(team: int) -> None:
+    """Wait for all threads of the block; whoever is alone need not."""
+    if team > 1:
+        cuda.syncthreads()
+
+
+# -- triangles -------------------------------------------------------------------------
+
+
+@launching.inner
+def _eliminate(
+    a: Any, corner: int, down: int, across: int, x: Any, at: int, along: int,
+    next_: int, width: int, n: int, lower: bool, unit: bool, team: int,
+) -> None:  # fmt: skip
+    """In place of the right sides of a triangular system its answers.
+
+    a: the triangle, from `corner` on with these steps; unit: its diagonal is 1. x: n
+    rows of `width` numbers, from `at` on, `along` apart, the numbers `next_` apart.
+    """
+    t = cuda.threadIdx.x
+    for p in range(n):
+        i = p if lower else n - 1 - p
+        row = at + i * along
+        if not unit:
+            for c in range(t, width, team):
+                x[row + c * next_] /= a[corner + i * (down + across)]
+            meet(team)
+        for e in range(t, (n - 1 - p) * width, team):
+            k, c = e // width, e % width * next_
+            j = p + 1 + k if lower else k
+            x[at + j * along + c] -= a[corner + j * down + i * across] * x[row + c]
+        meet(team)
+
+
+@cache
+def _triangular(team: int) -> Any:
+    """The kernel in which `team` threads solve for a strip of columns."""
+
+    @launching.kernel
+    def kernel(
+        a: Any, b: Any, out: Any, count: int, strips: int, per: int, n: int,
+        steps: Any, lower: bool, alpha: Any,
+    ) -> None:  # fmt: skip
+        down, across, next_, along = steps
+        for w in range(cuda.blockIdx.x, count, cuda.gridDim.x):
+            s, first = w // strips, w % strips * STRIP
+            width, at = min(STRIP, per - first), s * n * per + first * next_
+            for e in range(cuda.threadIdx.x, n * width, team):
+                place = at + e // width * along + e % width * next_
+                out[place] = alpha * b[place]
+            meet(team)
+            _eliminate(
+                a, s * n * n, down, across, out, at, along, next_, width, n, lower,
+                False, team,
+            )  # fmt: skip
+
+    return kernel
+
+
+def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
+    """(a, b, out): op(a) out = alpha b, or out op(a) = alpha b.
+
+    A 0 on the diagonal gives infinities and NaN.
+    """
+    # x a = b is aᵀ xᵀ = bᵀ.
+    turn = transpose != rightside
+
+    def launch(a: Any, b: Any, out: Any) -> None:
+        side, per = sides(a)[0], sides(b)[not rightside]
+        triangle = (1, side) if turn else (side, 1)
+        steps = (*triangle, *((side, 1) if rightside else (1, per)))
+        strips, factor = -(-per // STRIP), out.dtype.type(alpha)
+        count = out.size // (side * per) * strips
+        sizes = count, strips, per, side, steps, lower != turn, factor
+        with scratch.aside(out, a) as place:
+            flat = [x.reshape(-1) for x in (a, b, place)]
+            together(_triangular, count, side, *flat, *sizes)
+
+    return launch
+
+
+@cache
+def _cholesky(team: int) -> Any:
+    """The kernel in which `team` threads factorise a matrix."""
+
+    @launching.kernel
+    def kernel(a: Any, out: Any, count: int, n: int, down: int, across: int) -> None:
+        t = cuda.threadIdx.x
+        for s in range(cuda.blockIdx.x, count, cuda.gridDim.x):
+            corner = s * n * n
+            for e in range(t, n * n, team):
+                i, j = e // n, e % n
+                inside = i >= j if across == 1 else i <= j
+                out[corner + e] = a[corner + e] if inside else 0
+            meet(team)
+            for k in range(n):
+                at = corner + k * (down + across)
+                pivot = out[at]
+                # Of a negative number NaN; so that 0 is no better, 0 / 0.
+                root = sqrt(pivot) if pivot != 0 else pivot / pivot
+                meet(team)
+                for i in range(t, n - k, team):
+                    out[at + i * down] = out[at + i * down] / root if i else root
+                meet(team)
+                rest = n - k - 1
+                for e in range(t, rest * rest, team):
+                    i, j = e // rest + 1, e % rest + 1
+                    if j <= i:
+                        share = out[at + i * down] * out[at + j * down]
+                        out[at + i * down + j * across] -= share
+                meet(team)
+
+    return kernel
+
+
+def potrf(lower: bool) -> Launch:
+    """(a, out): the factor of a = out outᵀ, or of a = outᵀ out if it is the upper one.
+
+    Of a matrix that is not positive definite the columns (rows) are NaN from the one on
+    where that shows: MXNet does not look at what cuSOLVER says of it either.
+    """
+
+    def launch(a: Any, out: Any) -> None:
+        n = sides(a)[0]
+        steps = (n, 1) if lower else (1, n)
+        count, flat = out.size // (n * n), (a.reshape(-1), out.reshape(-1))
+        together(_cholesky, count, n, *flat, count, n, *steps)
+
+    return launch
+
+
+# -- LU --------------------------------------------------------------------------------
+
+
+@launching.inner
+def _largest(best: Any, where: Any, team: int) -> None:
+    """The largest of what the threads of a block have, in the first place.
+
+    Of equal ones the first.
+    """
+    t, half = cuda.threadIdx.x, team // 2
+    meet(team)
+    while half > 0:
+        if t < half:
+            other, place = best[t + half], where[t + half]
+            if other > best[t] or (other == best[t] and place < where[t]):
+                best[t], where[t] = other, place
+        cuda.syncthreads()
+        half //= 2
+
+
+@cache
+def _lu(team: int) -> Any:
+    """The kernel in which `team` threads factorise a matrix, in its place."""
+
+    @launching.kernel
+    def kernel(a: Any, swaps: Any, count: int, n: int) -> None:
+        best = cuda.shared.array(team, np.float64)
+        where = cuda.shared.array(team, np.int64)
+        t = cuda.threadIdx.x
+        for s in range(cuda.blockIdx.x, count, cuda.gridDim.x):
+            corner = s * n * n
+            for k in range(n):
+                best[t], where[t] = -1.0, k
+                for i in range(k + t, n, team):
+                    length = size_of(a[corner + i * n + k])
+                    if length > best[t]:
+                        best[t], where[t] = length, i
+                _largest(best, where, team)
+                chosen, top = where[0], corner + k * n
+                if t == 0:
+                    swaps[s * n + k] = chosen
+                if chosen != k:
+                    other = corner + chosen * n
+                    for j in range(t, n, team):
+                        a[top + j], a[other + j] = a[other + j], a[top + j]
+                meet(team)
+                pivot = a[top + k]
+                if pivot != 0:
+                    for i in range(k + 1 + t, n, team):
+                        a[corner + i * n + k] /= pivot
+                meet(team)
+                rest = n - k - 1
+                for e in range(t, rest * rest, team):
+                    i, j = corner + (k + 1 + e // rest) * n, k + 1 + e % rest
+                    a[i + j] -= a[i + k] * a[top + j]
+                meet(team)
+
+    return kernel
+
+
+def _factorised(a: Any, factors: Any, swaps: Any) -> None:
+    """Fill factors with L below its diagonal of ones, and U; swaps: of rows."""
+    n = sides(a)[0]
+    count = a.size // (n * n)
+    launching.duplicate(a, factors)
+    together(_lu, count, n, factors.reshape(-1), swaps, count, n)
+
+
+def _rooms(a: Any) -> Any:
+    """Memory for the factors of matrices like a."""
+    return scratch.lent((tuple(a.shape), a.dtype), (a.size // sides(a)[0], np.int64))
+
+
+@cache
+def _solving(team: int) -> Any:
+    """The kernel in which `team` threads solve for a strip of columns, by LU."""
+
+    @launching.kernel
+    def kernel(
+        factors: Any, swaps: Any, b: Any, out: Any, count: int, strips: int, per: int,
+        n: int, unit: bool, otherwise: Any,
+    ) -> None:  # fmt: skip
+        """unit: b is the identity; otherwise: in place of what does not exist."""
+        t = cuda.threadIdx.x
+        for w in range(cuda.blockIdx.x, count, cuda.gridDim.x):
+            s, first = w // strips, w % strips * STRIP
+            width, at, singular = min(STRIP, per - first), s * n * per + first, False
+            for e in range(t, n * width, team):
+                i, place = e // width, at + e // width * per + e % width
+                if unit:
+                    out[place] = 1 if i == first + e % width else 0
+                else:
+                    out[place] = b[place]
+            meet(team)
+            for c in range(at + t, at + width, team):
+                for i in range(n):
+                    one, two = c + i * per, c + swaps[s * n + i] * per
+                    out[one], out[two] = out[two], out[one]
+            meet(team)
+            for lower in (True, False):
+                _eliminate(
+                    factors, s * n * n, n, 1, out, at, per, 1, width, n, lower, lower,
+                    team,
+                )  # fmt: skip
+            for i in range(n):
+                if factors[(s * n + i) * n + i] == 0:
+                    singular = True
+            if singular:
+                for e in range(t, n * width, team):
+                    out[at + e // width * per + e % width] = otherwise
+            meet(team)
+
+    return kernel
+
+
+def _solved(a: Any, b: Any, out: Any, per: int, unit: bool, otherwise: float) -> None:
+    """Fill out, with `per` columns each; unit: b is not read."""
+    n, strips = sides(a)[0], -(-per // STRIP)
+    count = a.size // (n * n) * strips
+    flat, number = (b.reshape(-1), out.reshape(-1)), out.dtype.type(otherwise)
+    with _rooms(a) as (factors, swaps):
+        _factorised(a, factors, swaps)
+        places, sizes = (factors.reshape(-1), swaps), (count, strips, per, n)
+        together(_solving, count, n, *places, *flat, *sizes, unit, number)
+
+
+def solve(columns: int) -> Launch:
+    """(a, b, out): the solution of a out = b, each with so many columns.
+
+    NaN where a matrix is singular.
+    """
+    return lambda a, b, out: _solved(a, b, out, columns, False, np.nan)
+
+
+def inverse(otherwise: float) -> Launch:
+    """(a, out): the inverse of every matrix; singular ones give one number only."""
+    return lambda a, out: _solved(a, a, out, sides(a)[0], True, otherwise)
+
+
+@launching.kernel
+def _multiplied(
+    factors: Any, swaps: Any, first: Any, second: Any, count: int, n: int, apart: bool
+) -> None:
+    """apart: the sign and the logarithm of a determinant, else itself."""
+    for s in range(cuda.grid(1), count, cuda.gridsize(1)):
+        product, logs = 1.0, 0.0
+        for k in range(n):
+            number = factors[(s * n + k) * n + k]
+            turned = swaps[s * n + k] != k
+            if apart:
+                logs += log(np.float64(size_of(number)))
+                product *= sign(number)
+            else:
+                product *= number
+            product = -product if turned else product
+        first[s] = product
+        if apart:
+            second[s] = logs
+
+
+def determinants(a: Any, *outs: Any) -> None:
+    """(a, out): determinants; (a, sign, logarithm): their signs and sizes."""
+    n = sides(a)[0]
+    flat, count = [out.reshape(-1) for out in outs], a.size // (n * n)
+    with _rooms(a) as (factors, swaps):
+        _factorised(a, factors, swaps)
+        places = factors.reshape(-1), swaps, flat[0], flat[-1]
+        launching.run(_multiplied, count, *places, count, n, len(outs) > 1)

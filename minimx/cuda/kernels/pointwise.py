@@ -1,0 +1,296 @@
+"""Kernels made from formulas, for CUDA: the same text as `kernels.pointwise` reads.
+
+    kernel(formula, shapes, dtypes, out_shape, out_dtype)   a callable (*ins, out)
+    walk(formula, ...)                                      the same over any strides
+
+A formula becomes a file with one CUDA kernel: thread by thread an output element, found
+by its number; where operands have other shapes, the number is taken apart into an index
+along every axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minimx.core.dtypes import FLOAT16, NARROW, DType
+from minimx.core.kernels import pointwise as common
+from minimx.core.kernels.formula import Formula
+from minimx.core.kernels.half import computing
+from minimx.core.shapes import Shape
+from minimx.cuda.kernels import launching, mathematics
+from minimx.cuda.kernels.launching import cuda
+
+Launch = Callable[..., None]
+
+_HEAD = '''"""{text}
+
+{signature}; made by minimx.cuda.kernels.pointwise.
+"""
+
+from numba import cuda
+from numpy import {types}
+
+from minimx.cuda.kernels.mathematics import {functions}
+
+
+@cuda.jit
+def kernel({arguments}):
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+'''
+
+
+def known(formula: Formula, dtypes: Sequence[DType]) -> bool:
+    """Whether there is a kernel for a formula on these types."""
+    dtypes = [computing(dtype) for dtype in dtypes]
+    whole = np.result_type(*dtypes).kind in "iub"
+    return not (whole and ("power(" in formula.text or "**" in formula.text))
+
+
+def write(
+    formula: Formula, ins: Sequence[DType], out: DType, layout: str, axes: int = 0
+) -> str:
+    """The file that numba compiles.
+
+    layout: for each operand 1 if it moves with the output, 0 if it is one element, ? if
+    it is walked along `axes` axes; for the output as well.
+    """
+    letters = dict(zip(formula.operands, "abcdefgh", strict=False))
+    names, numbers = [*letters.values()][: len(ins)], [*letters.values()][len(ins) :]
+    wide = [computing(dtype) for dtype in ins]
+    body = common.expression(formula, wide, letters)
+    head = _HEAD.format(
+        text=common._Writer("", None, letters).value(formula.tree.body),
+        signature=f"({', '.join(d.name for d in ins)}) -> {out.name}",
+        types=types((*ins, *wide, out)),
+        functions=imported(common.called(formula), wide, (*ins, out)),
+        arguments=", ".join(
+            [*(f"{name}_" for name in names), "out_", "n", "steps", *numbers]
+        ),
+    )
+    lines = _places([*names, "out"], layout, axes)
+    for name, dtype, how in zip(names, ins, layout, strict=False):
+        found = f"{name}_[{_index(name, how)}]"
+        lines.append(f"{name} = {loaded(found, dtype)}")
+    lines.append(f"out_[{_index('out', layout[len(names)])}] = {stored(body, out)}")
+    return head + "".join(f"        {line}\n" for line in lines)
+
+
+def loaded(text: str, dtype: DType) -> str:
+    """What memory holds, in the type that kernels compute in.
+
+    >>> loaded("x[i]", np.dtype("float16")), loaded("x[i]", np.dtype("int8"))
+    ('float32(x[i])', 'x[i]')
+    """
+    if dtype not in NARROW:
+        return text
+    return f"{'float32' if dtype == FLOAT16 else f'from_{dtype.name}'}({text})"
+
+
+def stored(text: str, dtype: DType) -> str:
+    """A number as memory holds it."""
+    if dtype not in NARROW or dtype == FLOAT16:
+        return f"{common.word(dtype)}({text})"
+    return f"to_{dtype.name}({text})"
+
+
+def types(dtypes: Sequence[DType]) -> str:
+    """The words after `import` that bring in element types."""
+    words = {common.word(dtype) for dtype in dtypes if dtype.isbuiltin == 1}
+    words |= {"float32", "float64", "intp"}
+    return ", ".join(sorted("bool_ as boolean" if w == "boolean" else w for w in words))
+
+
+def imported(
+    functions: Sequence[str], dtypes: Sequence[DType], memory: Sequence[DType] = ()
+) -> str:
+    """The words after `import` that bring in functions for operands of these types.
+
+    memory: the types of the arrays, some of which have functions of their own.
+    """
+    whole = np.result_type(*dtypes).kind in "iub"
+    words = [
+        f"{name}_whole as {name}" if whole and name in mathematics.WHOLE else name
+        for name in functions
+    ]
+    for dtype in dict.fromkeys(memory):
+        if dtype.isbuiltin != 1:
+            words += [f"from_{dtype.name}", f"to_{dtype.name}"]
+    return ", ".join(words) or "select"
+
+
+def _index(name: str, how: str) -> str:
+    return {"1": "i", "0": "0", "?": f"{name}_at"}[how]
+
+
+def _places(names: Sequence[str], layout: str, axes: int) -> list[str]:
+    """Lines that take the number `i` apart; the innermost axis comes first.
+
+    `steps` has a start for each operand, then for each axis its length and a step for
+    each.
+    """
+    walked = [(k, name) for k, name in enumerate(names) if layout[k] == "?"]
+    if not walked:
+        return []
+    lines = [f"{name}_at = steps[{k}]" for k, name in walked] + ["rest = i"]
+    base, width = len(names), len(names) + 1
+    for axis in range(axes):
+        here = base + axis * width
+        last = axis == axes - 1
+        lines.append("k = rest" if last else f"k = rest % steps[{here}]")
+        lines += [f"{name}_at += k * steps[{here + 1 + n}]" for n, name in walked]
+        if not last:
+            lines.append(f"rest //= steps[{here}]")
+    return lines
+
+
+@cache
+def compiled(
+    formula: Formula, ins: tuple[DType, ...], out: DType, layout: str, axes: int
+) -> Any:
+    """The CUDA kernel of a formula for one layout."""
+    text = write(formula, ins, out, layout, axes)
+    return common.make(text, mathematics, launching).kernel
+
+
+def kernel(
+    formula: Formula,
+    shapes: Sequence[Shape],
+    dtypes: Sequence[DType],
+    out_shape: Shape,
+    out_dtype: DType,
+    constants: tuple[float, ...] = (),
+) -> Launch | None:
+    """A callable `(*ins, out)` on device arrays that broadcast; None if unknown.
+
+    shapes, dtypes: of the inputs, which are the first operands of the formula;
+    constants: the values of its last operands.
+    """
+    if not known(formula, (*dtypes, out_dtype)):
+        return None
+    ins, numbers = tuple(dtypes), _numbers(constants, dtypes)
+    size = prod(out_shape)
+    if all(shape == out_shape or prod(shape) == 1 for shape in shapes):
+        layout = "".join("01"[shape == out_shape] for shape in shapes) + "1"
+        found = compiled(formula, ins, out_dtype, layout, 0)
+        return _launcher(found, size, (0,), numbers)
+    lengths, steps = common.collapse(out_shape, shapes)
+    moves = [[*line[: len(shapes)], line[-1]] for line in steps]
+    starts = (0,) * (len(shapes) + 1)
+    layout = "?" * len(shapes) + "1"
+    return walk(formula, ins, out_dtype, layout, starts, lengths, moves, numbers)
+
+
+def walk(
+    formula: Formula,
+    ins: Sequence[DType],
+    out: DType,
+    layout: str,
+    starts: Sequence[int],
+    lengths: Sequence[int],
+    moves: Sequence[Sequence[int]],
+    numbers: tuple[Any, ...] = (),
+) -> Launch:
+    """A callable `(*ins, out)` in which every operand goes its own way.
+
+    starts: for each operand and the output, the element at which it begins; lengths:
+    of the axes, the innermost first; moves: for each axis the elements to advance;
+    numbers: the last operands of the formula, the same for every element.
+    """
+    found = compiled(formula, tuple(ins), out, layout, len(lengths))
+    steps = [*starts]
+    for length, move in zip(lengths, moves, strict=True):
+        steps += [length, *move]
+    return _launcher(found, prod(lengths), tuple(steps), numbers)
+
+
+@launching.kernel
+def _fill(out: Any, n: int, number: Any) -> None:
+    """One number everywhere."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = number
+
+
+def filler(number: Any) -> Launch:
+    """A callable `(out)` that writes one number, of out's type, everywhere."""
+    return lambda out: launching.run(_fill, out.size, out.reshape(-1), out.size, number)
+
+
+@launching.kernel
+def _ramp(out: Any, n: int, start: Any, step: Any, repeat: int) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = start + i // repeat * step
+
+
+def ramp(start: Any, step: Any, repeat: int) -> Launch:
+    """A callable `(out)`: start, start + step, ..., each `repeat` times."""
+
+    def launch(out: Any) -> None:
+        launching.run(_ramp, out.size, out.reshape(-1), out.size, start, step, repeat)
+
+    return launch
+
+
+@launching.kernel
+def _spaced(out: Any, n: int, start: float, step: float, last: float) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        # Rounded after the product, as on the host; the last number is exact.
+        number = start + mathematics.rounded_float64(i * step)
+        out[i] = last if i == n - 1 else number
+
+
+def spaced(start: float, step: float, last: float) -> Launch:
+    """A callable `(out)`: start, start + step, ..., last, counted in float64."""
+
+    def launch(out: Any) -> None:
+        launching.run(_spaced, out.size, out.reshape(-1), out.size, start, step, last)
+
+    return launch
+
+
+@launching.kernel
+def _diagonal(out: Any, n: int, columns: int, k: int) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = 1 if i % columns - i // columns == k else 0
+
+
+def diagonal(columns: int, k: int) -> Launch:
+    """A callable `(out)`: rows with a 1 on the k-th diagonal, 0 elsewhere."""
+
+    def launch(out: Any) -> None:
+        launching.run(_diagonal, out.size, out.reshape(-1), out.size, columns, k)
+
+    return launch
+
+
+@launching.kernel
+def _listed(out: Any, n: int, numbers: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = numbers[i]
+
+
+def listed(numbers: tuple[int, ...]) -> Launch:
+    """A callable `(out)`: a few numbers, which travel with the launch."""
+    n = len(numbers)
+    return lambda out: launching.run(_listed, n, out.reshape(-1), n, numbers)
+
+
+def _numbers(constants: tuple[float, ...], dtypes: Sequence[DType]) -> tuple[Any, ...]:
+    """The settings of a formula in the type that it computes in."""
+    kind = np.result_type(*[computing(dtype) for dtype in dtypes])
+    with np.errstate(all="ignore"):
+        return tuple(np.array(value).astype(kind)[()] for value in constants)
+
+
+def _launcher(
+    found: Any, size: int, steps: tuple[int, ...], numbers: tuple[Any, ...] = ()
+) -> Launch:
+    def launch(*arrays: Any) -> None:
+        flat = [array.reshape(-1) for array in arrays]
+        launching.run(found, size, *flat, size, steps, *numbers)
+
+    return launch

@@ -1,0 +1,207 @@
+"""How optimizers change weights, on CUDA: the rules of the CPU's file of this name.
+
+A rule is a kernel `(out, weight, gradient, *states, n, *numbers)`; `out` may be
+`weight` itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minimx.cuda.kernels import launching
+from minimx.cuda.kernels.launching import cuda
+from minimx.cuda.kernels.mathematics import sqrt
+
+
+@launching.inner
+def scaled(gradient: Any, rescale: Any, clip: Any) -> Any:
+    """The gradient as the rules want it: rescaled, then clipped."""
+    g = gradient * rescale
+    return min(max(g, -clip), clip) if clip >= 0 else g
+
+
+@launching.inner
+def side(x: Any) -> Any:
+    """The sign of a number."""
+    return 1 if x > 0 else (-1 if x < 0 else x)
+
+
+@launching.kernel
+def sgd(
+    out: Any, weight: Any, gradient: Any, n: int,
+    lr: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """W -= lr * (g + wd * w)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        out[i] = w - lr * (scaled(gradient[i], rescale, clip) + wd * w)
+
+
+@launching.kernel
+def sgd_mom(
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
+    lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """M = momentum * m - lr * (g + wd * w); w += m."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i], rescale, clip) + wd * w
+        m = momentum * mom[i] - lr * g
+        mom[i] = m
+        out[i] = w + m
+
+
+@launching.kernel
+def nag_mom(
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
+    lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """Like sgd_mom, from where the momentum will have carried the weight to."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i], rescale, clip)
+        step = lr * (g + wd * w)
+        m = momentum * mom[i]
+        w += momentum * (m - step) - step
+        out[i] = w
+        mom[i] = m - lr * (g + wd * w)
+
+
+@launching.kernel
+def signsgd(
+    out: Any, weight: Any, gradient: Any, n: int,
+    lr: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """W = (1 - lr * wd) * w - lr * sign(g)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        out[i] = (1 - lr * wd) * weight[i] - lr * side(g)
+
+
+@launching.kernel
+def signum(
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
+    lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any, wd_lh: Any,
+) -> None:  # fmt: skip
+    """M averages -(g + wd * w); w follows the sign of m."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i], rescale, clip) + wd * w
+        m = momentum * mom[i] - (1 - momentum) * g
+        mom[i] = m
+        out[i] = (1 - lr * wd_lh) * w + lr * side(m)
+
+
+@launching.kernel
+def adam(
+    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, n: int,
+    lr: Any, beta1: Any, beta2: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """Running mean and square of the gradient; w -= lr * mean / (sqrt(var) + eps)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i] * rescale + wd * w, 1, clip)
+        m = beta1 * mean[i] + (1 - beta1) * g
+        v = beta2 * var[i] + (1 - beta2) * g * g
+        mean[i], var[i] = m, v
+        out[i] = w - lr * m / (sqrt(v) + epsilon)
+
+
+@launching.kernel
+def rmsprop(
+    out: Any, weight: Any, gradient: Any, square: Any, n: int,
+    lr: Any, gamma1: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
+    clip_weights: Any,
+) -> None:  # fmt: skip
+    """Square averages g * g; w -= lr * g / sqrt(square + epsilon)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i] * rescale + wd * w, 1, clip)
+        s = gamma1 * square[i] + (1 - gamma1) * g * g
+        square[i] = s
+        out[i] = scaled(w - lr * g / sqrt(s + epsilon), 1, clip_weights)
+
+
+@launching.kernel
+def rmspropalex(
+    out: Any, weight: Any, gradient: Any, square: Any, mean: Any, delta: Any, n: int,
+    lr: Any, gamma1: Any, gamma2: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
+    clip_weights: Any,
+) -> None:  # fmt: skip
+    """The gradient is divided by how far it spreads about its mean; with momentum."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i] * rescale + wd * w, 1, clip)
+        s = gamma1 * square[i] + (1 - gamma1) * g * g
+        m = gamma1 * mean[i] + (1 - gamma1) * g
+        d = gamma2 * delta[i] - lr * g / sqrt(s - m * m + epsilon)
+        square[i], mean[i], delta[i] = s, m, d
+        out[i] = scaled(w + d, 1, clip_weights)
+
+
+@launching.kernel
+def _preloaded_sgd(
+    out: Any, weight: Any, gradient: Any, n: int,
+    lrs: Any, wds: Any, which: int, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        out[i] = w - lrs[which] * (scaled(gradient[i], rescale, clip) + wds[which] * w)
+
+
+@launching.kernel
+def _preloaded_sgd_mom(
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
+    lrs: Any, wds: Any, which: int, momentum: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i], rescale, clip) + wds[which] * w
+        m = momentum * mom[i] - lrs[which] * g
+        mom[i] = m
+        out[i] = w + m
+
+
+def preloaded(
+    weight: Any, gradient: Any, states: tuple[Any, ...], out: Any, rates: Any,
+    which: int, numbers: tuple[float, ...],
+) -> None:  # fmt: skip
+    """Sgd or sgd_mom, with the rate and the decay at a place of two device arrays."""
+    real, n = out.dtype.type, out.size
+    rule = _preloaded_sgd_mom if states else _preloaded_sgd
+    flat = [array.reshape(-1) for array in (out, weight, gradient, *states)]
+    launching.run(rule, n, *flat, n, *rates, which, *[real(x) for x in numbers])
+
+
+@launching.kernel
+def _lars(
+    lrs: Any, weights: Any, gradients: Any, wds: Any, out: Any, n: int,
+    eta: Any, eps: Any, rescale: Any,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w, g = sqrt(weights[i]), sqrt(gradients[i])
+        rate = lrs[i]
+        if w > 0 and g > 0:
+            rate = rate * eta * w / (g * rescale + wds[i] * w + eps)
+        out[i] = rate
+
+
+def lars(eta: float, eps: float, rescale: float) -> Any:
+    """(lrs, weights' sums of squares, gradients', wds, out): the rates of LARS."""
+
+    def launch(*arrays: Any) -> None:
+        real, n = arrays[-1].dtype.type, arrays[-1].size
+        numbers = real(eta), real(eps), real(rescale)
+        launching.run(_lars, n, *[a.reshape(-1) for a in arrays], n, *numbers)
+
+    return launch
+
+
+def step(
+    rule: Any, weight: Any, gradient: Any, states: tuple[Any, ...], out: Any,
+    numbers: tuple[float, ...],
+) -> None:  # fmt: skip
+    """Apply a rule of this file to arrays of any shape; out may be `weight` itself."""
+    real, n = out.dtype.type, out.size
+    flat = [array.reshape(-1) for array in (out, weight, gradient, *states)]
+    launching.run(rule, n, *flat, n, *[real(number) for number in numbers])

@@ -1,0 +1,78 @@
+"""Two-byte numbers for twins that compute in float32.
+
+Inputs are widened into scratch memory, the twin for float32 runs on them, and what it
+wrote is rounded once, at the end: what the CPU does (`kernels.half.in_single`). That is
+one pass over every array more; element by element, in reductions and in copies nothing
+of it is needed, as their kernels read and write two bytes themselves.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+from minimx.core.dtypes import FLOAT32, NARROW
+from minimx.core.errors import MXNetError
+from minimx.core.kernels.formula import Formula
+from minimx.core.ops.registry import Kernel, Op
+from minimx.core.ops.spec import Spec
+from minimx.cuda.kernels import pointwise, scratch
+from minimx.cuda.launches import Maker
+
+_SAME = Formula("x", ("x",))
+
+
+def in_single(
+    maker: Maker, op: Op, specs: tuple[Spec, ...], outs: tuple[Spec, ...]
+) -> Kernel | None:
+    """The launch for two-byte numbers, from the maker of that for float32.
+
+    None if there is no such launch either, or if what comes out of float32 would have
+    another type or shape than what is asked for.
+    """
+    wide = tuple(map(_wide, specs))
+    try:
+        found = op.infer(*wide)
+    except MXNetError:  # the operator is one of two-byte numbers only
+        return None
+    results = found if isinstance(found, tuple) else (found,)
+    if [_wide(spec) for spec in results] != [_wide(spec) for spec in outs]:
+        return None
+    launch = maker(op, *wide)
+    if launch is None:
+        return None
+    count = len(specs)
+    names = (op.inputs,) if isinstance(op.inputs, str) else tuple(op.inputs)
+    changed = {names.index(word) for word in op.mutates}
+    every = list(zip((*specs, *outs), (*wide, *results), strict=True))
+    widen, narrow = {}, {}
+    for place, (spec, real) in enumerate(every):
+        if spec.dtype is not real.dtype:
+            widen[place] = _cast(spec, real) if place < count else None
+            if place >= count or place in changed:
+                narrow[place] = _cast(real, spec)
+
+    def run(*arrays: Any) -> None:
+        given = list(arrays)
+        with ExitStack() as stack:
+            for place, convert in widen.items():
+                shape, dtype = every[place][1].shape, every[place][1].dtype
+                room = scratch.lent((shape or (1,), dtype))
+                (given[place],) = stack.enter_context(room)
+                if convert is not None:
+                    convert(arrays[place], given[place])
+            launch(*given)
+            for place, convert in narrow.items():
+                convert(given[place], arrays[place])
+
+    return run
+
+
+def _wide(spec: Spec) -> Spec:
+    return Spec.of(spec.shape, FLOAT32) if spec.dtype in NARROW else spec
+
+
+def _cast(source: Spec, target: Spec) -> Any:
+    """The launch that copies from one type to another."""
+    flat = (source.size,)
+    return pointwise.kernel(_SAME, [flat], [source.dtype], flat, target.dtype)

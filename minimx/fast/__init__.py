@@ -1,0 +1,1 @@
+"""Fast kernels beside the plain ones: fusion, C loops, tuning, oneDNN."""

@@ -1,0 +1,1 @@
+"""Fast CPU kernels of the operators whose plain ones are in the core."""

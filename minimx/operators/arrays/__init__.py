@@ -1,0 +1,1 @@
+"""Operators on any arrays: linear algebra, sorting, statistics, conversions."""

@@ -1,0 +1,248 @@
+"""Data sheets that look at regions of images, each through a grid of the same size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.kernels import find
+from minimx.core.kernels.half import computing, in_single
+from minimx.core.ops.casting import WIDEST
+from minimx.core.ops.checks import same_reals
+from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, register
+from minimx.core.ops.spec import Cost, Spec
+from minimx.core.shapes import Shape
+
+
+def check_regions(op: str, data: Spec, rois: Spec, columns: tuple[int, ...]) -> None:
+    """Refuse what is no stack of images with regions of so many numbers."""
+    same_reals(op, ("data", "rois"), data, rois)
+    if data.ndim != 4 or rois.ndim != 2 or rois.shape[1] not in columns:
+        wanted = " or ".join(str(n) for n in columns)
+        raise ShapeError(
+            f"{op}: data {data.shape} must be (N, C, H, W), and rois {rois.shape} "
+            f"(regions, {wanted}): the image's number and the box."
+        )
+
+
+def grid_of(op: str, size: Shape) -> tuple[int, int]:
+    """The setting pooled_size as two numbers."""
+    if len(size) != 2 or min(size) < 1:
+        raise OperatorError(
+            f"{op}: pooled_size={size} must be the height and width of the grid."
+        )
+    return size[0], size[1]
+
+
+@register("ROIPooling")
+class ROIPooling(Op):
+    """The largest numbers of regions of images, each region cut into a grid.
+
+    data (N, C, H, W); rois (R, 5): the image's number and the corners, both ends
+    included, which spatial_scale takes from the picture to data; out (R, C, h, w) for
+    pooled_size (h, w)
+    """
+
+    pooled_size: Shape
+    spatial_scale: float
+
+    inputs = ("data", "rois")
+    saves = ("rois", "out1")
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """A grid for each region; and where each number stands."""
+        data, rois = specs
+        check_regions(self.name, data, rois, (5,))
+        grid = grid_of(self.name, self.pooled_size)
+        shape = (rois.shape[0], data.shape[1], *grid)
+        return data.with_shape(shape), Spec.of(shape, np.dtype(np.int64))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.operators.kernels.boxes`."""
+        pool, scale = find("boxes.roi_pool"), self.spatial_scale
+
+        def run(data: Any, rois: Any, out: Any, places: Any) -> None:
+            pool(data, rois, data.dtype.type(scale), out, places)
+
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """To where the largest numbers stand."""
+        return bind(ROIPoolingGradient.of(shape=at.ins[0].shape), dout, *saved), None
+
+    def cost(self, *specs: Spec) -> Cost:
+        """A comparison for each pixel of each region, at most all of an image."""
+        data, rois = specs
+        each = data.size // max(data.shape[0], 1)
+        return Cost(each * rois.shape[0], data.nbytes + rois.nbytes)
+
+
+@register("_backward_ROIPooling")
+class ROIPoolingGradient(Op):
+    """Gradients back to where the largest numbers of their regions stood.
+
+    dout, places (R, C, h, w), rois (R, 5); out: `shape`
+    """
+
+    shape: Shape
+
+    inputs = ("dout", "rois", "places")
+    saves = ("rois", "places")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of the images."""
+        return specs[0].with_shape(self.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.operators.kernels.boxes`."""
+        gradient, flat = find("boxes.roi_pool_gradient"), (*self.shape[:2], -1)
+
+        def run(dout: Any, rois: Any, places: Any, out: Any) -> None:
+            gradient(dout, rois, places, out.reshape(flat))
+
+        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Each gradient was copied from one place."""
+        return bind(ROIPicked.of(), dout, *saved), None, None
+
+
+@register("_pick_ROIPooling")
+class ROIPicked(Op):
+    """What stands at the places where regions had their largest numbers.
+
+    data (N, C, H, W), rois (R, 5), places (R, C, h, w); out (R, C, h, w)
+    """
+
+    inputs = ("data", "rois", "places")
+    saves = ("rois", "places")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """A grid for each region."""
+        return specs[0].with_shape(specs[2].shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.operators.kernels.boxes`."""
+        gather, flat = find("boxes.roi_gather"), (*specs[0].shape[:2], -1)
+
+        def run(data: Any, rois: Any, places: Any, out: Any) -> None:
+            gather(data.reshape(flat), rois, places, out)
+
+        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Back again."""
+        op = ROIPoolingGradient.of(shape=at.ins[0].shape)
+        return bind(op, dout, *saved), None, None
+
+
+class Aligned(Op):
+    """What the two directions of ROIAlign share."""
+
+    pooled_size: Shape
+    spatial_scale: float
+    sample_ratio: int
+    position_sensitive: bool
+    aligned: bool
+
+    def launch(self, dtype: Any, backward: bool) -> Any:
+        """`run(images, rois, grids)`; backward writes to the images."""
+        align, real = find("boxes.roi_align"), computing(dtype).type
+        scale, shift = real(self.spatial_scale), real(0.5 if self.aligned else 0)
+        ratio, sensitive = self.sample_ratio, self.position_sensitive
+
+        def run(images: Any, rois: Any, grids: Any) -> None:
+            if rois.shape[1] == 4:
+                zeros = np.zeros((len(rois), 1), rois.dtype)
+                rois = np.concatenate([zeros, rois], 1)
+            align(images, rois, scale, ratio, shift, sensitive, grids, backward)
+
+        return run
+
+
+@register("_contrib_ROIAlign")
+class ROIAlign(Aligned):
+    """Means over regions of images, taken at points between pixels.
+
+    data (N, C, H, W); rois (R, 5): the image's number and the corners, which
+    spatial_scale takes from the picture to data; (R, 4) for a single image. out (R, C,
+    h, w) for pooled_size (h, w). sample_ratio: points in a cell of the grid, down and
+    across; by default as many as it has pixels. position_sensitive: every cell has its
+    own channels, so out has C / (h·w). aligned: pixel centres stand at half numbers.
+    """
+
+    pooled_size: Shape
+    spatial_scale: float
+    sample_ratio: int = -1
+    position_sensitive: bool = False
+    aligned: bool = False
+
+    casting = WIDEST
+    inputs = ("data", "rois")
+    saves = ("rois",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """A grid for each region."""
+        data, rois = specs
+        check_regions("ROIAlign", data, rois, (5, 4))
+        rows, columns = grid_of("ROIAlign", self.pooled_size)
+        channels = data.shape[1]
+        if self.position_sensitive:
+            if channels % (rows * columns):
+                raise ShapeError(
+                    f"ROIAlign: the {channels} channels of data {data.shape} cannot be "
+                    f"shared out over {rows} times {columns} cells."
+                )
+            channels //= rows * columns
+        return data.with_shape((rois.shape[0], channels, rows, columns))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.operators.kernels.boxes`."""
+        run = self.launch(specs[0].dtype, backward=False)
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """To the pixels around each point."""
+        op = ROIAlignGradient.of(shape=at.ins[0].shape, **self.settings)
+        return bind(op, dout, *saved), None
+
+    def cost(self, *specs: Spec) -> Cost:
+        """Four products for each point, taking four points in a cell."""
+        out = self.infer(*specs)
+        return Cost(32 * out.size, out.nbytes + specs[0].nbytes)
+
+
+@register("_backward_ROIAlign")
+class ROIAlignGradient(Aligned):
+    """The gradient of the images of ROIAlign; dout (R, C, h, w); out: `shape`."""
+
+    shape: Shape
+    pooled_size: Shape
+    spatial_scale: float
+    sample_ratio: int
+    position_sensitive: bool
+    aligned: bool
+
+    inputs = ("dout", "rois")
+    saves = ("rois",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of the images."""
+        return specs[0].with_shape(self.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.operators.kernels.boxes`."""
+        launch = self.launch(specs[0].dtype, backward=True)
+
+        def run(dout: Any, rois: Any, out: Any) -> None:
+            launch(out, rois, dout)
+
+        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """ROIAlign itself, as that is linear in the images."""
+        settings = {k: v for k, v in self.settings.items() if k != "shape"}
+        return bind(ROIAlign.of(**settings), dout, *saved), None

@@ -1,0 +1,1 @@
+"""Loops of the operators beside the core, for the CPU."""

@@ -1,0 +1,263 @@
+"""Linear algebra on stacks of small matrices, by LAPACK through NumPy.
+
+Every kernel is `(*ins, *outs)`; matrices are the last two axes, the axes before them
+the stack. What LAPACK refuses comes back as a lesson, where somebody waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from minimx.core.errors import OperatorError
+from minimx.core.kernels.cpu.blas import one_thread
+
+Launch = Callable[..., None]
+
+#: Triangular systems up to this size are left to LAPACK's general solver.
+BLOCK = 32
+
+
+def _lesson(text: str) -> Callable[[Launch], Launch]:
+    """Say in our words what LAPACK's error means; BLAS gets one thread."""
+
+    def decorate(run: Launch) -> Launch:
+        @wraps(run)
+        def launch(*arrays: Any, **kwargs: Any) -> None:
+            try:
+                with one_thread:
+                    run(*arrays, **kwargs)
+            except np.linalg.LinAlgError as reason:
+                raise OperatorError(f"{text} (LAPACK says: {reason}.)") from None
+
+        return launch
+
+    return decorate
+
+
+def _turned(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def matmul(axis: int, ta: bool, tb: bool, alpha: float, beta: float) -> Launch:
+    """(a, b[, c], out): alpha op(a) op(b) + beta c, with the rows along `axis`."""
+
+    def launch(a: Any, b: Any, *rest: Any) -> None:
+        *c, out = rest
+        a, b = (np.moveaxis(x, axis, -2) for x in (a, b))
+        found = (_turned(a) if ta else a) @ (_turned(b) if tb else b)
+        np.moveaxis(out, axis, -2)[...] = alpha * found
+        for more in c:
+            out += beta * more
+
+    return launch
+
+
+@_lesson(
+    "linalg.potrf: the matrix is not positive definite. Its lower triangle must be "
+    "that of a symmetric matrix with positive eigenvalues; a little on its diagonal "
+    "helps where rounding is to blame."
+)
+def potrf(a: Any, out: Any) -> None:
+    """The lower factor of a = out outᵀ; only the lower triangle is read."""
+    np.copyto(out, np.linalg.cholesky(np.tril(a)))
+
+
+_SINGULAR = (
+    "the matrix is singular: one of the numbers on its diagonal is 0. Nothing can be "
+    "divided by it."
+)
+
+
+@_lesson(f"linalg.potri: {_SINGULAR}")
+def potri(a: Any, out: Any) -> None:
+    """(a aᵀ)⁻¹ of a lower triangle."""
+    inverse = solve_lower(np.tril(a), np.broadcast_to(np.eye(a.shape[-1]), a.shape))
+    np.copyto(out, _turned(inverse) @ inverse, casting="same_kind")
+
+
+def solve_lower(a: Any, b: Any) -> Any:
+    """X with a x = b for lower triangles: first the upper half, then what is left."""
+    n = a.shape[-1]
+    if n <= BLOCK:
+        return np.linalg.solve(a, b)
+    half = n // 2
+    above = solve_lower(a[..., :half, :half], b[..., :half, :])
+    rest = b[..., half:, :] - a[..., half:, :half] @ above
+    return np.concatenate([above, solve_lower(a[..., half:, half:], rest)], -2)
+
+
+def _solve(a: Any, b: Any, lower: bool) -> Any:
+    if lower:
+        return solve_lower(np.tril(a), b)
+    # Backwards, an upper triangle is a lower one.
+    found = solve_lower(np.triu(a)[..., ::-1, ::-1], b[..., ::-1, :])
+    return found[..., ::-1, :]
+
+
+def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
+    """(a, b, out): op(a) out = alpha b, or out op(a) = alpha b."""
+
+    @_lesson(f"linalg.trsm: {_SINGULAR}")
+    def launch(a: Any, b: Any, out: Any) -> None:
+        # x a = b is aᵀ xᵀ = bᵀ.
+        turn = transpose != rightside
+        a = _turned(a) if turn else a
+        b = _turned(b) if rightside else b
+        found = alpha * _solve(a, b, lower != turn)
+        np.copyto(out, _turned(found) if rightside else found)
+
+    return launch
+
+
+def trmm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
+    """(a, b, out): alpha op(a) b, or alpha b op(a), for a triangle a."""
+
+    def launch(a: Any, b: Any, out: Any) -> None:
+        a = np.tril(a) if lower else np.triu(a)
+        a = _turned(a) if transpose else a
+        with one_thread:
+            np.copyto(out, alpha * (b @ a if rightside else a @ b))
+
+    return launch
+
+
+def syrk(transpose: bool, alpha: float) -> Launch:
+    """(a, out): alpha a aᵀ, or alpha aᵀ a."""
+
+    def launch(a: Any, out: Any) -> None:
+        with one_thread:
+            found = _turned(a) @ a if transpose else a @ _turned(a)
+        np.copyto(out, alpha * found)
+
+    return launch
+
+
+def gelqf(a: Any, q: Any, left: Any) -> None:
+    """A = left q, with orthonormal rows in q: the QR of aᵀ, turned."""
+    with one_thread:
+        columns, upper = np.linalg.qr(_turned(a))
+    np.copyto(q, _turned(columns))
+    np.copyto(left, _turned(upper))
+
+
+@_lesson("linalg.syevd: the eigenvalues were not found.")
+def syevd(a: Any, u: Any, values: Any) -> None:
+    """A = uᵀ diag(values) u; the largest element of each row of u is positive."""
+    found, columns = np.linalg.eigh(np.tril(a), "L")
+    rows = _turned(columns)
+    if not rows.size:
+        return
+    largest = np.argmax(np.abs(rows), -1)[..., None]
+    signs = np.where(np.take_along_axis(rows, largest, -1) < 0, -1, 1)
+    np.copyto(u, rows * signs, casting="same_kind")
+    np.copyto(values, found)
+
+
+@_lesson(
+    "linalg.inverse: the matrix is singular, so there is none. Its determinant is 0; "
+    "linalg.det and linalg.slogdet take such matrices."
+)
+def inverse(a: Any, out: Any) -> None:
+    """The inverse of every matrix."""
+    np.copyto(out, np.linalg.inv(a))
+
+
+def inverse_or_zeros(a: Any, out: Any) -> None:
+    """The inverse of every matrix that has one, zeros for the others."""
+    with one_thread, np.errstate(invalid="ignore"):
+        regular = np.linalg.slogdet(a)[0] != 0
+        out.fill(0)
+        out[regular] = np.linalg.inv(a[regular])
+
+
+def det(a: Any, out: Any) -> None:
+    """The determinant of every matrix."""
+    with one_thread:
+        np.copyto(out, np.reshape(np.linalg.det(a), out.shape))
+
+
+def slogdet(a: Any, sign: Any, logarithm: Any) -> None:
+    """The sign of the determinant, and the logarithm of its size."""
+    with one_thread, np.errstate(all="ignore"):
+        signs, logs = np.linalg.slogdet(a)
+    np.copyto(sign, np.reshape(signs, sign.shape))
+    np.copyto(logarithm, np.reshape(logs, sign.shape))
+
+
+def sumlogdiag(a: Any, out: Any) -> None:
+    """The sum of the logarithms on the diagonal."""
+    with np.errstate(all="ignore"):
+        logs = np.log(np.diagonal(a, 0, -2, -1))
+    np.copyto(out, np.reshape(logs.sum(-1), out.shape))
+
+
+# -- diagonals and triangles as vectors ------------------------------------------------
+
+
+def _pick(places: Callable[[int], Any]) -> Launch:
+    def launch(a: Any, out: Any) -> None:
+        rows, columns = places(a.shape[-1])
+        np.copyto(out, a[..., rows, columns])
+
+    return launch
+
+
+def _place(places: Callable[[int], Any]) -> Launch:
+    def launch(a: Any, out: Any) -> None:
+        rows, columns = places(out.shape[-1])
+        out.fill(0)
+        out[..., rows, columns] = a
+
+    return launch
+
+
+def _diagonal(offset: int) -> Callable[[int], Any]:
+    def places(n: int) -> Any:
+        down = np.arange(max(0, -offset), n - max(0, offset))
+        return down, down + offset
+
+    return places
+
+
+def _triangle(offset: int, lower: bool) -> Callable[[int], Any]:
+    if offset < 0 or (offset == 0 and lower):
+        return lambda n: np.tril_indices(n, offset)
+
+    def upper(n: int) -> Any:  # column by column: the lower one of the transposed
+        rows, columns = np.tril_indices(n, -offset)
+        return columns, rows
+
+    return upper
+
+
+def extractdiag(offset: int) -> Launch:
+    """(a, out): a diagonal of every matrix."""
+    return _pick(_diagonal(offset))
+
+
+def makediag(offset: int) -> Launch:
+    """(a, out): a matrix with that diagonal, zeros elsewhere."""
+    return _place(_diagonal(offset))
+
+
+def extracttrian(offset: int, lower: bool) -> Launch:
+    """(a, out): the elements of a triangle: of a lower one row by row."""
+    return _pick(_triangle(offset, lower))
+
+
+def maketrian(offset: int, lower: bool) -> Launch:
+    """(a, out): a matrix with that triangle, zeros elsewhere."""
+    return _place(_triangle(offset, lower))
+
+
+def khatri_rao(*arrays: Any) -> None:
+    """Column by column, the Kronecker product of the columns of all matrices."""
+    *matrices, out = arrays
+    found = matrices[0]
+    for more in matrices[1:]:
+        found = (found[:, None] * more[None]).reshape(-1, out.shape[1])
+    np.copyto(out, found)

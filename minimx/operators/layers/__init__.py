@@ -1,0 +1,1 @@
+"""Operators that are layers of networks beside the main ones."""

@@ -1,0 +1,163 @@
+"""Data sheets of batches of sequences that are not equally long.
+
+data (time, batch, ...), with axis=1 (batch, time, ...); sequence_length (batch,), any
+element type, is an input only with use_sequence_length=True.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minimx.core.errors import ShapeError
+from minimx.core.kernels import find
+from minimx.core.operators.shape import Move
+from minimx.core.ops.checks import expect
+from minimx.core.ops.registry import Kernel, Site, Value, bind, register
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape
+
+
+class Sequences(Move):
+    """What the three operators share."""
+
+    use_sequence_length: bool = False
+    axis: int = 0
+
+    all_inputs: Any = ("data", "sequence_length")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The lengths only where they are asked for."""
+        return self.all_inputs[: 1 + self.use_sequence_length]  # type: ignore[no-any-return]
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """The lengths."""
+        return self.inputs[1:]
+
+    def check(self, *specs: Spec) -> None:
+        """Refuse what has no time and no batch, or another number of lengths."""
+        data, *lengths = specs
+        if data.ndim < 2 or self.axis not in (0, 1):
+            raise ShapeError(
+                f"{self.name}: data {data.shape} needs a time axis and a batch axis; "
+                f"axis={self.axis} says where time is, 0 or 1."
+            )
+        for spec in lengths:
+            batch = (data.shape[1 - self.axis],)
+            expect(self.name, "sequence_length", spec, batch, "the batch")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The spec of data."""
+        self.check(*specs)
+        return specs[0]
+
+    def rest(self, saved: tuple[Value, ...]) -> tuple[None, ...]:
+        """Lengths have no gradient."""
+        return (None,) * len(saved)
+
+
+@register("SequenceMask")
+class SequenceMask(Sequences):
+    """Put `value` where a sequence has ended. data (time, batch, ...); out: the same.
+
+    sequence_length (batch,), with use_sequence_length; axis: where time is.
+    """
+
+    use_sequence_length: bool = False
+    value: float = 0.0
+    axis: int = 0
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A copy, then the values."""
+        made: Kernel = find("sequence.mask")(self.axis, self.value)
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """None where the value stands."""
+        settings = {**self.settings, "value": 0.0}
+        return (bind(SequenceMask.of(**settings), dout, *saved), *self.rest(saved))
+
+
+@register("SequenceLast")
+class SequenceLast(Sequences):
+    """The last element of each sequence. data (time, batch, ...); out (batch, ...).
+
+    sequence_length (batch,), with use_sequence_length; axis: where time is.
+    """
+
+    use_sequence_length: bool = False
+    axis: int = 0
+
+    def infer(self, *specs: Spec) -> Spec:
+        """No time axis any more."""
+        self.check(*specs)
+        shape = specs[0].shape
+        return specs[0].with_shape((shape[1 - self.axis], *shape[2:]))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A gather."""
+        made: Kernel = find("sequence.last")(self.axis)
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """To the end of each sequence."""
+        back = BackwardSequenceLast.of(**self.settings, shape=at.ins[0].shape)
+        return (bind(back, dout, *saved), *self.rest(saved))
+
+
+@register("_backward_SequenceLast")
+class BackwardSequenceLast(Sequences):
+    """Zeros of `shape`, and dout where each sequence ends. dout (batch, ...)."""
+
+    use_sequence_length: bool = False
+    axis: int = 0
+    shape: Shape = ()
+
+    all_inputs = ("dout", "sequence_length")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The wanted shape."""
+        return specs[0].with_shape(self.shape)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Zeros, then a scatter."""
+        made: Kernel = find("sequence.unlast")(self.axis)
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """From the end of each sequence."""
+        forward = SequenceLast.of(
+            use_sequence_length=self.use_sequence_length, axis=self.axis
+        )
+        return (bind(forward, dout, *saved), *self.rest(saved))
+
+
+@register("SequenceReverse")
+class SequenceReverse(Sequences):
+    """Each sequence backwards; what follows its end stays.
+
+    data, out (time, batch, ...); sequence_length (batch,), with
+    use_sequence_length. Time must be axis 0.
+    """
+
+    use_sequence_length: bool = False
+    axis: int = 0
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The spec of data."""
+        if self.axis != 0:
+            raise ShapeError(
+                "SequenceReverse: time must be axis 0, as in MXNet. Exchange the axes "
+                "first: swapaxes(0, 1)."
+            )
+        return super().infer(*specs)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A gather."""
+        made: Kernel = find("sequence.reverse")
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """Backwards again."""
+        return (bind(self, dout, *saved), *self.rest(saved))

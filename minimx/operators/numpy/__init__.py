@@ -1,0 +1,1 @@
+"""Operators that only the NumPy front end has."""

@@ -1,0 +1,167 @@
+"""Reductions and running totals that only the NumPy front end has.
+
+Sums, means, products and extrema are those of `reduce.py`, asked with `np_shape`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from minimx.core.dtypes import INT64, is_float, resolve
+from minimx.core.errors import ShapeError
+from minimx.core.operators.views import reshaped
+from minimx.core.ops.casting import SINGLE
+from minimx.core.ops.registry import (
+    Kernel,
+    Op,
+    Site,
+    Value,
+    bind,
+    lookup,
+    register,
+    with_settings,
+)
+from minimx.core.ops.spec import Cost, Spec
+from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
+from minimx.operators.numpy.np_elementwise import BOOL
+
+
+@with_settings
+class Quantifier(Op):
+    """Whether any or all elements are true. data: any type; out: bool."""
+
+    axis: Any = None
+    keepdims: bool = False
+
+    differentiable = False
+    function: ClassVar[Callable[..., Any]]
+
+    def axes(self, data: Spec) -> Shape:
+        """The axes to reduce over."""
+        return normalize_axes(self.name, self.axis, data.ndim)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """Data without the axes."""
+        (data,) = specs
+        axes = self.axes(data)
+        return Spec.of(reduced(data.shape, axes, self.keepdims, np_shape=True), BOOL)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """NumPy's."""
+        axes, keep, function = self.axes(specs[0]), self.keepdims, type(self).function
+        return lambda x, out: np.copyto(out, function(x, axis=axes, keepdims=keep))
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One comparison for each element."""
+        return Cost(specs[0].size, specs[0].nbytes)
+
+
+@register("_np_any", "_np_sometrue")
+class Any_(Quantifier):
+    """Whether any element is not 0. data: any type; out: bool, without the axes."""
+
+    function = staticmethod(np.any)
+
+
+@register("_np_all")
+class All(Quantifier):
+    """Whether no element is 0. data: any type; out: bool, without the axes."""
+
+    function = staticmethod(np.all)
+
+
+@with_settings
+class Place(Op):
+    """Where an extremum stands, the first one; int64."""
+
+    axis: int | None = None
+    keepdims: bool = False
+
+    differentiable = False
+    function: ClassVar[Callable[..., Any]]
+
+    def infer(self, *specs: Spec) -> Spec:
+        """Data without the axis; refuses an axis where there is nothing."""
+        (data,) = specs
+        axis = None if self.axis is None else (self.axis,)
+        axes = normalize_axes(self.name, axis, data.ndim)
+        if not all(data.shape[a] for a in axes):
+            raise ShapeError(
+                f"{self.name.removeprefix('_npi_')}: there is nothing to choose from "
+                f"along axis {axes} of shape {data.shape}."
+            )
+        return Spec.of(reduced(data.shape, axes, self.keepdims, np_shape=True), INT64)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """NumPy's."""
+        axis, function = self.axis, type(self).function
+        return lambda x, out: np.copyto(out, function(x, axis).reshape(out.shape))
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One comparison for each element."""
+        return Cost(specs[0].size, specs[0].nbytes)
+
+
+@register("_npi_argmax")
+class PlaceOfMaximum(Place):
+    """Where the largest element stands. data: any shape; out: int64."""
+
+    function = staticmethod(np.argmax)
+
+
+@register("_npi_argmin")
+class PlaceOfMinimum(Place):
+    """Where the smallest element stands. data: any shape; out: int64."""
+
+    function = staticmethod(np.argmin)
+
+
+@register("_npi_cumprod")
+class CumProd(Op):
+    """The product so far. data (2, 3): out (6,), or (2, 3) along an axis."""
+
+    axis: int | None = None
+    dtype: str | None = None
+
+    casting = SINGLE
+    saves = ("data", "out")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of data, one axis for axis=None."""
+        (data,) = specs
+        dtype = resolve(self.dtype) if self.dtype is not None else data.dtype
+        if self.axis is None:
+            return Spec.of((data.size,), dtype)
+        normalize_axis(self.name, self.axis, data.ndim)
+        return Spec.of(data.shape, dtype)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """NumPy's."""
+        axis = self.axis
+
+        def launch(x: Any, out: Any) -> None:
+            wide = np.float32 if out.dtype == np.float16 else out.dtype
+            np.copyto(out, np.cumprod(x, axis=axis, dtype=wide), casting="unsafe")
+
+        return launch
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """The later products over the element: not a number at 0."""
+        (data,), (out,) = at.ins, at.outs
+        if not (is_float(data.dtype) and is_float(out.dtype)):
+            return (None,)
+        elements, products = saved
+        weighted = dout * products
+        if data.dtype != out.dtype:
+            weighted = bind(lookup("cast").of(dtype=data.dtype.name), weighted)
+        axis = 0 if self.axis is None else self.axis
+        flip, run = lookup("flip").of(axis=axis), lookup("cumsum").of(axis=axis)
+        back = bind(flip, bind(run, bind(flip, weighted)))
+        return (reshaped(back, out.shape, data.shape) / elements,)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One multiplication for each element."""
+        return Cost(specs[0].size, 2 * specs[0].nbytes)

@@ -1,0 +1,207 @@
+"""Data sheets of quantization: real numbers as integers of eight bits, and back.
+
+A range [low, high] reaches as far as the larger of |low| and |high|, and 0 stays 0: an
+integer is the real number times `top / reach`, rounded to even and cut off at the ends
+of its type. So a negative number is 0 as uint8. The range travels with the integers, as
+two arrays of one element each.
+
+These are the numbers that MXNet gives on a CPU, where oneDNN computes them; its levels
+for `_contrib_quantize_v2` and `_contrib_dequantize` lie half a step further out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimx.core.dtypes import DType, resolve
+from minimx.core.errors import DTypeError, OperatorError
+from minimx.core.ops.registry import Kernel, Op, register
+from minimx.core.ops.spec import Spec
+
+_SINGLE = np.dtype(np.float32)
+_TOP = {"int8": 127.0, "uint8": 255.0, "int32": 2147483647.0}
+_WIDER = {"int8": 127.5, "uint8": 255.5}
+_ONE = Spec.of((1,), _SINGLE)
+
+
+class Quantization(Op):
+    """What these operators share: no gradient flows through a rounding."""
+
+    differentiable = False
+
+    def chosen(self, out_type: str) -> DType:
+        """The element type of that name, among those that the setting may have."""
+        known = self.choices["out_type"]
+        if out_type not in known:
+            raise OperatorError(
+                f"{self.name}: out_type={out_type!r}: choose one of {', '.join(known)}."
+            )
+        return resolve(out_type)
+
+    def taken(self, spec: Spec, *kinds: str) -> None:
+        """Raise DTypeError unless the data is of one of these types."""
+        if spec.dtype.name not in kinds:
+            raise DTypeError(
+                f"{self.name}: data is {spec.dtype.name}, and is to be one of "
+                f"{', '.join(kinds)}. Convert it with astype()."
+            )
+
+
+def _rounded(x: Any, reach: float, top: float, out: Any) -> None:
+    """Write the integers of real numbers up to `reach`, which becomes `top`."""
+    scale = np.float32(top) / np.float32(reach) if reach else np.float32(0)
+    ends = np.iinfo(out.dtype)
+    out[...] = np.clip(np.rint(x * scale), ends.min, ends.max)
+
+
+def _range(low: float, high: float, out: Any) -> tuple[float, float]:
+    """The range that travels with integers: for int8 both sides of 0."""
+    reach = max(abs(low), abs(high))
+    return (low, high) if out.dtype == np.uint8 else (-reach, reach)
+
+
+def _real(x: Any, low: float, high: float, top: float) -> Any:
+    """The real numbers that integers stand for."""
+    return x * (np.float32(max(abs(low), abs(high))) / np.float32(top))
+
+
+@register("_contrib_quantize")
+class Quantize(Quantization):
+    """Real numbers of a given range as integers; what lies outside is cut off.
+
+    data: any shape, float32; min_range, max_range: (1,); outputs: data's shape, and the
+    range that the integers stand for, (1,) twice
+    """
+
+    out_type: str = "uint8"
+
+    choices = {"out_type": ("int8", "uint8")}
+    inputs = ("data", "min_range", "max_range")
+    visible = 3
+    output_names = ("output", "min_output", "max_output")
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """Integers, and their range."""
+        self.taken(specs[0], "float32")
+        return specs[0].with_dtype(self.chosen(self.out_type)), _ONE, _ONE
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A product and a rounding."""
+
+        def run(x: Any, low: Any, high: Any, out: Any, first: Any, last: Any) -> None:
+            ends = low.item(), high.item()
+            _rounded(x, max(map(abs, ends)), _TOP[out.dtype.name], out)
+            first[0], last[0] = _range(ends[0], ends[1], out)
+
+        return run
+
+
+def _kind(out_type: str, lowest: float | None) -> str:
+    """What `auto` means: uint8 where no measured number is negative."""
+    if out_type != "auto":
+        return out_type
+    return "int8" if lowest is None or lowest < 0 else "uint8"
+
+
+@register("_contrib_quantize_v2")
+class QuantizeV2(Quantization):
+    """Real numbers as integers, in the range that was measured, or that they have.
+
+    data: any shape, float32; outputs: the shape of data, and the range, (1,) twice.
+    min_calib_range, max_calib_range: the measured range; the data's own without them.
+    out_type: auto is uint8 for a measured range without negative numbers, else int8.
+    Half a step more than for `_contrib_quantize` fits in: reach becomes 127.5 or 255.5.
+    """
+
+    out_type: str = "int8"
+    min_calib_range: float | None = None
+    max_calib_range: float | None = None
+
+    choices = {"out_type": ("auto", "int8", "uint8")}
+    visible = 3
+    output_names = ("output", "min_output", "max_output")
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """Integers, and their range."""
+        self.taken(specs[0], "float32")
+        kind = _kind(self.out_type, self.min_calib_range)
+        return specs[0].with_dtype(self.chosen(kind)), _ONE, _ONE
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Perhaps a look for the ends of the range; then as `_contrib_quantize`."""
+        low, high = self.min_calib_range, self.max_calib_range
+
+        def run(x: Any, out: Any, first: Any, last: Any) -> None:
+            ends = (x.min(), x.max()) if low is None or high is None else (low, high)
+            _rounded(x, max(map(abs, ends)), _WIDER[out.dtype.name], out)
+            first[0], last[0] = _range(ends[0], ends[1], out)
+
+        return run
+
+
+@register("_contrib_dequantize")
+class Dequantize(Quantization):
+    """The real numbers that integers of a range stand for.
+
+    data: any shape, int8 or uint8; min_range, max_range: (1,); out: data's, float32.
+    It undoes `_contrib_quantize_v2`: 127.5 or 255.5 is what reaches to the range's end.
+    """
+
+    out_type: str = "float32"
+
+    choices = {"out_type": ("float32",)}
+    inputs = ("data", "min_range", "max_range")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """Real numbers."""
+        self.taken(specs[0], "int8", "uint8")
+        return specs[0].with_dtype(self.chosen(self.out_type))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A product."""
+
+        def run(x: Any, low: Any, high: Any, out: Any) -> None:
+            out[...] = _real(x, low.item(), high.item(), _WIDER[x.dtype.name])
+
+        return run
+
+
+@register("_contrib_requantize")
+class Requantize(Quantization):
+    """Sums of products, integers of 32 bits, as integers of eight in a smaller range.
+
+    data: any shape, int32; min_range, max_range: (1,), what the 32 bits stand for;
+    outputs: data's shape in eight bits, and its range, (1,) twice. Without a measured
+    range (min_calib_range, max_calib_range) it is that of the numbers. out_type: auto
+    is uint8 for a measured range without negative numbers, else int8.
+    """
+
+    out_type: str = "int8"
+    min_calib_range: float | None = None
+    max_calib_range: float | None = None
+
+    choices = {"out_type": ("auto", "int8", "uint8")}
+    inputs = ("data", "min_range", "max_range")
+    visible = 3
+    output_names = ("output", "min_output", "max_output")
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """Integers, and their range."""
+        self.taken(specs[0], "int32")
+        kind = _kind(self.out_type, self.min_calib_range)
+        return specs[0].with_dtype(self.chosen(kind)), _ONE, _ONE
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """Back to real numbers, and from them to integers."""
+        low, high = self.min_calib_range, self.max_calib_range
+
+        def run(x: Any, bottom: Any, top: Any, out: Any, first: Any, last: Any) -> None:
+            real = _real(x, bottom.item(), top.item(), _TOP["int32"])
+            unknown = low is None or high is None
+            ends: Any = (real.min(), real.max()) if unknown else (low, high)
+            _rounded(real, max(map(abs, ends)), _TOP[out.dtype.name], out)
+            first[0], last[0] = _range(ends[0], ends[1], out)
+
+        return run

@@ -1,0 +1,88 @@
+"""Which operators know sparse arrays, and how: a table by name and storage types.
+
+    @rule("dot", "csr default")
+    def dot(op, lhs, rhs):
+        return Answer(spec of the output, kernel)
+
+A rule is asked with the operator and the specs of its inputs, and answers like a data
+sheet: what comes out, in which storage type, and who computes it. It may answer None:
+with these settings there is no sparse way, and the operator runs on dense arrays.
+
+A kernel takes what the inputs store (`Rows`, `Entries`, or a NumPy array) and then one
+target for each output: a NumPy array to fill, or for a sparse output something that
+gives room once its size is known:
+
+    data, indices = out.rows(count)
+    data, indices, indptr = out.entries(count)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol
+
+from minimx.core.ops.registry import ALIASES, Op
+from minimx.core.ops.spec import Spec
+from minimx.core.ops.stypes import Entries, Rows, stypes_of
+
+_ROOMS = ("pointwise", "pairs", "products", "reduce", "rows", "storage", "updates")
+
+
+class Target(Protocol):
+    """Where a kernel puts a sparse output."""
+
+    #: What it stores now.
+    parts: Rows | Entries
+
+    def rows(self, count: int) -> Rows:
+        """Room for so many rows."""
+
+    def entries(self, count: int) -> Entries:
+        """Room for so many elements."""
+
+
+class Answer:
+    """What comes out of a call, and the kernel that computes it."""
+
+    __slots__ = ("kernel", "outs")
+
+    def __init__(self, outs: Spec | tuple[Spec, ...], kernel: Any) -> None:
+        self.outs = outs if isinstance(outs, tuple) else (outs,)
+        self.kernel: Callable[..., None] = kernel
+
+
+Rule = Callable[..., Answer | None]
+
+#: {(operator, storage types of its inputs): rule}; "any" stands for every combination
+#: of an operator that takes any number of inputs.
+TABLE: dict[tuple[str, tuple[str, ...]], Rule] = {}
+
+
+def rule(names: str, *combinations: str) -> Callable[[Rule], Rule]:
+    """Enter a rule for operators and for combinations of storage types, in words."""
+
+    def enter(function: Rule) -> Rule:
+        for name in names.split():
+            for words in combinations:
+                key = (ALIASES.get(name, name), tuple(words.split()))
+                assert key not in TABLE, key
+                TABLE[key] = function
+        return function
+
+    return enter
+
+
+@cache
+def _load() -> None:
+    """Fill the table; the rooms need the whole dictionary of operators."""
+    for room in _ROOMS:
+        import_module(f"minimx.operators.sparse.{room}")
+
+
+def answer(op: Op, specs: tuple[Spec, ...]) -> Answer | None:
+    """How an operator computes with inputs of these specs; None: only densely."""
+    _load()
+    found = TABLE.get((op.name, stypes_of(specs))) or TABLE.get((op.name, ("any",)))
+    return None if found is None else found(op, *specs)

@@ -1,0 +1,1 @@
+"""Update operators of optimizers beside the main ones."""

@@ -1,0 +1,151 @@
+"""What `warm_up` compiles: each operator once, on arrays that reach its kernels.
+
+Pointwise operators come from the dictionary itself. The others need a call: settings
+and shapes that their shape rules accept, small, and where a kernel has an edition for
+several threads, large as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from minimx.core.dtypes import FLOAT32
+from minimx.core.operators.pointwise import Pointwise
+from minimx.core.ops.registry import REGISTRY, Op, Site, lookup
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape
+
+LARGE = 1 << 18  # elements: above MXNET_CPU_PARALLEL_SIZE as it is delivered
+MEDIUM = 1 << 14  # elements: too many to hold the GIL, too few for threads
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an operator on float32 arrays of ones."""
+
+    op: str
+    shapes: tuple[Shape, ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+    gradient: bool = False
+
+    def run(self) -> None:
+        """Plan, then compute on ones: the operator, or those of its gradient."""
+        op = lookup(self.op).of(**self.settings)
+        specs = tuple(Spec.of(shape, FLOAT32) for shape in self.shapes)
+        if self.gradient:
+            launch_gradient(op, specs)
+        else:
+            launch(op, specs)
+
+
+def launch(op: Op, specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
+    """Run the kernel of an operator on ones; the specs of its outputs."""
+    plan = op.plan(specs)
+    arrays = [np.ones(spec.shape, spec.dtype) for spec in specs]
+    arrays += [np.empty(spec.shape, spec.dtype) for spec in plan.outs]
+    extras: list[Any] = []
+    if plan.workspace:
+        extras.append(np.empty(plan.workspace, np.uint8))
+    if plan.needs_rng:
+        extras.append(np.random.default_rng(0))
+    plan.kernel(*arrays, *extras)
+    return plan.outs
+
+
+class _Ones:
+    """A value that answers to `bind` by launching the operator on ones."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+
+    def _bind(self, op: Op, values: Sequence[_Ones]) -> Any:
+        outs = launch(op, tuple(value.spec for value in values))
+        found = tuple(_Ones(spec) for spec in outs[: op.visible])
+        return found if op.visible > 1 else found[0]
+
+
+def launch_gradient(op: Op, ins: tuple[Spec, ...]) -> None:
+    """Run the kernels of the gradient of an operator."""
+    outs = op.plan(ins).outs
+    known = dict(zip(op.inputs, ins, strict=True))
+    known |= {f"out{k}" if k else "out": spec for k, spec in enumerate(outs)}
+    saved = [_Ones(known[name]) for name in op.saves]
+    op.grad(Site(ins, outs, (True,) * len(ins)), _Ones(outs[0]), *saved)
+
+
+_ROW, _SQUARE, _IMAGE = (64,), (8, 8), (2, 4, 8, 8)
+_CONV = {"kernel": (3, 3), "num_filter": 4}
+_POOL = {"kernel": (2, 2), "stride": (2, 2)}
+
+CALLS = (
+    # the launchers that all pointwise operators share
+    Call("broadcast_add", (_SQUARE, (8, 1))),
+    Call("broadcast_add", ((MEDIUM,), (MEDIUM,))),
+    Call("broadcast_add", ((LARGE,), (LARGE,))),
+    Call("add_n", (_SQUARE, _SQUARE)),
+    Call("add_n", (_SQUARE, _SQUARE, _SQUARE)),
+    Call("where", (_SQUARE, _SQUARE, _SQUARE)),
+    *(
+        Call(name, (_IMAGE,), {"axis": 1})
+        for name in ("sum", "mean", "prod", "nansum", "nanprod", "max", "min", "norm")
+    ),
+    Call("norm", (_ROW,), {"ord": 1}),
+    Call("sum", ((MEDIUM,),)),
+    Call("sum", ((LARGE,),)),
+    Call("argmax", (_SQUARE,), {"axis": 1}),
+    Call("argmax", ((MEDIUM // 8, 8),), {"axis": 1}),
+    Call("_backward_take", (_SQUARE, (8,)), {"shape": (16, 8)}),
+    Call("_backward_take", ((8, 64), (8,)), {"shape": (LARGE // 64, 64)}),
+    Call("broadcast_to", ((8, 1),), {"shape": _SQUARE}),
+    # products, images, losses, updates
+    Call("FullyConnected", (_SQUARE, (4, 8), (4,)), {"num_hidden": 4}),
+    Call("FullyConnected", ((128, 256), (64, 256), (64,)), {"num_hidden": 64}),
+    Call("dot", (_SQUARE, _SQUARE)),
+    Call("batch_dot", ((2, 4, 4), (2, 4, 4))),
+    Call("softmax", (_SQUARE,)),
+    Call("log_softmax", (_SQUARE,)),
+    Call("_backward_softmax", (_SQUARE, _SQUARE), {"axis": 1, "scale": 1, "log": True}),
+    Call("Pooling", (_IMAGE,), _POOL),
+    Call("Pooling", (_IMAGE,), {**_POOL, "kernel": (3, 3)}),
+    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}),
+    Call("Pooling", (_IMAGE,), {"global_pool": True, "pool_type": "avg"}),
+    Call("Pooling", (_IMAGE,), _POOL, gradient=True),
+    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}, gradient=True),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, gradient=True),
+    Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}),
+    Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}, gradient=True),
+    Call("Dropout", (_SQUARE,), {"training": True}),
+    Call("sgd_update", (_ROW, _ROW), {"lr": 0.1}),
+    Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}),
+    Call("adam_update", (_ROW, _ROW, _ROW, _ROW), {"lr": 0.1}),
+    *(
+        Call(name, ((LARGE,),) * arrays, {"lr": 0.1})
+        for name, arrays in (
+            ("sgd_update", 2),
+            ("sgd_mom_update", 3),
+            ("adam_update", 4),
+        )
+    ),
+)
+
+
+def jobs() -> Iterator[tuple[str, Callable[[], None]]]:
+    """(name, what compiles it) for everything that a network commonly needs."""
+    for name, sheet in REGISTRY.items():
+        if issubclass(sheet, Pointwise):
+            yield name, partial(_pointwise, sheet)
+    for call in CALLS:
+        yield call.op, call.run
+
+
+def _pointwise(sheet: type[Pointwise]) -> None:
+    """Settings of pointwise operators are numbers; 0.5 is as good as any."""
+    missing = dict.fromkeys(sheet.formula.operands[len(sheet.inputs) :], 0.5)
+    specs = (Spec.of(_ROW, FLOAT32),) * len(sheet.inputs)
+    launch(sheet.of(**missing), specs)

@@ -1,6 +1,0 @@
-"""Replay: a recorded run, decided again by the same policies under other settings."""
-
-from minimx.replay.history import History, Steps
-from minimx.replay.pool import PoolReplay, replay_pool
-
-__all__ = ["History", "PoolReplay", "Steps", "replay_pool"]

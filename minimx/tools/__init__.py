@@ -1,0 +1,1 @@
+"""Parts that several rooms use: progress bars, drawings, a watch for NaN."""

@@ -1,0 +1,1 @@
+"""Drawings of graphs, with Graphviz or without."""

@@ -1,0 +1,155 @@
+"""Linear algebra where one operator's answer is another one's question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minimx as mx
+from minimx import nd
+from minimx.core import autograd
+
+linalg: Any = nd.linalg
+
+
+def matrices(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).uniform(-1, 1, shape)
+
+
+def symmetric(x: Any) -> Any:
+    return linalg.syrk(x) + nd.array(np.eye(x.shape[-1]), dtype="float64")
+
+
+def lower(x: Any) -> Any:
+    return linalg.maketrian(linalg.extracttrian(x)) + nd.array(
+        2 * np.eye(x.shape[-1]), dtype="float64"
+    )
+
+
+def numbers_of(found: Any, weights: list[Any]) -> Any:
+    outs = found if isinstance(found, list) else [found]
+    return sum((out * w).sum() for out, w in zip(outs, weights, strict=True))
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "potrf": lambda x: linalg.potrf(symmetric(x)),
+    "potrf upper": lambda x: linalg.potrf(symmetric(x), lower=False),
+    "potri upper": lambda x: linalg.potri(lower(x).swapaxes(1, 2), lower=False),
+    "potri": lambda x: linalg.potri(lower(x)),
+    "potri of potrf": lambda x: linalg.potri(linalg.potrf(symmetric(x))),
+    "syevd": lambda x: linalg.syevd(symmetric(x)),
+    "gelqf": linalg.gelqf,
+    "trsm": lambda x: linalg.trsm(lower(x), x, transpose=True),
+    "inverse": lambda x: linalg.inverse(symmetric(x)),
+    "det": linalg.det,
+    "slogdet": lambda x: linalg.slogdet(symmetric(x))[1],
+    "sumlogdiag": lambda x: linalg.sumlogdiag(linalg.potrf(symmetric(x))),
+}
+
+
+def slope(f: Callable[[Any], float], x: Any, step: float = 1e-5) -> Any:
+    out = np.empty(x.size)
+    for i in range(x.size):
+        sides = []
+        for move in (step, -step):
+            moved = x.copy()
+            moved.reshape(-1)[i] += move
+            sides.append(f(moved))
+        out[i] = (sides[0] - sides[1]) / (2 * step)
+    return out.reshape(x.shape)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradient_is_the_slope_and_so_is_its_own(name: str) -> None:
+    call, x0 = CALLS[name], matrices(2, 3, 3)
+    x = nd.array(x0, dtype="float64")
+    found = call(x)
+    outs = found if isinstance(found, list) else [found]
+    weights = [
+        nd.array(matrices(*out.shape, seed=k + 5), dtype="float64")
+        for k, out in enumerate(outs)
+    ]
+
+    def total(numbers: Any) -> float:
+        made = numbers_of(call(nd.array(numbers, dtype="float64")), weights)
+        return float(made.asnumpy().sum())
+
+    def gradient(numbers: Any) -> Any:
+        y = nd.array(numbers, dtype="float64")
+        y.attach_grad()
+        with autograd.record():
+            z = numbers_of(call(y), weights)
+        z.backward()
+        return y.grad.asnumpy()
+
+    np.testing.assert_allclose(gradient(x0), slope(total, x0), rtol=1e-4, atol=1e-6)
+    x.attach_grad()
+    direction = matrices(2, 3, 3, seed=9)
+    with autograd.record():
+        z = numbers_of(call(x), weights)
+        (first,) = autograd.grad(z, [x], create_graph=True, retain_graph=True)
+        along = (first * nd.array(direction, dtype="float64")).sum()
+    along.backward()
+    second = slope(lambda y: float((gradient(y) * direction).sum()), x0)
+    np.testing.assert_allclose(x.grad.asnumpy(), second, rtol=1e-3, atol=1e-5)
+
+
+def test_large_triangles_are_solved_in_blocks() -> None:
+    a = np.tril(matrices(100, 100)) + 20 * np.eye(100)
+    b = matrices(100, 5)
+    one, two = nd.array(a, dtype="float64"), nd.array(b, dtype="float64")
+    np.testing.assert_allclose(
+        linalg.trsm(one, two).asnumpy(), np.linalg.solve(a, b), rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_product_may_be_written_over_a_factor(which: int) -> None:
+    pair = matrices(2, 40, 40)
+    calls: Any = nd.dot, linalg.gemm2, linalg.trmm
+    for call in calls:
+        factors = [nd.array(x, dtype="float64") for x in pair]
+        expected = call(*factors).asnumpy()
+        call(*factors, out=factors[which])
+        np.testing.assert_allclose(factors[which].asnumpy(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "matrix"),
+    [
+        ("potrf", -np.eye(2)),
+        ("inverse", np.ones((2, 2))),
+        ("potri", np.zeros((2, 2))),
+    ],
+)
+def test_a_matrix_that_cannot_be_is_refused_at_the_wait(name: str, matrix: Any) -> None:
+    found = getattr(linalg, name)(nd.array(matrix))
+    with pytest.raises(mx.base.MXNetError, match=f"linalg.{name}: the matrix"):
+        found.wait_to_read()
+
+
+def test_a_singular_matrix_has_a_determinant_and_no_gradient() -> None:
+    x = nd.array([np.ones((2, 2)), [[2.0, 1.0], [1.0, 3.0]]])
+    x.attach_grad()
+    with autograd.record():
+        y = linalg.det(x)
+    y.backward()
+    np.testing.assert_allclose(y.asnumpy(), [0, 5], atol=1e-6)
+    np.testing.assert_allclose(
+        x.grad.asnumpy(), np.array([np.zeros((2, 2)), [[3, -1], [-1, 2]]]), atol=1e-5
+    )
+    sign, logarithm = linalg.slogdet(x)
+    assert sign.asnumpy().tolist() == [0, 1]
+    assert logarithm.asnumpy()[0] == -np.inf
+
+
+def test_only_square_matrices_of_real_numbers_are_taken() -> None:
+    with pytest.raises(ValueError, match="square"):
+        linalg.det(nd.ones((2, 3)))
+    with pytest.raises(TypeError, match="float32"):
+        linalg.potrf(nd.ones((2, 2), dtype="int32"))
+    with pytest.raises(ValueError, match="triangle"):
+        linalg.maketrian(nd.ones((4,)))

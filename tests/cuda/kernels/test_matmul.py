@@ -1,0 +1,44 @@
+"""Products on CUDA, the direct and the tiled one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from minimx.cuda import toolkit
+from minimx.cuda.kernels import launching, matmul
+
+pytestmark = pytest.mark.usefixtures("working")
+
+
+@pytest.mark.parametrize("ta", [False, True])
+@pytest.mark.parametrize("tb", [False, True])
+def test_tiles_that_hang_over_the_edge_give_the_product(ta: bool, tb: bool) -> None:
+    tile = 2 if toolkit.simulated() else 16
+    stack, m, n, k = 2, 3, 5, 3
+    drawn = np.random.default_rng(1)
+    a = drawn.normal(size=(stack, k, m) if ta else (stack, m, k)).astype("float32")
+    b = drawn.normal(size=(stack, n, k) if tb else (stack, k, n)).astype("float32")
+    out = cuda.device_array(stack * m * n, np.float32)
+    flat = cuda.to_device(a.reshape(-1)), cuda.to_device(b.reshape(-1)), out
+    steps = ((1, m) if ta else (k, 1)) + ((1, k) if tb else (n, 1))
+    matmul.in_tiles(flat, (stack, m, n, k), steps, np.float32(0), tile)
+    left, right = a.swapaxes(1, 2) if ta else a, b.swapaxes(1, 2) if tb else b
+    found = out.copy_to_host().reshape(stack, m, n)
+    np.testing.assert_allclose(found, left @ right, rtol=1e-5)
+
+
+def test_any_number_of_blocks_and_threads_gives_the_same() -> None:
+    drawn = np.random.default_rng(1)
+    a, b = drawn.normal(size=(3, 4)), drawn.normal(size=(4, 3))
+    found = []
+    before = list(launching.PLAYED)
+    try:
+        for launching.PLAYED[:] in ([1, 1], [3, 2], [1, 5]):
+            out = cuda.device_array((3, 3), np.float64)
+            matmul.product(cuda.to_device(a), cuda.to_device(b), out)
+            found.append(out.copy_to_host().tobytes())
+    finally:
+        launching.PLAYED[:] = before
+    assert len(set(found)) == 1
