@@ -17,11 +17,11 @@ from minimx.io import DataDesc
 from minimx.module import slices
 from minimx.module.executor_group import DataParallelExecutorGroup
 from minimx.module.loops import BaseModule
+from minimx.module.slices import Described
 from minimx.module.training import Training
 from minimx.symbol import Symbol
 
-Arrays = dict[str, NDArray]
-Given = Mapping[str, NDArray] | None
+Arrays, Given = dict[str, NDArray], Mapping[str, NDArray] | None
 
 
 class Module(BaseModule):
@@ -112,8 +112,8 @@ class Module(BaseModule):
 
     def bind(
         self,
-        data_shapes: slices.Described,
-        label_shapes: slices.Described = None,
+        data_shapes: Described,
+        label_shapes: Described = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
@@ -160,7 +160,7 @@ class Module(BaseModule):
             self.params_initialized = True
             self.borrow_optimizer(shared_module)
 
-    def _checked(self, data_shapes: slices.Described) -> list[DataDesc]:
+    def _checked(self, data_shapes: Described) -> list[DataDesc]:
         """The shapes of data, of which there is one for each name."""
         entries = [slices.described(entry) for entry in data_shapes or ()]
         found = [entry.name for entry in entries]
@@ -171,9 +171,7 @@ class Module(BaseModule):
             )
         return entries
 
-    def reshape(
-        self, data_shapes: slices.Described, label_shapes: slices.Described = None
-    ) -> None:
+    def reshape(self, data_shapes: Described, label_shapes: Described = None) -> None:
         """Go on with batches of other shapes and the same parameters."""
         self._group.reshape(self._checked(data_shapes), label_shapes)
 
