@@ -21,7 +21,8 @@ from minimx.module.slices import Described
 from minimx.module.training import Training
 from minimx.symbol import Symbol
 
-Arrays, Given = dict[str, NDArray], Mapping[str, NDArray] | None
+Arrays = dict[str, NDArray]
+Given = Mapping[str, NDArray] | None
 
 
 class Module(BaseModule):
@@ -189,8 +190,7 @@ class Module(BaseModule):
     def _ready(self) -> DataParallelExecutorGroup:
         if not self.params_initialized:
             raise ParameterError(
-                "the parameters of this module have no values yet: call init_params "
-                "or set_params first."
+                "the parameters have no values yet: call init_params or set_params."
             )
         return self._group
 
