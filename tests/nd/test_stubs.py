@@ -15,7 +15,10 @@ FOLDERS = {"nd": HOME / "nd", "np": HOME, "symbol": HOME / "symbol"}
 #: What a type checker is to know, and what it is to find wrong.
 PROGRAM = """\
 import minimx as mx
+import minimx.ndarray
 from minimx import np, npx
+from minimx.autograd import record  # modules that an import finder leads elsewhere
+from minimx.engine import bulk
 
 reveal_type(mx.nd.Convolution(mx.nd.ones((1, 1, 4, 4)), num_filter=1, kernel=(2, 2)))
 reveal_type(mx.nd.add(mx.nd.ones(2), 1))
@@ -33,6 +36,9 @@ x = mx.sym.Variable("x")
 reveal_type(mx.sym.FullyConnected(x, num_hidden=3, name="fc"))
 reveal_type(mx.sym.contrib.box_iou(x, x))
 reveal_type(x.softmax(axis=0))
+reveal_type(minimx.ndarray.ones(2))
+record(), bulk(2)
+minimx.engine.bulk("two")  # wrong
 mx.nd.softmax(mx.nd.ones(2), axes=0)  # wrong
 np.sum(np.ones(2), axes=0)  # wrong
 npx.softmax(np.ones(2), axes=0)  # wrong
@@ -46,6 +52,7 @@ KNOWN = (
     + [f"tuple[{OF_NP}, {OF_NP}, {OF_NP}]"]
     + [OF_NP] * 4
     + [SYMBOL] * 3
+    + [ARRAY]
 )
 
 

@@ -1,0 +1,1 @@
+from minimx.core.replay import *

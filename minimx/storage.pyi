@@ -1,0 +1,1 @@
+from minimx.core.storage import *
