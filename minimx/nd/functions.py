@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import minimx.core.arrays.masks
@@ -293,22 +293,59 @@ def make(
     return function
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: make(sheet, name) for name, sheet in REGISTRY.items()
-}
-FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in ALIASES.items()}
+class Functions(Mapping[str, Callable[..., Any]]):
+    """The functions of operators by any of their names; each is made at first use.
+
+    Making all of them, with their documentation and signatures, would take a fifth of
+    the time of `import minimx`.
+    """
+
+    def __init__(self) -> None:
+        aliases = {alias: REGISTRY[name] for alias, name in ALIASES.items()}
+        self._sheets: dict[str, type[Op]] = {**REGISTRY, **aliases}
+        self.made: dict[str, Callable[..., Any]] = {}
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        made = self.made.get(name)
+        if made is None:
+            own = ALIASES.get(name, name)
+            made = make(self._sheets[name], own) if own == name else self[own]
+            self.made[name] = made
+        return made
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sheets
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sheets)
+
+    def __len__(self) -> int:
+        return len(self._sheets)
+
+    def enter(self, sheet: type[Op]) -> None:
+        """Offer a new operator, or another one of the same name."""
+        aliases = [alias for alias, name in ALIASES.items() if name == sheet.name]
+        for name in (sheet.name, *aliases):
+            self._sheets[name] = sheet
+            self.made.pop(name, None)
+
+    def leave(self, sheet: type[Op]) -> None:
+        """Offer an operator no longer, under whatever name."""
+        for name in [n for n, known in self._sheets.items() if known is sheet]:
+            del self._sheets[name]
+
+
+FUNCTIONS = Functions()
 #: The modules that keep functions once they were asked for.
-keepers: list[dict[str, Any]] = [FUNCTIONS]
+keepers: list[dict[str, Any]] = [FUNCTIONS.made]
 
 
 def _heed(sheet: type[Op], comes: bool) -> None:
     """A user's sheet comes or goes, and its functions with it."""
     if comes:
-        function = make(sheet, sheet.name)
-        FUNCTIONS[sheet.name] = function
-        aliases = [alias for alias, name in ALIASES.items() if name == sheet.name]
-        FUNCTIONS.update(dict.fromkeys(aliases, function))
+        FUNCTIONS.enter(sheet)
         return
+    FUNCTIONS.leave(sheet)
     for place in keepers:
         kept = [n for n, f in place.items() if getattr(f, "sheet", None) is sheet]
         for name in kept:
