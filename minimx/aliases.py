@@ -13,9 +13,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 from minimx.core.errors import did_you_mean
 
@@ -125,7 +125,7 @@ def _true_name(alias: str) -> str:
     return f"{_true_name(parent)}.{name}" if parent else name
 
 
-class Finder(MetaPathFinder, Loader):
+class Finder:
     """Lets `import minimx.<alias>` give the module, and those below it.
 
     It goes before Python's own finders: those would load `minimx.contrib.amp.amp` from
@@ -145,7 +145,8 @@ class Finder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """A spec for an alias; None for all other names."""
         alias = fullname[7:] if fullname.startswith("minimx.") else ""
-        return ModuleSpec(fullname, self) if _true_name(alias) != alias else None
+        loader: Any = self  # by its methods; importlib.abc is slow to import
+        return ModuleSpec(fullname, loader) if _true_name(alias) != alias else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module itself, imported if need be."""

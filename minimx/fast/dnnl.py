@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import importlib.metadata
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -115,10 +114,12 @@ def why_not(name: str, value: Any) -> str:
 
 def _candidates() -> Iterator[str]:
     """The files that could be the library, the best first."""
+    from importlib import metadata  # slow to import, and asked once
+
     for name in ("onednn-cpu-gomp", "onednn"):
         try:
-            files = importlib.metadata.files(name) or []
-        except importlib.metadata.PackageNotFoundError:
+            files = metadata.files(name) or []
+        except metadata.PackageNotFoundError:
             continue
         for file in files:
             if "dnnl" in file.name and (".so" in file.name or file.suffix == ".dll"):

@@ -21,7 +21,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from time import perf_counter_ns
 from typing import Any, Final
 
@@ -113,7 +112,7 @@ class Loop:
 
     def start_ns(self, threads: int) -> float:
         """What starting and joining so many threads costs: the median of the runs."""
-        together = median(self._runs(UNIT, threads, ROUNDS))
+        together = float(np.median(self._runs(UNIT, threads, ROUNDS)))
         return max(float(together - self.timed(UNIT)), 0.0)
 
     def __str__(self) -> str:
@@ -196,7 +195,8 @@ def _start(loop: Loop) -> float:
             counts = range(2, cores() + 1)
             _known.starts = {n: loop.start_ns(n) for n in counts}
             scale = float(knobs.get("MXNET_TUNING_WEIGHT_SCALE"))
-            found = median(_known.starts.values()) if counts else float("inf")
+            starts = [*_known.starts.values()]
+            found = float(np.median(starts)) if starts else float("inf")
             _known.start = found * scale if scale > 0.01 else found
             _tell_of_starting()
         return _known.start
