@@ -123,6 +123,7 @@ book: $(STAMPS)/test
 	mv book/knobs.md.new book/knobs.md
 	$(BIN)/python -m minimx.nd.page > book/operators.md.new
 	mv book/operators.md.new book/operators.md
+	$(BIN)/python -m tests.ways
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \

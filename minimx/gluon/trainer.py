@@ -38,6 +38,34 @@ class UpdatedInStore(ArgumentError, AssertionError):
     """What a Trainer cannot do while its store updates; an AssertionError in MXNet."""
 
 
+#: Weight and gradient of a parameter on each of its devices.
+Places = list[tuple[Context, NDArray, NDArray]]
+#: Parameters that learn, by number.
+Learning = list[tuple[int, Parameter, Places]]
+
+
+def _on_devices(parameter: Parameter) -> Places:
+    weights, gradients = parameter._data, parameter._grad
+    if weights is None or gradients is None:
+        parameter.list_grad()  # raises: it has no values, or no gradient
+    assert weights is not None
+    assert gradients is not None
+    return list(zip(weights, weights.values(), gradients.values(), strict=True))
+
+
+def _check_fresh(learning: Learning) -> None:
+    """Refuse the step before anything is changed."""
+    for _, parameter, places in learning:
+        for ctx, _, gradient in places:
+            if not gradient._fresh_grad:
+                raise UserWarning(
+                    f"the gradient of {parameter.name} on {ctx} is stale: no "
+                    "backward has filled it since the last step. Is the parameter "
+                    "used in the computation of the loss? If it is left out on "
+                    "purpose, give ignore_stale_grad=True."
+                )
+
+
 class Trainer:
     """Updates parameters from their gradients.
 
@@ -129,17 +157,19 @@ class Trainer:
         """
         with attributed(phase="update"):
             self._rescale(batch_size)
-            self._check_fresh(ignore_stale_grad)
+            learning = self._learning_on_devices()
+            if not ignore_stale_grad:
+                _check_fresh(learning)
             self._prepare()
-            self._allreduce()
-            self._update(ignore_stale_grad)
+            self._allreduce(learning)
+            self._update(learning, ignore_stale_grad)
 
     def allreduce_grads(self) -> None:
         """Sum each gradient over the devices, for use with `update`."""
         with attributed(phase="update"):
             self._prepare()
             self._refuse_in_store("allreduce_grads")
-            self._allreduce()
+            self._allreduce(self._learning_on_devices())
 
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
         """Update from gradients that `allreduce_grads` has summed; see `step`."""
@@ -147,8 +177,10 @@ class Trainer:
             self._prepare()
             self._refuse_in_store("update")
             self._rescale(batch_size)
-            self._check_fresh(ignore_stale_grad)
-            self._update(ignore_stale_grad)
+            learning = self._learning_on_devices()
+            if not ignore_stale_grad:
+                _check_fresh(learning)
+            self._update(learning, ignore_stale_grad)
 
     def _refuse_in_store(self, what: str) -> None:
         if self._update_on_kvstore:
@@ -160,6 +192,10 @@ class Trainer:
     def _learning(self) -> list[tuple[int, Parameter]]:
         return [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
 
+    def _learning_on_devices(self) -> Learning:
+        """Each parameter that learns, with its arrays; asked once for a step."""
+        return [(i, p, _on_devices(p)) for i, p in self._learning()]
+
     def _rescale(self, batch_size: float) -> None:
         if batch_size <= 0:
             raise ArgumentError(
@@ -167,28 +203,12 @@ class Trainer:
             )
         self._optimizer.rescale_grad = self._scale / batch_size
 
-    def _check_fresh(self, ignore_stale_grad: bool) -> None:
-        """Refuse the step before anything is changed."""
-        if ignore_stale_grad:
-            return
-        for _, parameter in self._learning():
-            for ctx, gradient in zip(
-                parameter.list_ctx(), parameter.list_grad(), strict=True
-            ):
-                if not gradient._fresh_grad:
-                    raise UserWarning(
-                        f"the gradient of {parameter.name} on {ctx} is stale: no "
-                        "backward has filled it since the last step. Is the parameter "
-                        "used in the computation of the loss? If it is left out on "
-                        "purpose, give ignore_stale_grad=True."
-                    )
-
-    def _allreduce(self) -> None:
+    def _allreduce(self, learning: Learning) -> None:
         """Sum in the store: what comes back is weights or gradients."""
         if self._kvstore is None:
             return
-        for index, parameter in self._learning():
-            gradients = parameter.list_grad()
+        for index, parameter, places in learning:
+            gradients = [gradient for _, _, gradient in places]
             if self._update_on_kvstore:
                 if any(gradient._fresh_grad for gradient in gradients):
                     self._push(index, parameter, gradients)
@@ -209,7 +229,7 @@ class Trainer:
         else:
             self._kvstore.push(index, gradients, -index)
 
-    def _update(self, ignore_stale_grad: bool) -> None:
+    def _update(self, learning: Learning, ignore_stale_grad: bool) -> None:
         """Hand each device its weights and gradients, in order of the parameters."""
         self._steps += 1
         skipped = self._overflowed()
@@ -218,13 +238,8 @@ class Trainer:
         if self._update_on_kvstore or skipped:
             return
         work: dict[Context, tuple[list[int], list[NDArray], list[NDArray]]] = {}
-        for index, parameter in self._learning():
-            for ctx, weight, gradient in zip(
-                parameter.list_ctx(),
-                parameter.list_data(),
-                parameter.list_grad(),
-                strict=True,
-            ):
+        for index, _, places in learning:
+            for ctx, weight, gradient in places:
                 if ignore_stale_grad and not gradient._fresh_grad:
                     continue
                 indices, gradients, weights = work.setdefault(ctx, ([], [], []))

@@ -184,11 +184,12 @@ class Optimizer:
     def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
         """The learning rates of weights, by index."""
         lr = self.learning_rate
-        return [lr * self._multiplier(i, "lr_mult", self.lr_mult) for i in indices]
+        return [lr * m for m in self._multipliers(indices, "lr_mult", self.lr_mult)]
 
     def _get_wds(self, indices: Sequence[Index]) -> list[float]:
         """The weight decays of weights, by index."""
-        return [self.wd * self._multiplier(i, "wd_mult", self.wd_mult) for i in indices]
+        wd = self.wd
+        return [wd * m for m in self._multipliers(indices, "wd_mult", self.wd_mult)]
 
     def _get_lr(self, index: Index) -> float:
         return self._get_lrs([index])[0]
@@ -196,12 +197,19 @@ class Optimizer:
     def _get_wd(self, index: Index) -> float:
         return self._get_wds([index])[0]
 
-    def _multiplier(self, index: Any, attribute: str, table: dict[Any, float]) -> float:
-        if index in self.param_dict:
-            return float(getattr(self.param_dict[index], attribute))
-        if index in table:
-            return table[index]
-        return table.get(self.idx2name.get(index), 1.0)
+    def _multipliers(
+        self, indices: Sequence[Any], attribute: str, table: dict[Any, float]
+    ) -> list[float]:
+        """A parameter's own, else what the table has for its number or its name."""
+        found = []
+        for index in indices:
+            if index in self.param_dict:
+                found.append(float(getattr(self.param_dict[index], attribute)))
+            elif index in table:
+                found.append(table[index])
+            else:
+                found.append(table.get(self.idx2name.get(index), 1.0))
+        return found
 
     # -- counting ---------------------------------------------------------------------
 

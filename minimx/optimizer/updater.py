@@ -19,7 +19,6 @@ from minimx.core import events
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.transfer import moved
 from minimx.core.device import Context
-from minimx.core.dtypes import resolve
 from minimx.core.errors import DataError
 from minimx.nd import serialize
 from minimx.optimizer.base import Index, Optimizer, State
@@ -45,7 +44,8 @@ class Updater:
         if not isinstance(index, (list, tuple)):
             index, grad, weight = [index], [grad], [weight]
         for one, array in zip(index, weight, strict=True):
-            self._ensure_state(one, array)
+            if not self._moved.get(one):
+                self._ensure_state(one, array)
         count = self.optimizer.aggregate_num
         if count <= 1:
             for one, g, w in zip(index, grad, weight, strict=True):
@@ -69,8 +69,6 @@ class Updater:
         when the engine came to fill it.
         """
         settled = self._moved.get(index)
-        if settled:
-            return
         known = self.optimizer.param_dict.get(index)
         names: dict[Any, str] = self.optimizer.idx2name
         layer = known.layer if known else names.get(index, "")
@@ -155,7 +153,7 @@ def _by_dtype(weights: list[NDArray], grads: list[NDArray]) -> dict[Any, list[in
     groups: dict[Any, list[int]] = {}
     for place, (weight, grad) in enumerate(zip(weights, grads, strict=True)):
         sparse = weight.stype != "default" or grad.stype != "default"
-        key = (resolve(weight.dtype), place if sparse else -1)
+        key = (weight.spec.dtype, place if sparse else -1)
         groups.setdefault(key, []).append(place)
     return groups
 
