@@ -89,8 +89,8 @@ def test_without_a_trusted_notebook_a_cell_brings_the_lab_back(
     assert picture.evaluate("image => image.naturalWidth") > 600
     notebook.shoot("states-untrusted")
 
-    # Another lab is made, and this one trains on. (The reload may have ended ipykernel's
-    # thread with a request in it, of which asyncio writes to stderr.)
+    # Another lab is made; this one trains on. (The reload may have ended a thread of
+    # ipykernel with a request in it, of which asyncio writes to stderr.)
     assert "Lab(" not in notebook.run(3)
     step = int(notebook.run(2).strip("()").split(", ")[1])
     assert notebook.run(1).startswith("Lab(lenet on (given), cpu(0), training")
