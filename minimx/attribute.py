@@ -12,14 +12,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from minimx.core.errors import ArgumentError
+from minimx.core.graph.values.words import READ_BY_US
 
 __all__ = ["AttrScope", "current", "stored_name"]
-
-# Remarks that MXNet's own code reads stand under `__name__`; users leave the bars away.
-READ_BY_US = (
-    "ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage",
-    "profiler_scope",
-)  # fmt: skip
 
 
 def stored_name(name: str) -> str:

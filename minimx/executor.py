@@ -30,16 +30,16 @@ from minimx.core.events import attributed
 from minimx.core.graph.memory.memory import MemoryPlan, plan_memory
 from minimx.core.graph.running.bound import Bound, Unplanned
 from minimx.core.graph.running.log import announce
-from minimx.core.graph.running.places import places
 from minimx.core.graph.running.run import decided
 from minimx.core.graph.running.settings import in_force
-from minimx.core.graph.running.told import Calls, Told
-from minimx.core.graph.running.watching import as_shown
-from minimx.core.graph.running.watching_back import backward_steps
 from minimx.core.graph.values import words
 from minimx.core.graph.values.infer import infer, settled
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
+from minimx.graphs.backward_steps import backward_steps
+from minimx.graphs.monitored_walk import Calls, MonitoredWalk
+from minimx.graphs.places import places
+from minimx.graphs.watching import as_shown
 from minimx.operators.mxnet_names import input_name
 
 __all__ = ["Executor"]
@@ -225,7 +225,7 @@ class Executor:
         kept = {node: grad for node, (grad, req) in wanted.items() if req == "add"}
         steps = backward_steps(self._runs, [*wanted])
         like = self.arg_arrays[0]
-        return Told(self._calls, steps, heads, self._monitor, kept, like)
+        return MonitoredWalk(self._calls, steps, heads, self._monitor, kept, like)
 
     def _backward_of(self, bound: Bound, given: Sequence[Any]) -> None:
         """Let the program fill the gradients."""
@@ -330,7 +330,7 @@ class Executor:
     ) -> None:
         """Call `callback(name, array)` for every output of every node, as it is made.
 
-        In `backward` it is called for gradients (`graph/watching_back.py`). One that
+        In `backward` it is called for gradients (`graphs/backward_steps.py`). One that
         nobody asked for is not computed, and shown as zeros; for grad_req='add' what is
         shown is the sum. monitor_all: in `forward` also for variables, as `name`, and
         for what goes into each node, as `node_input`.

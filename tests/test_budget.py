@@ -28,11 +28,12 @@ MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
 #: By wing, its folders and modules, and its budget. The core is to come down to 20,000.
 WINGS = {
-    "the core": ("core", 25_500),
-    "operators": ("operators", 9_900),
+    "the core": ("core", 24_470),
+    "operators": ("operators", 9_950),
+    "graphs of symbols": ("graphs", 1_090),
     "fast kernels": ("fast", 3_720),
     "CUDA": ("cuda", 9_700),
-    "operators under public names": ("nd np npx symbol executor", 9_750),
+    "operators under public names": ("nd np npx symbol executor", 9_640),
     "the training kit": (
         "gluon optimizer initializer metric lr_scheduler callback kvstore amp numerics",
         12_530,

@@ -1,6 +1,6 @@
 """A trained network in float32 made into one of mixed precision, for prediction.
 
-The work is the graph pass `minimx.core.graph.passes.casts`; here symbols, parameters
+The work is the graph pass `minimx.graphs.casts`; here symbols, parameters
 and blocks are brought to it and taken back.
 """
 
@@ -18,10 +18,10 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.device import Device
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, ListedTwice, ParameterError
-from minimx.core.graph.passes.casts import insert_casts, kinds_of
-from minimx.core.graph.passes.narrowing import narrowable, saying
 from minimx.core.graph.values.ir import Entry
 from minimx.gluon import HybridBlock, SymbolBlock
+from minimx.graphs.casts import insert_casts, kinds_of
+from minimx.graphs.narrowing import narrowable, saying
 from minimx.module import BucketingModule
 from minimx.symbol import Symbol
 

@@ -17,6 +17,7 @@ import minimx.nd as nd
 import minimx.npx as npx
 from minimx.core.arrays import launch
 from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.calls import Call
 from minimx.core.dtypes import resolve
 from minimx.core.errors import DeferredInitializationError
 from minimx.core.flavour import is_np_array
@@ -108,7 +109,7 @@ class Completing:
 
     @staticmethod
     def _completing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        sorter = functions.Call(lookup(name))
+        sorter = Call(lookup(name))
 
         def complete_then_call(*args: Any, **kwargs: Any) -> Any:
             if any(is_open(value) for value in (*args, *kwargs.values())):

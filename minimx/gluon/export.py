@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import minimx.nd as nd
 from minimx.core.errors import ArgumentError
-from minimx.core.graph.values.portable import portable
+from minimx.graphs.portable import portable
 from minimx.symbol import Symbol
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ from minimx.core.errors import ArgumentError, DeferredInitializationError, did_y
 from minimx.core.flavour import is_np_array, is_np_shape
 from minimx.core.graph.passes.partition import backend_named, partition, tell
 from minimx.core.graph.passes.prepare import Prepared
-from minimx.core.graph.running.run import watched
 from minimx.gluon import export as files
 from minimx.gluon import tracing
 from minimx.gluon.deferred import Completing, placeholder
@@ -33,6 +32,7 @@ from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.plain import Block, _Edits
 from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
 from minimx.gluon.symbolic import is_symbolic, settle_shapes, settle_types, write_down
+from minimx.graphs.watching import watched
 from minimx.symbol import Symbol
 from minimx.symbol.traced import Traced
 from minimx.symbol.traced import tracing as tracer_of_thread

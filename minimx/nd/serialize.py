@@ -171,6 +171,9 @@ def restore(target: NDArray, state: Any) -> None:
     target.__init__(found.chunk, found.spec, found.offset)  # type: ignore[misc]
 
 
+setattr(NDArray, "__setstate__", restore)  # noqa: B010 (not declared in the class)
+
+
 def loads(content: bytes, source: str = "the buffer") -> Arrays:
     """Arrays from the bytes of a file; `source` names it in errors."""
     reader = _Reader(content, source)

@@ -18,9 +18,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from minimx.core.arrays.calls import INTERNAL, METHODS
 from minimx.core.ops import help
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
-from minimx.nd.functions import FUNCTIONS, INTERNAL, METHODS
+from minimx.nd.functions import FUNCTIONS
 from minimx.nd.pairs import PAIRS
 
 HERE = Path(__file__).parent

@@ -11,15 +11,15 @@ from minimx.core.device import Device, DeviceLike, as_device, current_device
 from minimx.core.errors import ArgumentError, GradientError, ShapeError, did_you_mean
 from minimx.core.events import attributed
 from minimx.core.graph.passes.partition import partition, tell
-from minimx.core.graph.running.places import places
 from minimx.core.graph.values.infer import Inference
 from minimx.core.graph.values.ir import Entry, Graph, Node
-from minimx.core.graph.values.storage import storage_types
 from minimx.core.knobs import knobs
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import like
 from minimx.core.shapes import is_whole, written
 from minimx.executor import Executor
+from minimx.graphs.places import places
+from minimx.graphs.storage import storage_types
 from minimx.symbol.lending import Lender
 
 Arrays = Sequence[Any] | Mapping[str, Any] | None

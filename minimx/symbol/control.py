@@ -16,8 +16,8 @@ from minimx.attribute import AttrScope, current
 from minimx.core import flavour
 from minimx.core.arrays.nested import flatten, regroup
 from minimx.core.errors import ArgumentError
-from minimx.core.graph.values.control import Cond, Control, Foreach, WhileLoop
 from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.graphs.control import Cond, Control, Foreach, WhileLoop
 from minimx.nd.control import _most, _pair
 from minimx.symbol.symbol import Symbol, placed
 

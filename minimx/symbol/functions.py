@@ -15,13 +15,14 @@ from typing import Any
 
 from minimx import attribute
 from minimx import name as naming
+from minimx.core.arrays.calls import METHODS, Call
 from minimx.core.dtypes import resolve
 from minimx.core.errors import OperatorError
 from minimx.core.graph.values import words
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.ops import help
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
-from minimx.nd.functions import METHODS, Call, _signature, bound, keepers
+from minimx.nd.functions import _signature, bound, keepers
 from minimx.symbol import symbol as nodes
 from minimx.symbol.symbol import Symbol, placed, single
 
@@ -57,7 +58,7 @@ def _is_remark(word: str, call: Call) -> bool:
     """Whether a word of a call is no input and no setting, but a remark."""
     if word in call.fields or word in call.inputs:
         return False
-    return word in attribute.READ_BY_US or (word[:2] == word[-2:] == "__")
+    return word in words.READ_BY_US or (word[:2] == word[-2:] == "__")
 
 
 def hint_of(public: str) -> str:

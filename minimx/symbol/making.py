@@ -9,7 +9,7 @@ from minimx import attribute
 from minimx.core.dtypes import CODES, resolve
 from minimx.core.errors import ArgumentError, DataError
 from minimx.core.graph.values.ir import Entry, Node
-from minimx.core.graph.values.json import load as parse
+from minimx.graphs.json import load as parse
 from minimx.symbol.symbol import Symbol
 
 _STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}

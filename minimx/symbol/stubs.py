@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
+from minimx.core.arrays.calls import METHODS
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import stubs
-from minimx.nd.functions import METHODS
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.pairs import PAIRS
 from minimx.symbol.symbol import Symbol

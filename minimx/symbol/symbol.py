@@ -233,8 +233,8 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
         Conversions of mixed precision are left out unless `remove_amp_cast` is False:
         the text is that of the network, not of how it was computed.
         """
-        from minimx.core.graph.passes.casts import without_casts
-        from minimx.core.graph.values.json import dump
+        from minimx.graphs.casts import without_casts
+        from minimx.graphs.json import dump
 
         return dump(without_casts(self.graph) if remove_amp_cast else self.graph)
 
@@ -291,7 +291,7 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
 
 def _rebuilt(text: str) -> Symbol:
     """The symbol that was pickled."""
-    from minimx.core.graph.values.json import load
+    from minimx.graphs.json import load
 
     return Symbol(load(text, trusted=True).outputs)
 

@@ -31,10 +31,10 @@ from minimx.core.errors import DeviceError, NotImplementedForSymbol
 from minimx.core.events import owner
 from minimx.core.graph.values.infer import has_own, infer
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
-from minimx.core.graph.values.portable import OURS
 from minimx.core.ops.registry import Op, lookup
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Open, Shape
+from minimx.graphs.portable import OURS
 from minimx.np.multiarray import ndarray
 from minimx.symbol import looping
 from minimx.symbol.functions import hint_of

@@ -135,7 +135,8 @@ def test_a_gradient_is_the_executors() -> None:
 
 
 def test_every_array_method_is_a_method_of_symbols_too() -> None:
-    from minimx.nd.functions import FUNCTIONS, METHODS
+    from minimx.core.arrays.calls import METHODS
+    from minimx.nd.functions import FUNCTIONS
 
     for name in METHODS:
         if name in FUNCTIONS:

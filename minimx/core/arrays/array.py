@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from minimx.core import autograd, engine, flavour
-from minimx.core.arrays import indexing, transfer
+from minimx.core.arrays import indexing, sparse, transfer
 from minimx.core.arrays.arithmetic import Arithmetic, refuse_on_tape
 from minimx.core.arrays.chunk import Chunk
 from minimx.core.arrays.launch import invoke
@@ -232,12 +232,6 @@ class NDArray(Arithmetic, Methods):
     def __reduce__(self) -> Any:
         return transfer.rebuild, (type(self), self.asnumpy(), self.context)
 
-    def __setstate__(self, state: Any) -> None:
-        """Become the array that MXNet's `__getstate__` described."""
-        from minimx.nd import serialize
-
-        serialize.restore(self, state)
-
     # -- copies -----------------------------------------------------------------------
 
     def copyto(self, other: NDArray | Device) -> NDArray:
@@ -291,9 +285,7 @@ class NDArray(Arithmetic, Methods):
         stype: how the gradient is stored, see `mx.nd.sparse`.
         """
         if stype not in (None, "default"):
-            from minimx.nd.sparse.array import attach_grad
-
-            attach_grad(self, grad_req, str(stype))
+            sparse.attached().attach_grad(self, grad_req, str(stype))
             return
         zeros = lookup("_zeros").of(shape=self.shape, dtype=self.spec.dtype.name)
         with autograd.pause(), attributed(category="gradient"):

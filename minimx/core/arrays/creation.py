@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core import flavour
+from minimx.core.arrays import sparse
 from minimx.core.arrays.array import NDArray, checked_dtype, new
 from minimx.core.arrays.launch import invoke
 from minimx.core.arrays.transfer import adopt, from_numpy_copy
@@ -69,9 +70,8 @@ def array(
     """
     where = _device(ctx, device)
     if hasattr(source_array, "tocsr"):  # a sparse matrix of SciPy's
-        from minimx.nd import sparse
-
-        return sparse.array(source_array, where, dtype)  # type: ignore[no-any-return]
+        made: NDArray = sparse.attached().array(source_array, where, dtype)
+        return made
     if isinstance(source_array, NDArray):
         made = source_array.astype(source_array.spec.dtype if dtype is None else dtype)
         return made.as_in_context(where) if made.context is not where else made
@@ -142,9 +142,7 @@ def empty(
 
 
 def _sparse_zeros(stype: Any, shape: ShapeLike, ctx: Any, dtype: Any) -> NDArray:
-    from minimx.nd import sparse
-
-    made: NDArray = sparse.zeros(stype, shape, ctx, dtype)
+    made: NDArray = sparse.attached().zeros(stype, shape, ctx, dtype)
     return made
 
 

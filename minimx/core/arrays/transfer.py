@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minimx.core import autograd, drivers, engine
+from minimx.core.arrays import sparse
 from minimx.core.arrays.chunk import Chunk
 from minimx.core.device import Device, cpu
 from minimx.core.drivers import copies, working
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
 def copy(source: NDArray, target: NDArray) -> None:
     """Copy the numbers of one array into another, casting if the dtypes differ."""
     if source.spec.takes_over is not None or target.spec.takes_over is not None:
-        from minimx.nd.sparse import route
-
-        route.copy(source, target)
+        sparse.attached().copy(source, target)
         return
     if source.shape != target.shape:
         raise ShapeError(

@@ -13,11 +13,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from minimx.aliases import unsupported
+from minimx.core.arrays.sparse import Sparse, attach
 from minimx.nd.functions import FUNCTIONS
-from minimx.nd.sparse.array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
+from minimx.nd.sparse import route
+from minimx.nd.sparse.array import (
+    BaseSparseNDArray,
+    CSRNDArray,
+    RowSparseNDArray,
+    attach_grad,
+)
 from minimx.nd.sparse.creation import array, csr_matrix, empty, row_sparse_array, zeros
 from minimx.nd.sparse.operators import add, divide, multiply, subtract
 from minimx.nd.sparse.route import StorageFallback
+
+attach(Sparse(array, zeros, route.copy, attach_grad))
 
 #: Operators that know sparse arrays.
 _SPARSE = """

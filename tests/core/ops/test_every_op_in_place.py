@@ -13,14 +13,14 @@ import pytest
 
 from minimx.core import autograd
 from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.calls import INTERNAL
 from minimx.core.arrays.launch import invoke
 from minimx.core.arrays.transfer import from_numpy_copy
 from minimx.core.device import Device, cpu, gpu
 from minimx.core.dtypes import bfloat16
 from minimx.core.graph.values.ir import Entry, Graph, Node
-from minimx.core.graph.values.json import dump, load
 from minimx.core.ops.registry import Op, lookup
-from minimx.nd.functions import INTERNAL
+from minimx.graphs.json import dump, load
 from minimx.symbol.composed import Composed
 from tests.core.ops.interpreter import input_names, run, specs_of
 from tests.core.ops.sample import Sample

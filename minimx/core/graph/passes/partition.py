@@ -13,9 +13,7 @@ replace(nodes, inputs) -> node
 Later nodes are asked first, so that a long pattern wins over its beginning. A pattern
 is only replaced if nobody else needs what is inside it.
 
-MINIMX, which is built in, folds a batch normalization into the convolution before it,
-and bends the result by the activation that follows, all in one operator. It is for
-prediction, and rounds otherwise than the three.
+The backend MINIMX is in `minimx.operators.layers.folding`.
 """
 
 from __future__ import annotations
@@ -27,10 +25,6 @@ from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.graph.passes.report import Change, Passed
 from minimx.core.graph.values.ir import Entry, Graph, Node, outputs_of, retraced
 from minimx.core.knobs import knobs
-from minimx.core.operators.conv import Convolution
-from minimx.core.operators.nn import ACTIVATIONS
-from minimx.core.operators.norm import BatchNorm
-from minimx.operators.layers.folded import FoldedConvolution
 
 Users = Mapping[Node, Sequence[Node]]
 Match = Callable[[Node, Users], Sequence[Node] | None]
@@ -186,44 +180,3 @@ def tell(passes: Sequence[Passed], backend: str) -> None:
         size = f"{len(passed.before)} nodes became {len(passed.after)}"
         if passed.name == "partition":
             print(f"Subgraph backend {backend} is activated: {count} patterns, {size}.")
-
-
-# -- MINIMX ----------------------------------------------------------------------------
-
-
-def _folds(node: Node, users: Users) -> Sequence[Node] | None:
-    """Convolution, BatchNorm and perhaps an activation."""
-    nodes = [node]
-    if _bend(node) is not None:
-        nodes.insert(0, node.inputs[0].node)
-    norm = nodes[0].op
-    if type(norm) is not BatchNorm or norm.axis != 1 or norm.output_mean_var:
-        return None
-    conv = nodes[0].inputs[0].node
-    if type(conv.op) is not Convolution or norm.batch:
-        return None
-    return [conv, *nodes]
-
-
-def _bend(node: Node) -> str | None:
-    """Which activation a node is, if any."""
-    assert node.op is not None
-    word = node.op.settings.get("act_type") if node.op.name == "Activation" else None
-    word = word or node.op.name
-    return word if word in ACTIVATIONS else None
-
-
-def _fold(nodes: Sequence[Node], inputs: Mapping[Entry, Entry]) -> Node:
-    conv, norm, *bends = nodes
-    assert conv.op is not None
-    assert norm.op is not None
-    settings = {**conv.op.settings, "act_type": _bend(bends[0]) if bends else None}
-    settings |= {word: norm.op.settings[word] for word in ("eps", "fix_gamma")}
-    entries = [inputs[e] for e in (*conv.inputs, *norm.inputs[1:])]
-    last = nodes[-1]
-    name = f"sg_minimx_{conv.name}_bn{'_act' * bool(bends)}"
-    op = FoldedConvolution.of(**settings)
-    return Node(op, entries, name, last.attrs, layer=last.layer)
-
-
-register_backend("MINIMX", _folds, _fold)

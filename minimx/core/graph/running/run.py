@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minimx.core import autograd
@@ -11,10 +11,8 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.launch import invoke, invoke_whole
 from minimx.core.device import Device
 from minimx.core.events import attribute, attributed, attribution
-from minimx.core.graph.running.watching import as_shown
 from minimx.core.graph.values.ir import Entry, Graph, Node, outputs_of, rewritten
 from minimx.core.ops.registry import Op
-from minimx.operators.mxnet_names import input_name
 
 
 def evaluate(graph: Graph, given: Mapping[Node, NDArray], ctx: Device) -> list[NDArray]:
@@ -62,39 +60,6 @@ def as_run(graph: Graph, training: bool) -> Graph:
         return outputs_of(node.with_op(op, inputs))
 
     return rewritten(graph, change)
-
-
-def watched(
-    graph: Graph,
-    arrays: Sequence[NDArray],
-    callback: Callable[[str, str, NDArray], None],
-    everything: bool,
-) -> list[NDArray]:
-    """The outputs of a graph; `callback(name, operator, array)` sees what is made.
-
-    arrays: for the arguments, then the states. everything: the callback also sees what
-    goes into each operator. While gradients are recorded it also sees what
-    normalizations keep for them, as MXNet's callbacks do.
-    """
-    variables = (*graph.arguments, *graph.states)
-    values = {Entry(n): x for n, x in zip(variables, arrays, strict=True)}
-    training = autograd.is_training()
-    for node in graph:
-        if node.op is None:
-            continue
-        inputs = [values[entry] for entry in node.inputs]
-        if everything:
-            for place, value in enumerate(inputs):
-                name = f"{node.name}_{input_name(node.op, place)}"
-                callback(name, node.op.name, value._alias())
-        shown = as_shown(node) if autograd.is_recording() else node
-        assert shown.op is not None
-        outs = invoke(decided(shown.op, training), inputs, None, arrays[0].context)
-        outs = outs if isinstance(outs, list) else [outs]
-        for index, out in enumerate(outs):
-            values[Entry(node, index)] = out
-            callback(Entry(shown, index).name, node.op.name, out._alias())
-    return [values[entry] for entry in graph.outputs]
 
 
 def decided(op: Op, training: bool) -> Op:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from minimx.core.arrays.calls import METHODS, Call
 from minimx.core.dtypes import DType, resolve, scalar_type
 from minimx.core.errors import GradientError
 from minimx.core.graph.values.ir import Entry, Node
@@ -18,7 +19,6 @@ from minimx.core.graph.values.specs import Specs
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op, lookup
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.nd.functions import METHODS, Call
 
 
 class Writer:

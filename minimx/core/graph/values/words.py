@@ -6,11 +6,16 @@ import dataclasses
 from collections.abc import Callable, Collection
 from typing import Any
 
-from minimx.attribute import READ_BY_US
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.ops.registry import Op
 from minimx.core.ops.spec import Spec
 
+# Remarks that are read by the framework itself stand under `__name__`; users leave the
+# bars away.
+READ_BY_US = (
+    "ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage",
+    "profiler_scope",
+)  # fmt: skip
 #: Settings that are decided when a node runs, and are no part of a graph.
 DECIDED_LATER = ("training", "np_shape")
 

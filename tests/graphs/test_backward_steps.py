@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx.core.graph.running.watching_back import Step, backward_steps
+from minimx.graphs.backward_steps import Step, backward_steps
 
 sym = mx.sym
 a, b = sym.var("a"), sym.var("b")

@@ -12,8 +12,8 @@ import pytest
 import minimx as mx
 from minimx import gluon, nd
 from minimx.core.errors import OperatorError
-from minimx.core.graph.values.portable import OURS
 from minimx.core.ops.registry import lookup
+from minimx.graphs.portable import OURS
 
 
 class Part(gluon.HybridBlock):

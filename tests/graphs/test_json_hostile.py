@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import minimx as mx
 from minimx.core.errors import DataError, MXNetError
 from minimx.core.graph.passes.verify import verify
-from minimx.core.graph.values.json import load
+from minimx.graphs.json import load
 
-FOLDER = Path(__file__).parents[2] / "compat"
+FOLDER = Path(__file__).parents[1] / "compat"
 FILES = [
     *sorted((FOLDER / "graphs").glob("*.json")),
     *sorted((FOLDER / "answers" / "exchange").glob("*.json")),

@@ -2,11 +2,11 @@
 
     calls = Calls()
     calls.note(node, inputs, outs)         # for each call of the forward pass
-    walk_back(heads, grads, Told(calls, steps, [0], callback, kept))
+    walk_back(heads, grads, MonitoredWalk(calls, steps, [0], callback, kept, like))
 
 The walk itself is that of the tape, and the gradients are those without a monitor, to
-the bit. `Told` takes down what each call hands to its inputs, and tells it as soon as
-the turn of its step has come (`watching_back.py`).
+the bit. `MonitoredWalk` takes down what each call hands to its inputs, and tells it as
+soon as the turn of its step has come (`backward_steps.py`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
-from minimx.core.autograd.tape import Entry as Place
+from minimx.core.autograd import tape
 from minimx.core.autograd.tape import Leaf
-from minimx.core.autograd.tape import Node as Call
 from minimx.core.autograd.walk import Pending
-from minimx.core.graph.running.watching_back import Step
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.ops.registry import bind, lookup
 from minimx.core.ops.spec import Spec
+from minimx.graphs.backward_steps import Step
 
 # When everything may be told: before the first call.
 _END = -2
@@ -41,8 +40,8 @@ class Calls:
 
     def __init__(self) -> None:
         self.turn: dict[Node, int] = {}
-        self.inputs: list[list[tuple[Place | None, Spec]]] = []
-        self.place_of: dict[Entry, Place] = {}
+        self.inputs: list[list[tuple[tape.Entry | None, Spec]]] = []
+        self.place_of: dict[Entry, tape.Entry] = {}
         self._last: list[int] = []
 
     def note(
@@ -58,12 +57,12 @@ class Calls:
         self.inputs.append([(x._entry, x.spec) for x in inputs])
         self._last.append(max([0, *self._last[-1:], *numbers]))
 
-    def turn_of(self, call: Call) -> int:
+    def turn_of(self, call: tape.Node) -> int:
         """The turn of the node that a call belongs to."""
         return bisect_left(self._last, call.number)
 
 
-class Told(Pending):
+class MonitoredWalk(Pending):
     """A walk of which a monitor hears.
 
     heads: the numbers of the outputs that the walk begins at. kept: the arrays to which
@@ -91,10 +90,10 @@ class Told(Pending):
         self._at = len(calls.inputs)
         # What outputs begin with, what turns sent to whom, and what met where.
         self._heads: dict[int, Any] = {}
-        self._sent: dict[int, list[tuple[Place, Any]]] = {}
-        self._met: dict[Place, list[Any]] = {}
+        self._sent: dict[int, list[tuple[tape.Entry, Any]]] = {}
+        self._met: dict[tape.Entry, list[Any]] = {}
 
-    def add(self, entry: Place, gradient: Any) -> None:
+    def add(self, entry: tape.Entry, gradient: Any) -> None:
         """Take down who sends what to whom."""
         super().add(entry, gradient)
         if self._starts:
@@ -102,7 +101,7 @@ class Told(Pending):
         else:
             self._sent.setdefault(self._at, []).append((entry, gradient))
 
-    def taken(self, node: Call) -> tuple[Call, list[Any]]:
+    def taken(self, node: tape.Node) -> tuple[tape.Node, list[Any]]:
         """Tell what has been computed until now."""
         self._tell(self._calls.turn_of(node))
         for index, values in enumerate(self.arrived[node]):
@@ -172,7 +171,7 @@ class Told(Pending):
         return there[0] if len(there) == 1 else bind(lookup("add_n").of(), *there)
 
 
-def _spec(place: Place) -> Spec:
+def _spec(place: tape.Entry) -> Spec:
     """What the value at a place on the tape looks like."""
     node, index = place
     return node.grad.spec if isinstance(node, Leaf) else node.outs[index]

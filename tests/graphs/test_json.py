@@ -10,9 +10,9 @@ import pytest
 
 import minimx as mx
 from minimx.core.errors import DataError
-from minimx.core.graph.values.json import dump, load
+from minimx.graphs.json import dump, load
 
-GRAPHS = Path(__file__).parents[2] / "compat" / "graphs"
+GRAPHS = Path(__file__).parents[1] / "compat" / "graphs"
 NODE = {"op": "null", "name": "x", "inputs": []}
 
 

@@ -11,13 +11,13 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from minimx.attribute import READ_BY_US
 from minimx.core import flavour
+from minimx.core.arrays.calls import INTERNAL
 from minimx.core.errors import DataError, MXNetError, did_you_mean
-from minimx.core.graph.values import spelling, words
+from minimx.core.graph.values import words
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.ops.registry import Op, lookup
-from minimx.nd.functions import INTERNAL
+from minimx.graphs import spelling
 
 #: The version of MXNet whose form is written: 1.9.1.
 VERSION = 10901
@@ -251,7 +251,9 @@ def _is_remark(word: str) -> bool:
     """
     if word.startswith("__") and word.endswith("__"):
         return True
-    return any(word == known or word.endswith(f"_{known}") for known in READ_BY_US)
+    return any(
+        word == known or word.endswith(f"_{known}") for known in words.READ_BY_US
+    )
 
 
 def _with_missing(op: Op, name: str, inputs: list[Entry], where: str) -> list[Entry]:
