@@ -29,8 +29,8 @@ MOST_LINES_OF_A_FUNCTION = 60
 #: By wing, its folders and modules, and its budget. The core is to come down to 20,000.
 WINGS = {
     "the core": ("core", 24_470),
-    "operators": ("operators", 9_950),
-    "graphs of symbols": ("graphs", 1_090),
+    "operators": ("operators", 9_900),
+    "graphs of symbols": ("graphs", 1_140),
     "fast kernels": ("fast", 3_720),
     "CUDA": ("cuda", 9_700),
     "operators under public names": ("nd np npx symbol executor", 9_640),

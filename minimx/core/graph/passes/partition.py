@@ -13,7 +13,7 @@ replace(nodes, inputs) -> node
 Later nodes are asked first, so that a long pattern wins over its beginning. A pattern
 is only replaced if nobody else needs what is inside it.
 
-The backend MINIMX is in `minimx.operators.layers.folding`.
+The backend MINIMX is in `minimx.graphs.folding`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The graph backend MINIMX: convolutions with what follows them folded in.
 
 It folds a batch normalization into the convolution before it, and applies the
-activation that follows, all in one operator (`folded.py`). It is for prediction, and
-rounds otherwise than the three.
+activation that follows, all in one operator (`operators/layers/folded.py`). It is for
+prediction, and rounds otherwise than the three.
 """
 
 from __future__ import annotations
