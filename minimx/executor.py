@@ -5,10 +5,10 @@
     executor.backward()
     executor.grad_dict["fc_weight"]
 
-It runs programs (`graph/bound.py`) where the whole graph can be planned ahead. Where it
-cannot be, where a monitor watches the nodes, or where they are on several devices, it
-calls the operators one after the other and lets the tape write down what backward
-needs (`_run`).
+It runs programs (`core/graph/running/bound.py`) where the whole graph can be planned
+ahead. Where it cannot be, where a monitor watches the nodes, or where they are on
+several devices, it calls the operators one after the other and lets the tape write down
+what backward needs (`_run`).
 """
 
 from __future__ import annotations

@@ -66,15 +66,15 @@ def decided(op: Op, training: bool) -> Op:
     """The operator with the settings that are decided when it runs."""
     if getattr(op, "training", training) == training:
         return op
-    known: weakref.WeakKeyDictionary[Op, Op] = _twins[training]
-    twin = known.get(op)
-    if twin is None:
+    known: weakref.WeakKeyDictionary[Op, Op] = _as_decided[training]
+    found = known.get(op)
+    if found is None:
         settings = {**op.settings, "training": training}
-        twin = known[op] = type(op).of(**settings)
-    return twin
+        found = known[op] = type(op).of(**settings)
+    return found
 
 
-_twins: dict[bool, Any] = {
+_as_decided: dict[bool, Any] = {
     True: weakref.WeakKeyDictionary(),
     False: weakref.WeakKeyDictionary(),
 }
