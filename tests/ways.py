@@ -160,8 +160,12 @@ def ways() -> Iterator[tuple[str, Way]]:
             for _ in range(3):
                 prepare()
                 work()
-            prepare()
-            yield name, Way(inspect.getdoc(make) or "", statement, follow(work))
+            found = []
+            for _ in range(5):
+                prepare()
+                found.append(Way(inspect.getdoc(make) or "", statement, follow(work)))
+            # Some calls look at the clock: how much memory is free is asked now and then.
+            yield name, min(found, key=lambda way: len(way.every()))
 
 
 def _nothing() -> None:
@@ -209,7 +213,7 @@ def _allocation() -> tuple[str, Work, Work]:
 
 def _knob() -> tuple[str, Work, Work]:
     """A knob is turned, and the pool of the CPU takes another policy."""
-    kinds = iter(["Round", "Naive"] * 2)
+    kinds = iter(["Round", "Naive"] * 4)
     mx.nd.ones(2).wait_to_read()
     statement = 'mx.knobs.set(MXNET_CPU_MEM_POOL_TYPE="Naive")'
     return (
