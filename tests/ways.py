@@ -164,7 +164,7 @@ def ways() -> Iterator[tuple[str, Way]]:
             for _ in range(5):
                 prepare()
                 found.append(Way(inspect.getdoc(make) or "", statement, follow(work)))
-            # Some calls look at the clock: how much memory is free is asked now and then.
+            # Some look at the clock: how much memory is free is asked now and then.
             yield name, min(found, key=lambda way: len(way.every()))
 
 
