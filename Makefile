@@ -119,7 +119,7 @@ $(PEERS)/%: | $(STAMPS)/test
 
 # Pages that are written from the code: knobs and operators.
 book: $(STAMPS)/test
-	$(BIN)/python -m minimx.core.knobs.page > book/knobs.md.new
+	$(BIN)/python -m minimx.tools.knob_page > book/knobs.md.new
 	mv book/knobs.md.new book/knobs.md
 	$(BIN)/python -m minimx.nd.page > book/operators.md.new
 	mv book/operators.md.new book/operators.md

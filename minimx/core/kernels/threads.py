@@ -166,15 +166,22 @@ _decorating = threading.RLock()
 
 
 def compiled(decorate: Callable[[], Any]) -> Any:
-    """Run a numba decorator so that its `cache=True` keeps code in `cache_dir()`."""
+    """Run a numba decorator so that its `cache=True` keeps code in `cache_dir()`.
+
+    Processes may compile at the same time: see `CodeFiles`.
+    """
     numba = _numba()
+    from minimx.core.kernels.code_files import CodeFiles
+
+    caching = numba.core.caching
     with _decorating:
-        before = numba.config.CACHE_DIR
+        before = numba.config.CACHE_DIR, caching.IndexDataCacheFile
         numba.config.CACHE_DIR = str(cache_dir())
+        caching.IndexDataCacheFile = CodeFiles
         try:
             return decorate()
         finally:
-            numba.config.CACHE_DIR = before
+            numba.config.CACHE_DIR, caching.IndexDataCacheFile = before
 
 
 class Parallel:

@@ -22,8 +22,8 @@ from minimx.core.knobs.examples.needs import (
     OURS,
     SIMULATED,
 )
-from minimx.core.knobs.page import NOTEBOOKS, markdown, notebooks
 from minimx.fast import dnnl
+from minimx.tools.knob_page import NOTEBOOKS, markdown, notebooks
 from tests.core.knobs.examples_run import resolve
 
 ROOT = Path(__file__).parents[3]

@@ -9,8 +9,8 @@ import pytest
 
 from minimx.core.knobs import Knobs
 from minimx.core.knobs.declarations import DECLARATIONS
-from minimx.core.knobs.page import markdown
 from minimx.core.knobs.show import text_table
+from minimx.tools.knob_page import markdown
 
 PAGE = pathlib.Path(__file__).parents[3] / "book" / "knobs.md"
 
@@ -86,7 +86,7 @@ def test_the_text_table_is_aligned_and_marks_what_was_turned(knobs: Knobs) -> No
 
 def test_the_page_of_the_book_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == markdown(), (
-        "Run: python -m minimx.core.knobs.page > book/knobs.md"
+        "Run: python -m minimx.tools.knob_page > book/knobs.md"
     )
 
 

@@ -1,6 +1,6 @@
 """The knob page of the book, written from the declarations.
 
-    python -m minimx.core.knobs.page > book/knobs.md
+    python -m minimx.tools.knob_page > book/knobs.md
 
 A test compares the page with what this room writes, so that it cannot grow old.
 """
@@ -19,10 +19,10 @@ from minimx.core.knobs.examples import Example
 from minimx.core.knobs.knob import Knob
 from minimx.core.knobs.show import acts, tried, when
 
-NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 HEAD = """\
-<!-- Written by `python -m minimx.core.knobs.page` from minimx/core/knobs/declarations.
+<!-- Written by `python -m minimx.tools.knob_page` from minimx/core/knobs/declarations.
 -->
 
 # Knobs
