@@ -14,8 +14,14 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from minimx import (
+    _extensions,  # noqa: F401 (the core finds what it uses beside it)
+    context,
+    nd,
+    ops,
+    random,
+)
 from minimx import aliases as _aliases
-from minimx import context, nd, ops, random
 from minimx import context as device
 from minimx import nd as ndarray
 from minimx.context import (

@@ -28,7 +28,7 @@ MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
 #: By wing, its folders and modules, and its budget. The core is to come down to 20,000.
 WINGS = {
-    "the core": ("core", 24_400),
+    "the core": ("core", 23_300),
     "operators": ("operators", 9_900),
     "graphs of symbols": ("graphs", 1_140),
     "fast kernels": ("fast", 3_720),
@@ -39,7 +39,7 @@ WINGS = {
         12_530,
     ),
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_520),
-    "tools": ("profiler monitor visualization test_utils commands tools", 6_700),
+    "tools": ("profiler monitor visualization test_utils commands tools", 7_830),
     "the rest": ("", 1_150),
 }
 WING = {room: wing for wing, (rooms, _) in WINGS.items() for room in rooms.split()}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from minimx.core.knobs import PRESETS
 from minimx.core.knobs.declarations import GROUPS
-from minimx.core.knobs.examples import Example
+from minimx.core.knobs.example import Example
 from minimx.core.knobs.knob import Knob
 from minimx.core.knobs.show import acts, tried, when
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from minimx.core.knobs import examples
+from minimx.tools import knob_examples as examples
 from minimx_widgets import KnobPanel
 from tests.browser.pages import empty_page, shoot, stand
 

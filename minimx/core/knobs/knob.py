@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from minimx.core.errors import KnobError, did_you_mean
+from minimx.core.extensions import provided
 
 if TYPE_CHECKING:
-    from minimx.core.knobs.examples import Example
+    from minimx.core.knobs.example import Example
 
 # What a knob can hold: the type of `get`, once parsed.
 Value = bool | int | float | str | tuple[int, ...] | tuple[str, ...]
@@ -81,9 +82,8 @@ class Knob:
     @property
     def example(self) -> Example | None:
         """The function that obeys it, and code that shows it; None while planned."""
-        from minimx.core.knobs import examples  # tables that only a card needs
-
-        return examples.of(self.name)
+        found: Example | None = provided("knob examples").of(self.name)
+        return found
 
     @property
     def summary(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from minimx.core.knobs.knob import Knob, Value
 
 if TYPE_CHECKING:
-    from minimx.core.knobs.examples import Example
+    from minimx.core.knobs.example import Example
 
 SCOPES = {
     "live": "at the next operation",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from minimx.core.knobs.examples import Example
-from minimx.core.knobs.examples.needs import SIMULATED
+from minimx.tools.knob_examples import Example
+from minimx.tools.knob_examples.needs import SIMULATED
 
 FORWARD = """\
 x = mx.sym.var("x")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minimx.core.knobs.examples import Example
+from minimx.tools.knob_examples import Example
 
 EXAMPLES = {
     "MXNET_HOME": Example(

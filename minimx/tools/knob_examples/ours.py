@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minimx.core.knobs.examples import Example
-from minimx.core.knobs.examples.needs import CUDA
+from minimx.tools.knob_examples import Example
+from minimx.tools.knob_examples.needs import CUDA
 
 EXAMPLES = {
     "MINIMX_CUDA": Example(

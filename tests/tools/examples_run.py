@@ -1,6 +1,6 @@
 """Run examples of knobs in one process, as a reader would, one after the other.
 
-    python -m tests.core.knobs.examples_run NAME...
+    python -m tests.tools.examples_run NAME...
 
 prints a line of JSON for each: what its program printed, and which functions ran.
 """
@@ -44,7 +44,7 @@ def resolve(dotted: str) -> Any:
 
 def run(name: str) -> dict[str, Any]:
     """What one example's program prints, and whether its function was called."""
-    from minimx.core.knobs import examples
+    from minimx.tools import knob_examples as examples
 
     example = examples.of(name)
     assert example is not None

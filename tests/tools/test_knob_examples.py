@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from minimx.core.knobs import examples, knobs
-from minimx.core.knobs.examples import Example
-from minimx.core.knobs.examples.needs import (
+from minimx.core.knobs import knobs
+from minimx.fast import dnnl
+from minimx.tools import knob_examples as examples
+from minimx.tools.knob_examples import Example
+from minimx.tools.knob_examples.needs import (
     CUDA,
     LINUX,
     ONEDNN,
@@ -22,11 +24,10 @@ from minimx.core.knobs.examples.needs import (
     OURS,
     SIMULATED,
 )
-from minimx.fast import dnnl
 from minimx.tools.knob_page import NOTEBOOKS, markdown, notebooks
-from tests.core.knobs.examples_run import resolve
+from tests.tools.examples_run import resolve
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 NEEDS = {"", SIMULATED, CUDA, ONEDNN, OURS, OPENCV, LINUX}
 LIVE = [knob.name for knob in knobs if knob.live]
 # They act in worker processes, where calls are not counted.
@@ -66,7 +67,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, obj
     for where, settings in SETTINGS.items():
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "tests.core.knobs.examples_run"),
+                *(sys.executable, "-m", "tests.tools.examples_run"),
                 *(name for name in LIVE if place(name) == where),
             ],
             cwd=tmp_path_factory.mktemp("examples"),
@@ -129,7 +130,7 @@ def has(text: str, *words: str) -> bool:
 TEXTS = [
     path.read_text(encoding="utf-8")
     for path in (ROOT / "minimx").rglob("*.py")
-    if "knobs" not in path.relative_to(ROOT / "minimx").parts
+    if not {"knobs", "knob_examples"} & {*path.relative_to(ROOT / "minimx").parts}
 ]
 
 
@@ -153,9 +154,9 @@ def test_cards_show_the_example_as_text_and_as_html() -> None:
 def test_importing_minimx_does_not_load_the_examples() -> None:
     code = (
         "import sys, minimx as mx\n"
-        "before = [name for name in sys.modules if 'knobs.examples' in name]\n"
+        "before = [name for name in sys.modules if 'knob_examples' in name]\n"
         "mx.knobs.describe('MXNET_ENGINE_TYPE').rows()\n"
-        "print(before, 'minimx.core.knobs.examples.engine' in sys.modules)"
+        "print(before, 'minimx.tools.knob_examples.engine' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minimx.core.knobs.examples import Example
-from minimx.core.knobs.examples.needs import SIMULATED
+from minimx.tools.knob_examples import Example
+from minimx.tools.knob_examples.needs import SIMULATED
 
 EXAMPLES = {
     "MXNET_ENABLE_GPU_P2P": Example(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minimx.core.knobs.examples import Example
-from minimx.core.knobs.examples.needs import LINUX, OPENCV, SIMULATED
+from minimx.tools.knob_examples import Example
+from minimx.tools.knob_examples.needs import LINUX, OPENCV, SIMULATED
 
 EXAMPLES = {
     "MXNET_ENGINE_TYPE": Example(

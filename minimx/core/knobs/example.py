@@ -1,33 +1,13 @@
-"""What to type to see a knob act, one file per group like the declarations.
+"""How one knob is seen to act: a few lines of code, and what they print.
 
-Nothing here is loaded before a card is asked for: `of(name)` reads all tables the
-first time. A test runs every example under each of its values, in one process after
-the other examples, and compares what is printed.
+The examples are tables outside the core: `minimx/tools/knob_examples`.
 """
 
 from __future__ import annotations
 
-import importlib
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-
-#: The files of this package, named like those of the declarations.
-TABLES = (
-    "engine",
-    "memory",
-    "bulking",
-    "kernels",
-    "planner",
-    "convolution",
-    "kvstore",
-    "onednn",
-    "profiler",
-    "library",
-    "simulated",
-    "ours",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,16 +50,3 @@ class Example:
     def output(self) -> str:
         """What `program` prints."""
         return "".join(f"{value}: {text}\n" for value, text in self.expect.items())
-
-
-def of(name: str) -> Example | None:
-    """The example of a knob, by the name under which it is declared."""
-    return _all().get(name)
-
-
-@cache
-def _all() -> dict[str, Example]:
-    found: dict[str, Example] = {}
-    for table in TABLES:
-        found |= importlib.import_module(f"{__name__}.{table}").EXAMPLES
-    return found

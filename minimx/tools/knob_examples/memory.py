@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from minimx.core.knobs.examples import Example
+from minimx.tools.knob_examples import Example
 
 # Name part -> the device whose pool it rules.
 DEVICES = {"GPU": "mx.gpu()", "CPU": "mx.cpu()", "CPU_PINNED": "mx.cpu_pinned()"}
