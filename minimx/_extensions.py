@@ -5,6 +5,8 @@ from __future__ import annotations
 from minimx.core.extensions import provide
 
 EXTENSIONS = {
+    "cuda": "minimx.cuda.interface",
+    "GPU launcher": "minimx.cuda.launcher",
     "knob examples": "minimx.tools.knob_examples",
 }
 

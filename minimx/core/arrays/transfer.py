@@ -18,6 +18,7 @@ from minimx.core.arrays import sparse
 from minimx.core.arrays.chunk import Chunk
 from minimx.core.device import Device, cpu
 from minimx.core.drivers import copies, working
+from minimx.core.drivers.cuda import cuda
 from minimx.core.dtypes import resolve
 from minimx.core.errors import DeviceError, ShapeError
 from minimx.core.events import owner
@@ -66,9 +67,7 @@ def _copy_dense(source: NDArray, target: NDArray) -> None:
 def _link(start: Device, end: Device) -> Any:
     if {start.backend, end.backend} != {"cuda"}:
         return drivers.link_between(start, end)
-    from minimx.cuda.kernels import peers
-
-    return peers.link(start, end)
+    return cuda().link(start, end)
 
 
 def copy_cost(source: Device, target: Device, read: int, written: int) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from minimx.core.device import Device
 from minimx.core.drivers import machine
 from minimx.core.drivers.base import Bytes, Costs, DeviceFull, Driver, Region, shaped
+from minimx.core.drivers.cuda import cuda
 from minimx.core.drivers.host import HostDriver
 from minimx.core.drivers.links import HOST, hops, place
 from minimx.core.drivers.machine import Passage, link_between, passage
@@ -17,7 +18,6 @@ from minimx.core.drivers.shared import SharedDriver
 from minimx.core.drivers.simulated import SimulatedGPU
 from minimx.core.errors import DeviceError
 from minimx.core.knobs import knobs
-from minimx.cuda import toolkit
 
 __all__ = [
     "HOST",
@@ -55,7 +55,7 @@ def num_gpus() -> int:
     >>> mx.num_gpus() >= 0
     True
     """
-    return max(toolkit.stack().count, int(knobs.get("MINIMX_SIM_GPUS")))
+    return max(cuda().count(), int(knobs.get("MINIMX_SIM_GPUS")))
 
 
 def driver_for(device: Device) -> Driver:
@@ -128,21 +128,14 @@ def _open(device: Device) -> Driver:
         count = num_gpus()
         if device.device_id >= count:
             raise DeviceError(_no_such_gpu(device, count))
-        if device.device_id < toolkit.stack().count:
-            return _cuda().opened(device)  # type: ignore[no-any-return]
+        if device.device_id < cuda().count():
+            return cuda().opened(device)
         return machine.open_gpu(device)
-    if device.device_type == "cpu_pinned" and toolkit.stack().count:
-        return _cuda().PinnedDriver(device)  # type: ignore[no-any-return]
+    if device.device_type == "cpu_pinned" and cuda().count():
+        return cuda().pinned(device)
     if device.device_type == "cpu_shared":
         return SharedDriver(device)
     return HostDriver(device)
-
-
-def _cuda() -> Any:
-    """The room of CUDA drivers; whoever has no CUDA never enters it."""
-    from minimx.cuda import driver as cuda
-
-    return cuda
 
 
 def _no_such_gpu(device: Device, count: int) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from minimx.core.device import Device
 from minimx.core.drivers import working
+from minimx.core.drivers.cuda import cuda
 
 
 def on_host(array: Any) -> bool:
@@ -73,6 +74,4 @@ def send(numbers: Any, target: Any) -> None:
 
 
 def _stream() -> Any:
-    from minimx.cuda.driver import current_stream
-
-    return current_stream()
+    return cuda().stream()

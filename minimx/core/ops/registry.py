@@ -18,9 +18,9 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
-from importlib import import_module
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
+from minimx.core.drivers.cuda import cuda
 from minimx.core.dtypes import NAMES, DType
 from minimx.core.errors import MXNetError, OperatorError, did_you_mean
 from minimx.core.ops.casting import USUAL, Casting
@@ -47,8 +47,8 @@ class Plan:
     rehearsing: ClassVar[bool] = False
 
     __slots__ = (
-        "_compute", "cost", "kernel", "name", "needs_rng", "outs", "plain",
-        "takes_over", "twin", "workspace",
+        "_compute", "cost", "kernel", "name", "needs_rng", "on_cuda", "outs", "plain",
+        "takes_over", "workspace",
     )  # fmt: skip
 
     def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
@@ -84,15 +84,14 @@ class Plan:
                 self.plain = False
 
     def __getattr__(self, name: str) -> Any:
-        """Make the kernel, or its twin for CUDA, when it is first asked for.
+        """Make the kernel, or how the operator runs on CUDA, when first asked for.
 
-        Whoever only wants to know what comes out compiles nothing.
+        To infer only what comes out compiles nothing.
         """
-        if name == "twin":
-            launches = import_module("minimx.cuda.launches")
+        if name == "on_cuda":
             made: Any = self._compute
-            self.twin = twin = launches.Twin(made.func.__self__, made.args, self)
-            return twin
+            self.on_cuda = cuda().implementation(made.func.__self__, made.args, self)
+            return self.on_cuda
         if name != "kernel":
             raise AttributeError(name)
         self.kernel = kernel = _nothing if Plan.rehearsing else self._compute()

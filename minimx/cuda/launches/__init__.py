@@ -1,13 +1,13 @@
-"""CUDA twins of operators: which kernels of `kernels.cuda` an operator runs, and how.
+"""How operators run on CUDA: which of `cuda/kernels` each one launches, and how.
 
-    @twin("softmax", "log_softmax")
+    @implements("softmax", "log_softmax")
     def softmax(op, *specs):             the launch `(*ins, *outs[, rng])` on device
         ...                              arrays, or None for settings it does not know
 
-`Plan.twin` asks here when an operator first runs on a CUDA device. An operator without
-a twin, or called with settings that its twin does not know, runs on the host: its
-inputs are copied there, its outputs back. That keeps every program right, and is slow,
-so it is said once for each operator (MINIMX_CUDA_VERBOSE).
+`Plan.on_cuda` asks here when an operator first runs on a CUDA device. An operator that
+has no launch, or none for its settings, runs on the host: its inputs are copied there,
+its outputs back. That keeps every program right, and is slow, so a warning says it once
+for each operator (MINIMX_CUDA_VERBOSE).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FILES = (
 )
 
 
-def twin(*names: str) -> Callable[[Maker], Maker]:
+def implements(*names: str) -> Callable[[Maker], Maker]:
     """Enter the maker of the launches of some operators."""
 
     def enter(maker: Maker) -> Maker:
@@ -54,7 +54,7 @@ def twin(*names: str) -> Callable[[Maker], Maker]:
 
 @cache
 def makers() -> dict[str, Maker]:
-    """The makers of all operators that have a twin."""
+    """The makers of all operators that have a CUDA implementation."""
     for file in FILES:
         import_module(f"{__name__}.{file}")
     for name, sheet in REGISTRY.items():
@@ -66,7 +66,7 @@ def makers() -> dict[str, Maker]:
 def found(op: Op, specs: tuple[Spec, ...], outs: tuple[Spec, ...]) -> Kernel | None:
     """The launch of an operator for inputs and outputs of these specs, if there is one.
 
-    Arrays of two-byte numbers may go through float32: `twins.half`.
+    Arrays of two-byte numbers may go through float32: `launches.half`.
     """
     maker = makers().get(op.name)
     if maker is None:
@@ -79,7 +79,7 @@ def found(op: Op, specs: tuple[Spec, ...], outs: tuple[Spec, ...]) -> Kernel | N
     return launch
 
 
-class Twin:
+class CudaPlan:
     """How an operator runs on CUDA for given specs; `Plan` says the same for the CPU.
 
     native: by a kernel on the device, rather than by the CPU's on copies.

@@ -1,4 +1,4 @@
-"""Twins of linear algebra: factorisations, systems of equations, and transforms.
+"""Launches of linear algebra: factorisations, systems of equations, and transforms.
 
 Eigenvalues of nonsymmetric matrices stay on the host, as MXNet's do on GPUs.
 """
@@ -12,7 +12,7 @@ from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import fourier, linalg, orthogonal
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 
 
 def real(*specs: Spec) -> bool:
@@ -20,7 +20,7 @@ def real(*specs: Spec) -> bool:
     return all(spec.dtype in (FLOAT32, FLOAT64) for spec in specs)
 
 
-@twin("_linalg_trsm")
+@implements("_linalg_trsm")
 def triangular(op: Any, *specs: Spec) -> Kernel | None:
     """Systems of equations by substitution."""
     if not real(*specs):
@@ -28,13 +28,13 @@ def triangular(op: Any, *specs: Spec) -> Kernel | None:
     return linalg.trsm(op.transpose, op.rightside, op.lower, op.alpha)
 
 
-@twin("_linalg_potrf")
+@implements("_linalg_potrf")
 def cholesky(op: Any, *specs: Spec) -> Kernel | None:
     """Cholesky's factor."""
     return linalg.potrf(op.lower) if real(*specs) else None
 
 
-@twin("_linalg_inverse", "_inverse_or_zeros")
+@implements("_linalg_inverse", "_inverse_or_zeros")
 def inverse(op: Any, *specs: Spec) -> Kernel | None:
     """By LU; where there is no inverse NaN, or zeros."""
     if not real(*specs):
@@ -42,37 +42,37 @@ def inverse(op: Any, *specs: Spec) -> Kernel | None:
     return linalg.inverse(nan if op.name == "_linalg_inverse" else 0.0)
 
 
-@twin("_linalg_det", "_linalg_slogdet", "_npi_det", "_npi_slogdet")
+@implements("_linalg_det", "_linalg_slogdet", "_npi_det", "_npi_slogdet")
 def determinant(op: Any, *specs: Spec) -> Kernel | None:
     """From the diagonal of U."""
     return linalg.determinants if real(*specs) else None
 
 
-@twin("_npi_solve")
+@implements("_npi_solve")
 def solve(op: Any, *specs: Spec) -> Kernel | None:
     """By LU, all columns side by side."""
     return linalg.solve(op.columns(*specs)[-1]) if real(*specs) else None
 
 
-@twin("_linalg_gelqf")
+@implements("_linalg_gelqf")
 def rows(op: Any, *specs: Spec) -> Kernel | None:
     """Householder's reflections."""
     return orthogonal.gelqf if real(*specs) else None
 
 
-@twin("_linalg_syevd")
+@implements("_linalg_syevd")
 def symmetric(op: Any, *specs: Spec) -> Kernel | None:
     """Jacobi's rotations, of rows and of columns."""
     return orthogonal.syevd if real(*specs) else None
 
 
-@twin("_npi_svd")
+@implements("_npi_svd")
 def singular(op: Any, *specs: Spec) -> Kernel | None:
     """Jacobi's rotations, of columns only."""
     return orthogonal.svd if real(*specs) else None
 
 
-@twin("_contrib_fft", "_contrib_ifft")
+@implements("_contrib_fft", "_contrib_ifft")
 def transformed(op: Any, *specs: Spec) -> Kernel | None:
     """A transform along the last axis."""
     (data,) = specs

@@ -1,4 +1,4 @@
-"""Twins that draw slopes, or change what they were given.
+"""Launches that draw slopes, or change what they were given.
 
 The gradient of a scaled loss has none: a recorded launch would keep its scale.
 """
@@ -12,7 +12,7 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import pointwise, random, reduce, scratch
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.cuda.launches.elements import cast, chosen
 from minimx.cuda.launches.layers import batch_norm, real
 
@@ -21,10 +21,10 @@ _POSITIVE = Formula("maximum(x, 0)", ("x",))
 _VARIANCE = Formula("1 / (x * x) - eps", ("x", "eps"))
 _AVERAGE = Formula("share * a + rest * b", ("a", "b", "share", "rest"))
 
-twin("_amp_scaled_loss")(cast)
+implements("_amp_scaled_loss")(cast)
 
 
-@twin("LeakyReLU")
+@implements("LeakyReLU")
 def leaky(op: Any, *specs: Spec) -> Kernel | None:
     """The formula that a setting chooses; rrelu draws a slope for each element."""
     if not op.masked:
@@ -44,7 +44,7 @@ def leaky(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_contrib_BatchNormWithReLU")
+@implements("_contrib_BatchNormWithReLU")
 def batch_norm_relu(op: Any, *specs: Spec) -> Kernel | None:
     """Batch normalization, then what is positive."""
     normalize, flat, dtype = batch_norm(op, *specs), (specs[0].size,), specs[0].dtype
@@ -59,7 +59,7 @@ def batch_norm_relu(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_contrib_SyncBatchNorm")
+@implements("_contrib_SyncBatchNorm")
 def batch_norm_sync(op: Any, *specs: Spec) -> Kernel | None:
     """Batch normalization, then the variances."""
     normalize, shape, dtype = batch_norm(op, *specs), specs[1].shape, specs[1].dtype
@@ -75,7 +75,7 @@ def batch_norm_sync(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("IdentityAttachKLSparseReg")
+@implements("IdentityAttachKLSparseReg")
 def sparse(op: Any, *specs: Spec) -> Kernel | None:
     """A copy; while training, an average over the batch."""
     data, average = specs

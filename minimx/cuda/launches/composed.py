@@ -1,4 +1,4 @@
-"""Twins made of other twins; `composing` says how."""
+"""Twins made of others; `composing` says how."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Twins that are made of other twins: several launches, with scratch memory between.
+"""Launches that are made of others: several launches, with scratch memory between.
 
     @composed("moments")
     def moments(op, data):              the values in, the values of the outputs back
@@ -7,7 +7,7 @@
 
 A rule is written with operators, as gradients are (`Op.grad`). It runs once for a plan,
 on values that only write down which operator took what; the launch then goes through
-that list. Every operator of the list must have a twin for what it is given, or the
+that list. Every operator of the list must have a launch for what it is given, or the
 whole visits the host.
 """
 
@@ -23,7 +23,7 @@ from minimx.core.errors import MXNetError
 from minimx.core.ops.registry import Kernel, Op, bind, lookup
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import scratch
-from minimx.cuda.launches import Maker, found, twin
+from minimx.cuda.launches import Maker, found, implements
 
 Rule = Callable[..., Any]
 
@@ -43,7 +43,7 @@ _SIGNS = {
 
 
 class Refused(MXNetError):
-    """An operator of a composition has no twin."""
+    """An operator of a composition has no CUDA implementation."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Recipe:
         return self.views.get(number, number)
 
     def apply(self, op: Op, values: Sequence[Value]) -> Any:
-        """Write a call down. Raises `Refused` if it has no twin."""
+        """Write a call down. Raises `Refused` if it has no CUDA implementation."""
         ins = tuple(value.spec for value in values)
         inferred = op.infer(*ins)
         outs = inferred if isinstance(inferred, tuple) else (inferred,)
@@ -84,7 +84,7 @@ class Recipe:
             return made[0]
         kernel = None if op.needs_rng else found(op, ins, outs)
         if kernel is None:
-            raise Refused(f"{op.name} has no twin for {ins}.")
+            raise Refused(f"{op.name} has no CUDA implementation for {ins}.")
         numbers = [value.number for value in values]
         self.steps.append(Step(kernel, numbers, [value.number for value in made]))
         return tuple(made[: op.visible]) if op.visible > 1 else made[0]
@@ -120,10 +120,10 @@ for _sign, (_name, _scalar) in _SIGNS.items():
 
 
 def composed(*names: str) -> Callable[[Rule], Rule]:
-    """Enter a rule `(op, *values)` as the twin of some operators."""
+    """Enter a rule `(op, *values)` as the CUDA implementation of some operators."""
 
     def enter(rule: Rule) -> Rule:
-        twin(*names)(maker(rule))
+        implements(*names)(maker(rule))
         return rule
 
     return enter
@@ -136,7 +136,7 @@ def maker(rule: Rule) -> Maker:
         inferred = op.infer(*specs)
         outs = inferred if isinstance(inferred, tuple) else (inferred,)
         if any(spec.dtype in NARROW for spec in (*specs, *outs)):
-            return None  # so that intermediate results stay float32: `twins.half`
+            return None  # so that intermediate results stay float32: `launches.half`
         recipe = Recipe()
         values = [recipe.value(spec) for spec in specs]
         try:

@@ -1,4 +1,4 @@
-"""Twins of operators that number places, count, and write into a part of a copy."""
+"""Launches of operators that number places, count, and write into a part of a copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minimx.cuda.kernels import (
     places,
     pointwise,
 )
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 
 
 def _wide(*specs: Spec) -> bool:
@@ -25,7 +25,7 @@ def _wide(*specs: Spec) -> bool:
     return not any(s.dtype in NARROW or s.dtype.isbuiltin != 1 for s in specs)
 
 
-@twin("_ravel_multi_index", "_unravel_index", "_np_unravel_index")
+@implements("_ravel_multi_index", "_unravel_index", "_np_unravel_index")
 def number(op: Any, *specs: Spec) -> Kernel | None:
     """Sums of products, and divisions with rest."""
     if not _wide(*specs):
@@ -35,14 +35,14 @@ def number(op: Any, *specs: Spec) -> Kernel | None:
     return places.unravel(op.shape)
 
 
-@twin("_contrib_index_array")
+@implements("_contrib_index_array")
 def indexed(op: Any, *specs: Spec) -> Kernel | None:
     """Divisions with rest, of the element's own number."""
     (data,) = specs
     return places.indexed(data.shape, op.wanted(data))
 
 
-@twin("_histogram")
+@implements("_histogram")
 def histogram(op: Any, *specs: Spec) -> Kernel | None:
     """Additions of 1, in whichever order."""
     data = specs[0]
@@ -54,7 +54,7 @@ def histogram(op: Any, *specs: Spec) -> Kernel | None:
     return places.even_histogram(op.bin_cnt, low, high, data.dtype)
 
 
-@twin("_exponents")
+@implements("_exponents")
 def exponents_of(op: Any, *specs: Spec) -> Kernel | None:
     """The bits of one array after the other."""
     layouts = [LAYOUTS[spec.dtype.name] for spec in specs]
@@ -74,7 +74,7 @@ def exponents_of(op: Any, *specs: Spec) -> Kernel | None:
 # -- copies with a part replaced -------------------------------------------------------
 
 
-@twin("_onehot_encode")
+@implements("_onehot_encode")
 def encode(op: Any, *specs: Spec) -> Kernel | None:
     """A 1 in every row."""
     if not all(spec.dtype.isbuiltin == 1 for spec in specs):
@@ -83,14 +83,14 @@ def encode(op: Any, *specs: Spec) -> Kernel | None:
     return lambda lhs, rhs, out: ones(lhs, out)
 
 
-@twin("fill_element_0index")
+@implements("fill_element_0index")
 def fill_element(op: Any, *specs: Spec) -> Kernel | None:
     """One element of each row."""
     known = all(spec.dtype.isbuiltin == 1 for spec in specs)
     return places.fill_element if known else None
 
 
-@twin("_slice_assign", "_slice_assign_scalar")
+@implements("_slice_assign", "_slice_assign_scalar")
 def assign(op: Any, *specs: Spec) -> Kernel | None:
     """A copy, if the array is not written in its place, and the part."""
     data = specs[0]
@@ -101,7 +101,7 @@ def assign(op: Any, *specs: Spec) -> Kernel | None:
     return places.slice_fill(data.shape, op.key(data), op.scalar, data.dtype)
 
 
-@twin("_contrib_index_copy")
+@implements("_contrib_index_copy")
 def index_copy(op: Any, *specs: Spec) -> Kernel | None:
     """Rows to their places."""
     old, index, _ = specs
@@ -114,14 +114,14 @@ def index_copy(op: Any, *specs: Spec) -> Kernel | None:
 # -- arrays that settings describe -----------------------------------------------------
 
 
-@twin("_eye")
+@implements("_eye")
 def eye(op: Any, *specs: Spec) -> Kernel | None:
     """Each element knows whether it is on the diagonal."""
     out = op.infer()
     return pointwise.diagonal(out.shape[1], op.k) if _wide(out) else None
 
 
-@twin("_linspace")
+@implements("_linspace")
 def linspace(op: Any, *specs: Spec) -> Kernel | None:
     """Multiples of one step."""
     if not _wide(op.infer()):
@@ -133,7 +133,7 @@ def linspace(op: Any, *specs: Spec) -> Kernel | None:
     return pointwise.spaced(start, step, last)
 
 
-@twin("_contrib_arange_like")
+@implements("_contrib_arange_like")
 def arange_like(op: Any, *specs: Spec) -> Kernel | None:
     """As many as the array has elements, which are not read."""
     if not _wide(*specs):
@@ -142,7 +142,7 @@ def arange_like(op: Any, *specs: Spec) -> Kernel | None:
     return lambda data, out: ramp(out)
 
 
-@twin("shape_array", "size_array")
+@implements("shape_array", "size_array")
 def described(op: Any, *specs: Spec) -> Kernel | None:
     """What is known before the elements."""
     (data,) = specs
@@ -151,7 +151,7 @@ def described(op: Any, *specs: Spec) -> Kernel | None:
     return lambda data, out: listed(out)
 
 
-@twin("_np_atleast_1d", "_np_atleast_2d", "_np_atleast_3d")
+@implements("_np_atleast_1d", "_np_atleast_2d", "_np_atleast_3d")
 def at_least(op: Any, *specs: Spec) -> Kernel | None:
     """Copies; only the shapes are new."""
     count = len(specs)

@@ -1,4 +1,4 @@
-"""Twins of random numbers, and of how likely numbers are.
+"""Launches of random numbers, and of how likely numbers are.
 
 Parameters that are settings are refused as on the CPU, when numbers are drawn; of those
 in arrays nobody knows before: where they are wrong the numbers are NaN.
@@ -20,7 +20,7 @@ from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.cuda.kernels import distributions, pointwise, random, scratch
 from minimx.cuda.kernels import np_random as np_draws
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.operators.kernels import np_random
 
 _SAME = Formula("x", ("x",))
@@ -32,8 +32,8 @@ _NAMES = (
 )
 
 
-@twin(*(f"_random_{name}" for name in (*_NAMES, "bernoulli", "randint")))
-@twin(*(f"_random_{name}_like" for name in _NAMES))
+@implements(*(f"_random_{name}" for name in (*_NAMES, "bernoulli", "randint")))
+@implements(*(f"_random_{name}_like" for name in _NAMES))
 def drawn(op: Any, *specs: Spec) -> Kernel | None:
     """Numbers of one distribution; an array only says how many."""
     out = op.infer(*specs)
@@ -53,7 +53,7 @@ def drawn(op: Any, *specs: Spec) -> Kernel | None:
     return _rounded(lambda *arrays: launch(*arrays[-2:]), specs, (out,))
 
 
-@twin(*(f"_sample_{name}" for name in _NAMES))
+@implements(*(f"_sample_{name}" for name in _NAMES))
 def sampled(op: Any, *specs: Spec) -> Kernel | None:
     """Several numbers for every set of parameters."""
     out, word = op.infer(*specs), op.name.removeprefix("_sample_")
@@ -64,7 +64,7 @@ def sampled(op: Any, *specs: Spec) -> Kernel | None:
     return _rounded(launch, specs, (out,))
 
 
-@twin(
+@implements(
     *("_npi_normal", "_npi_logistic", "_npi_gumbel", "_npi_laplace", "_npi_normal_n"),
     *("_npi_uniform", "_npi_uniform_n", "_npi_exponential", "_npi_rayleigh"),
     *("_npi_weibull", "_npi_pareto", "_npi_powerd", "_npi_gamma", "_npi_beta"),
@@ -114,7 +114,7 @@ def _rounded(
 # -- choices ---------------------------------------------------------------------------
 
 
-@twin("_sample_multinomial")
+@implements("_sample_multinomial")
 def classes(op: Any, *specs: Spec) -> Kernel | None:
     """A search in the running sums."""
     (data,) = specs
@@ -123,7 +123,7 @@ def classes(op: Any, *specs: Spec) -> Kernel | None:
     return distributions.multinomial(prod(data.shape[:-1]), data.shape[-1])
 
 
-@twin("_npi_choice")
+@implements("_npi_choice")
 def choice(op: Any, *specs: Spec) -> Kernel | None:
     """Numbers evenly, by running sums, or the first of a permutation."""
     if any(spec.dtype in NARROW for spec in specs):
@@ -131,7 +131,7 @@ def choice(op: Any, *specs: Spec) -> Kernel | None:
     return distributions.choice(op.a, op.replace, bool(specs))
 
 
-@twin("_npi_multinomial")
+@implements("_npi_multinomial")
 def counts(op: Any, *specs: Spec) -> Kernel | None:
     """Trials one by one, counted where they fall; probabilities are an array or not."""
     if op.pvals is not None:
@@ -144,13 +144,13 @@ def counts(op: Any, *specs: Spec) -> Kernel | None:
     return np_draws.multinomial(op.n, k, op.pvals) if op.n > 0 else None
 
 
-@twin("_sample_unique_zipfian")
+@implements("_sample_unique_zipfian")
 def different(op: Any, *specs: Spec) -> Kernel | None:
     """Numbers are drawn until there are enough different ones."""
     return np_draws.unique_zipfian(op.range_max)
 
 
-@twin("shuffle")
+@implements("shuffle")
 def shuffle(op: Any, *specs: Spec) -> Kernel | None:
     """Rows in the order of random numbers."""
     (data,) = specs
@@ -160,7 +160,7 @@ def shuffle(op: Any, *specs: Spec) -> Kernel | None:
 # -- densities -------------------------------------------------------------------------
 
 
-@twin(
+@implements(
     *("_random_pdf_uniform", "_random_pdf_normal", "_random_pdf_gamma"),
     *("_random_pdf_exponential", "_random_pdf_poisson"),
     *("_random_pdf_negative_binomial", "_random_pdf_generalized_negative_binomial"),

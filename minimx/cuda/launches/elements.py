@@ -1,4 +1,4 @@
-"""Twins of the operators that work element by element."""
+"""Launches of the operators that work element by element."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.ops.registry import Kernel, Op
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import fused, pointwise, reduce, scratch
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.operators.arrays.mixed import by_rows
 
 _SAME = Formula("x", ("x",))
 
 
-@twin("pointwise")
+@implements("pointwise")
 def formula(op: Any, *specs: Spec) -> Kernel | None:
     """Every operator that is a formula: the one that the CPU has."""
     out = op.infer(*specs)
@@ -31,21 +31,21 @@ def formula(op: Any, *specs: Spec) -> Kernel | None:
     )
 
 
-@twin("Activation")
+@implements("Activation")
 def chosen(op: Any, *specs: Spec) -> Kernel | None:
     """The formula that a setting chooses."""
     aligned = op._aligned(specs) if op.name == "LeakyReLU" else specs
     return formula(op._form, *aligned)
 
 
-@twin("_FusedOp")
+@implements("_FusedOp")
 def joined(op: Any, *specs: Spec) -> Kernel | None:
     """Several formulas in one kernel."""
     written, size = op.written, op.infer(*specs)[0].size
     return fused.launcher(written.loop, written.walks, written.sources, size)
 
 
-@twin("_copy", "cast", "amp_cast", "_identity_with_attr_like_rhs")
+@implements("_copy", "cast", "amp_cast", "_identity_with_attr_like_rhs")
 def cast(op: Op, *specs: Spec) -> Kernel | None:
     """The same numbers, in the type of the output."""
     out: Any = op.infer(*specs)
@@ -56,7 +56,9 @@ def cast(op: Op, *specs: Spec) -> Kernel | None:
     return lambda *arrays: launch(arrays[0], arrays[-1])
 
 
-@twin("_zeros", "_ones", "_full", "zeros_like", "ones_like", "_zeros_without_dtype")
+@implements(
+    "_zeros", "_ones", "_full", "zeros_like", "ones_like", "_zeros_without_dtype"
+)
 def filled(op: Any, *specs: Spec) -> Kernel | None:
     """One number everywhere."""
     out = op.infer(*specs)
@@ -68,7 +70,7 @@ def filled(op: Any, *specs: Spec) -> Kernel | None:
     return lambda *arrays: fill(arrays[-1])
 
 
-@twin("_arange")
+@implements("_arange")
 def counted(op: Any, *specs: Spec) -> Kernel | None:
     """Numbers at equal distances."""
     dtype, (start, _) = op.infer().dtype, op.bounds()
@@ -78,7 +80,7 @@ def counted(op: Any, *specs: Spec) -> Kernel | None:
     return pointwise.ramp(number(start), number(op.step), op.repeat)
 
 
-@twin("broadcast_to", "broadcast_axis", "broadcast_like")
+@implements("broadcast_to", "broadcast_axis", "broadcast_like")
 def stretched(op: Any, *specs: Spec) -> Kernel | None:
     """The identity, broadcast."""
     data, wanted = specs[0], op.wanted(*specs)
@@ -86,7 +88,7 @@ def stretched(op: Any, *specs: Spec) -> Kernel | None:
     return launch and (lambda *arrays: launch(arrays[0], arrays[-1]))
 
 
-@twin("where")
+@implements("where")
 def where(op: Any, *specs: Spec) -> Kernel | None:
     """Both are read, one is written."""
     condition, x, y = specs
@@ -97,7 +99,7 @@ def where(op: Any, *specs: Spec) -> Kernel | None:
     return pointwise.kernel(op.formula, shapes, dtypes, out.shape, out.dtype)
 
 
-@twin("add_n")
+@implements("add_n")
 def add_n(op: Any, *specs: Spec) -> Kernel | None:
     """As many at once as one formula takes, then further ones on top."""
     spec, at_once = specs[0], op.AT_ONCE
@@ -121,7 +123,7 @@ def add_n(op: Any, *specs: Spec) -> Kernel | None:
     return launch
 
 
-@twin("sum", "mean", "prod", "nansum", "nanprod", "max", "min", "_sum_to")
+@implements("sum", "mean", "prod", "nansum", "nanprod", "max", "min", "_sum_to")
 def reduction(op: Any, *specs: Spec) -> Kernel | None:
     """The same formulas as on the CPU, by one thread or by a block."""
     (data,) = specs
@@ -129,7 +131,7 @@ def reduction(op: Any, *specs: Spec) -> Kernel | None:
     return reduce.reduction(kind, data.shape, op.axes(data), data.dtype)
 
 
-@twin("norm")
+@implements("norm")
 def norm(op: Any, *specs: Spec) -> Kernel | None:
     """A sum of squares or of sizes; in another type, of converted data."""
     (data,) = specs
@@ -150,7 +152,7 @@ def norm(op: Any, *specs: Spec) -> Kernel | None:
     return converted if widen is not None else None
 
 
-@twin("argmax", "argmin", "argmax_channel")
+@implements("argmax", "argmin", "argmax_channel")
 def places(op: Any, *specs: Spec) -> Kernel | None:
     """Where an extremum stands."""
     (data,) = specs

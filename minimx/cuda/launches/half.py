@@ -1,6 +1,6 @@
-"""Two-byte numbers for twins that compute in float32.
+"""Two-byte numbers for Launches that compute in float32.
 
-Inputs are widened into scratch memory, the twin for float32 runs on them, and what it
+Inputs are widened into scratch memory, the launch for float32 runs on them, and what it
 wrote is rounded once, at the end: what the CPU does (`kernels.half.in_single`). That is
 one pass over every array more; element by element, in reductions and in copies nothing
 of it is needed, as their kernels read and write two bytes themselves.

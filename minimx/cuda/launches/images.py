@@ -1,4 +1,4 @@
-"""Twins of images of another size, and of looking at places between their pixels."""
+"""Launches of images of another size, and of looking at places between their pixels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from minimx.core.operators.join import Pad
 from minimx.core.ops.registry import Kernel, bind
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import matmul, places, pointwise, resample, sampling
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.cuda.launches.composed import call, shaped
 from minimx.cuda.launches.composing import composed, maker
 from minimx.cuda.launches.layers import real
@@ -25,7 +25,7 @@ _SCALED = Formula("x * scale", ("x", "scale"))
 # -- another size ----------------------------------------------------------------------
 
 
-@twin("_contrib_AdaptiveAvgPooling2D", "_contrib_BilinearResize2D")
+@implements("_contrib_AdaptiveAvgPooling2D", "_contrib_BilinearResize2D")
 def resized(op: Any, *specs: Spec) -> Kernel | None:
     """Rows, then columns."""
     data = specs[0]
@@ -36,7 +36,7 @@ def resized(op: Any, *specs: Spec) -> Kernel | None:
     return lambda *arrays: launch(arrays[0], arrays[-1])
 
 
-@twin("_backward_resample")
+@implements("_backward_resample")
 def resized_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """Columns, then rows."""
     (dout,) = specs
@@ -64,7 +64,7 @@ def larger(op: Any, *data: Any) -> Any:
     return call("add_n", *parts) if len(parts) > 1 else parts[0]
 
 
-@twin("_backward_Pad", "_backward_npi_pad")
+@implements("_backward_Pad", "_backward_npi_pad")
 def unpadded(op: Any, *specs: Spec) -> Kernel | None:
     """To every element what padding made of it, added up."""
     (dout,) = specs
@@ -80,7 +80,7 @@ def unpadded(op: Any, *specs: Spec) -> Kernel | None:
 # -- places between pixels -------------------------------------------------------------
 
 
-@twin("_sample_pixels")
+@implements("_sample_pixels")
 def sampled(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each number."""
     sharp = op.sharp
@@ -91,7 +91,7 @@ def sampled(op: Any, *specs: Spec) -> Kernel | None:
     return run if real(*specs) else None
 
 
-@twin("_backward_sample_pixels")
+@implements("_backward_sample_pixels")
 def sampled_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """To the four pixels around, and along both axes."""
     sharp = op.sharp
@@ -102,19 +102,19 @@ def sampled_gradient(op: Any, *specs: Spec) -> Kernel | None:
     return run if real(*specs) else None
 
 
-@twin("_fetch_pixels")
+@implements("_fetch_pixels")
 def fetched(op: Any, *specs: Spec) -> Kernel | None:
     """A gather."""
     return sampling.fetch if real(*specs) else None
 
 
-@twin("_put_pixels")
+@implements("_put_pixels")
 def put(op: Any, *specs: Spec) -> Kernel | None:
     """A scatter that adds up."""
     return sampling.put if real(*specs) else None
 
 
-@twin("GridGenerator")
+@implements("GridGenerator")
 def grid(op: Any, *specs: Spec) -> Kernel | None:
     """A product with the places of the pixels, or a sum with them."""
     (data,) = specs
@@ -142,7 +142,7 @@ def _scales(whole: Any, data: Spec) -> Any:
     return places.held(_scale(*whole[2:]).astype(data.dtype))
 
 
-@twin("_backward_GridGenerator")
+@implements("_backward_GridGenerator")
 def grid_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """The transposed product, or the scales."""
     (dout,) = specs
@@ -193,7 +193,7 @@ def transformed(op: Any, data: Any, loc: Any) -> Any:
 # -- taps that are moved ---------------------------------------------------------------
 
 
-@twin("_deformed_places")
+@implements("_deformed_places")
 def moved_places(op: Any, *specs: Spec) -> Kernel | None:
     """A sum for each tap at each stop."""
     if not real(*specs):
@@ -220,7 +220,7 @@ def _bent(op: Any, data: Any, offset: Any, *rest: Any) -> Any:
     return bind(inner, shaped(taps, seen.shape), shaped(weight, matrix), *bias)
 
 
-@twin("_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution")
+@implements("_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution")
 def bent(op: Any, *specs: Spec) -> Kernel | None:
     """Sample by sample: what all taps of one see is a large array already."""
     own, samples = 1 + len(op.moving), specs[0].shape[0]

@@ -1,4 +1,4 @@
-"""Twins of the layers: products, convolution, pooling, normalization, dropout, losses.
+"""How layers run on CUDA: products, convolution, pooling, normalization, losses.
 
 They compute in float32 and float64; half precision goes through float32 (`half`).
 """
@@ -17,7 +17,7 @@ from minimx.core.operators.softmax import _grouped
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import dropout, matmul, norm, pointwise, softmax
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 
 _SUM = Formula("a + b", ("a", "b"))
 _SAME = Formula("x", ("x",))
@@ -34,7 +34,7 @@ def known(*specs: Spec) -> bool:
     return all(spec.dtype.kind in "iu" or real(spec) for spec in specs)
 
 
-@twin("dot", "batch_dot")
+@implements("dot", "batch_dot")
 def product(op: Any, *specs: Spec) -> Kernel | None:
     """A product of two matrices, or of two stacks of them."""
     if not known(*specs):
@@ -46,7 +46,7 @@ def product(op: Any, *specs: Spec) -> Kernel | None:
     )
 
 
-@twin("FullyConnected")
+@implements("FullyConnected")
 def dense(op: Any, *specs: Spec) -> Kernel | None:
     """A product with the transposed weight, then the bias on every row."""
     if not real(*specs):
@@ -69,7 +69,7 @@ def dense(op: Any, *specs: Spec) -> Kernel | None:
 # -- normalization and dropout ---------------------------------------------------------
 
 
-@twin("BatchNorm")
+@implements("BatchNorm")
 def batch_norm(op: Any, *specs: Spec) -> Kernel | None:
     """The batch's statistics or the moving ones, then one pass."""
     if not real(*specs):
@@ -94,7 +94,7 @@ def batch_norm(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_batch_norm_again")
+@implements("_batch_norm_again")
 def batch_norm_again(op: Any, *specs: Spec) -> Kernel | None:
     """The second half of BatchNorm."""
     if not real(*specs):
@@ -104,7 +104,7 @@ def batch_norm_again(op: Any, *specs: Spec) -> Kernel | None:
     return lambda data, *rest: apply(data, shape, *rest, fixed, relu)
 
 
-@twin("_backward_BatchNorm")
+@implements("_backward_BatchNorm")
 def batch_norm_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """Sums over each channel, then one pass."""
     if not real(*specs):
@@ -123,7 +123,7 @@ def batch_norm_gradient(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("Dropout")
+@implements("Dropout")
 def drop(op: Any, *specs: Spec) -> Kernel | None:
     """A bit for every element, then a product."""
     (data,) = specs
@@ -141,7 +141,7 @@ def drop(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_mask_Dropout")
+@implements("_mask_Dropout")
 def mask(op: Any, *specs: Spec) -> Kernel | None:
     """The same product again."""
     return _masking(specs[0], op) if real(specs[0]) else None
@@ -163,7 +163,7 @@ def _masking(data: Spec, op: Any) -> Kernel:
 # -- softmax and losses ----------------------------------------------------------------
 
 
-@twin("softmax", "log_softmax", "softmin")
+@implements("softmax", "log_softmax", "softmin")
 def soft(op: Any, *specs: Spec) -> Kernel | None:
     """Along one axis, whole or up to a length; in another type, converted first."""
     data, out = specs[0], op.infer(*specs)
@@ -185,7 +185,7 @@ def soft(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_backward_softmax")
+@implements("_backward_softmax")
 def soft_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """From the output and its gradient."""
     if not real(*specs):
@@ -200,7 +200,7 @@ def soft_gradient(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("SoftmaxOutput")
+@implements("SoftmaxOutput")
 def output(op: Any, *specs: Spec) -> Kernel | None:
     """Softmax; the label is for the gradient."""
     data = specs[0]
@@ -214,7 +214,7 @@ def output(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_backward_SoftmaxOutput")
+@implements("_backward_SoftmaxOutput")
 def output_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """Softmax minus label."""
     label, y = specs
@@ -250,7 +250,7 @@ def _of_probabilities(settings: Any, label: Spec, y: Spec) -> Kernel | None:
     return pointwise.kernel(_AWAY, shapes, dtypes, y.shape, y.dtype, numbers)
 
 
-@twin("softmax_cross_entropy")
+@implements("softmax_cross_entropy")
 def cross_entropy(op: Any, *specs: Spec) -> Kernel | None:
     """The sum over the rows."""
     data, label = specs

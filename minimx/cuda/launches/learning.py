@@ -1,4 +1,4 @@
-"""Twins of the updates: one step of an optimizer, in place."""
+"""Launches of the updates: one step of an optimizer, in place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import adaptive, pointwise, reduce, scratch, updates
-from minimx.cuda.launches import found, twin
+from minimx.cuda.launches import found, implements
 from minimx.cuda.launches.layers import real
 
 _SAME = Formula("x", ("x",))
@@ -38,7 +38,7 @@ _MIXED = {
 }
 
 
-@twin(*_SINGLE)
+@implements(*_SINGLE)
 def single(op: Any, *specs: Spec) -> Kernel | None:
     """One weight."""
     if not real(*specs):
@@ -52,7 +52,7 @@ def single(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin(*_MIXED)
+@implements(*_MIXED)
 def mixed(op: Any, *specs: Spec) -> Kernel | None:
     """The float32 weight takes the step; the other one is its copy."""
     if not real(*specs):
@@ -74,7 +74,7 @@ def _copied(spec: Spec) -> Any:
     return pointwise.kernel(_SAME, [flat], [np.dtype("float32")], flat, spec.dtype)
 
 
-@twin(
+@implements(
     "multi_sgd_update", "multi_sgd_mom_update", "multi_mp_sgd_update",
     "multi_mp_sgd_mom_update", "_multi_adamw_update", "_multi_mp_adamw_update",
     "_multi_lamb_update", "_multi_mp_lamb_update",
@@ -98,7 +98,7 @@ def many(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin(
+@implements(
     "preloaded_multi_sgd_update", "preloaded_multi_sgd_mom_update",
     "preloaded_multi_mp_sgd_update", "preloaded_multi_mp_sgd_mom_update",
 )  # fmt: skip
@@ -130,7 +130,7 @@ def preloaded(op: Any, *specs: Spec) -> Kernel | None:
 # -- LAMB and LARS ---------------------------------------------------------------------
 
 
-@twin("lamb_update_phase2")
+@implements("lamb_update_phase2")
 def lamb_end(op: Any, *specs: Spec) -> Kernel | None:
     """The step, as long as two numbers on the device say."""
     if not real(*specs):
@@ -143,7 +143,7 @@ def lamb_end(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("mp_lamb_update_phase2")
+@implements("mp_lamb_update_phase2")
 def mixed_lamb_end(op: Any, *specs: Spec) -> Kernel | None:
     """The same for the float32 weight, and a copy."""
     if not real(*specs):
@@ -157,7 +157,7 @@ def mixed_lamb_end(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("mp_lamb_update_phase1")
+@implements("mp_lamb_update_phase1")
 def mixed_lamb_start(op: Any, *specs: Spec) -> Kernel | None:
     """From the float32 weight."""
     if not real(*specs):
@@ -171,7 +171,7 @@ def mixed_lamb_start(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_lamb_update", "_mp_lamb_update")
+@implements("_lamb_update", "_mp_lamb_update")
 def lamb(op: Any, *specs: Spec) -> Kernel | None:
     """The direction, two norms, the step."""
     if not real(*specs):
@@ -195,7 +195,7 @@ def lamb(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("multi_lars")
+@implements("multi_lars")
 def lars(op: Any, *specs: Spec) -> Kernel | None:
     """A rate for each layer."""
     if not real(*specs):
@@ -207,7 +207,7 @@ def lars(op: Any, *specs: Spec) -> Kernel | None:
 # -- all arrays at once ----------------------------------------------------------------
 
 
-@twin("all_finite", "multi_all_finite")
+@implements("all_finite", "multi_all_finite")
 def finite(op: Any, *specs: Spec) -> Kernel | None:
     """1, until a thread has seen a number that is not finite."""
     kinds = [
@@ -243,7 +243,7 @@ def finite(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("reset_arrays")
+@implements("reset_arrays")
 def reset(op: Any, *specs: Spec) -> Kernel | None:
     """Zeros everywhere."""
     if any(spec.dtype.isbuiltin != 1 for spec in specs):

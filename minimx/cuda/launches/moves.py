@@ -1,4 +1,4 @@
-"""Twins of the operators that only move elements, and of those that look them up."""
+"""Launches of the operators that only move elements, and of those that look them up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from minimx.core.operators.shape import Part
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import coordinates, indexing, shape
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 
 
 def _plain(*specs: Spec) -> bool:
@@ -17,7 +17,7 @@ def _plain(*specs: Spec) -> bool:
     return all(spec.dtype.isbuiltin == 1 for spec in specs)
 
 
-@twin("transpose", "SwapAxis")
+@implements("transpose", "SwapAxis")
 def transpose(op: Any, *specs: Spec) -> Kernel | None:
     """The axes in another order."""
     (data,) = specs
@@ -25,7 +25,7 @@ def transpose(op: Any, *specs: Spec) -> Kernel | None:
     return shape.transpose(data.shape, order, data.dtype) if _plain(data) else None
 
 
-@twin("slice", "slice_axis", "slice_like", "reverse", "_basic_index")
+@implements("slice", "slice_axis", "slice_like", "reverse", "_basic_index")
 def part(op: Any, *specs: Spec) -> Kernel | None:
     """A part, or the elements backwards."""
     data = specs[0]
@@ -36,14 +36,14 @@ def part(op: Any, *specs: Spec) -> Kernel | None:
     return lambda *arrays: pick(arrays[0], arrays[-1])
 
 
-@twin("_backward_basic_index")
+@implements("_backward_basic_index")
 def place(op: Any, *specs: Spec) -> Kernel | None:
     """Zeros around the part."""
     (data,) = specs
     return shape.place(op.shape, op.key, data.dtype) if _plain(data) else None
 
 
-@twin("tile")
+@implements("tile")
 def tile(op: Any, *specs: Spec) -> Kernel | None:
     """Copies side by side."""
     (data,) = specs
@@ -51,7 +51,7 @@ def tile(op: Any, *specs: Spec) -> Kernel | None:
     return shape.tile(lengths, reps, data.dtype) if _plain(data) else None
 
 
-@twin("repeat")
+@implements("repeat")
 def repeat(op: Any, *specs: Spec) -> Kernel | None:
     """Every element several times."""
     (data,) = specs
@@ -59,7 +59,7 @@ def repeat(op: Any, *specs: Spec) -> Kernel | None:
     return shape.repeat(lengths, axis, op.repeats, data.dtype) if _plain(data) else None
 
 
-@twin("Concat", "_rnn_param_concat")
+@implements("Concat", "_rnn_param_concat")
 def concatenate(op: Any, *specs: Spec) -> Kernel | None:
     """Arrays one after another along an axis."""
     if not _plain(*specs):
@@ -69,7 +69,7 @@ def concatenate(op: Any, *specs: Spec) -> Kernel | None:
     return shape.concatenate(out.shape, axis, lengths, out.dtype)
 
 
-@twin("stack")
+@implements("stack")
 def stack(op: Any, *specs: Spec) -> Kernel | None:
     """Arrays one after another along a new axis."""
     if not _plain(*specs):
@@ -79,7 +79,7 @@ def stack(op: Any, *specs: Spec) -> Kernel | None:
     return shape.concatenate(out.shape, axis, lengths, out.dtype)
 
 
-@twin("SliceChannel", "_split_v2")
+@implements("SliceChannel", "_split_v2")
 def split(op: Any, *specs: Spec) -> Kernel | None:
     """Pieces along an axis."""
     (data,) = specs
@@ -97,7 +97,7 @@ def _counts(op: Any, *specs: Spec) -> bool:
     return getattr(op, "mode", "clip") in ("clip", "wrap") and _plain(*specs)
 
 
-@twin("take")
+@implements("take")
 def take(op: Any, *specs: Spec) -> Kernel | None:
     """Whole slices."""
     if not _counts(op, *specs):
@@ -105,7 +105,7 @@ def take(op: Any, *specs: Spec) -> Kernel | None:
     return indexing.take(specs[0].shape, op.axis % specs[0].ndim, op.mode)
 
 
-@twin("_backward_take")
+@implements("_backward_take")
 def untake(op: Any, *specs: Spec) -> Kernel | None:
     """Slices added up where they came from."""
     if not _counts(op, *specs) or specs[0].dtype.itemsize < 4:
@@ -113,7 +113,7 @@ def untake(op: Any, *specs: Spec) -> Kernel | None:
     return indexing.untake(op.shape, op.axis, op.mode)
 
 
-@twin("Embedding")
+@implements("Embedding")
 def embedding(op: Any, *specs: Spec) -> Kernel | None:
     """Rows of a table."""
     if not _plain(*specs):
@@ -122,7 +122,7 @@ def embedding(op: Any, *specs: Spec) -> Kernel | None:
     return lambda data, weight, out: rows(weight, data, out)
 
 
-@twin("_take_along_axis")
+@implements("_take_along_axis")
 def along(op: Any, *specs: Spec) -> Kernel | None:
     """One element for each index."""
     data, index = specs
@@ -137,7 +137,7 @@ def along(op: Any, *specs: Spec) -> Kernel | None:
     return indexing.along(data.shape, axis, index.shape[axis], op.mode)
 
 
-@twin("_put_along_axis")
+@implements("_put_along_axis")
 def unalong(op: Any, *specs: Spec) -> Kernel | None:
     """One element to each index."""
     data, index = specs
@@ -146,7 +146,7 @@ def unalong(op: Any, *specs: Spec) -> Kernel | None:
     return indexing.unalong(index.shape, op.axis, op.length, op.mode)
 
 
-@twin("pick", "batch_take")
+@implements("pick", "batch_take")
 def pick(op: Any, *specs: Spec) -> Kernel | None:
     """One element of each row."""
     data = specs[0]
@@ -157,7 +157,7 @@ def pick(op: Any, *specs: Spec) -> Kernel | None:
     return indexing.along(data.shape, axis, 1, mode)
 
 
-@twin("one_hot")
+@implements("one_hot")
 def one_hot(op: Any, *specs: Spec) -> Kernel | None:
     """A 1 at every index."""
     if not _plain(*specs, op.infer(*specs)) or not prod(specs[0].shape):
@@ -168,7 +168,7 @@ def one_hot(op: Any, *specs: Spec) -> Kernel | None:
 # -- places given by coordinates -------------------------------------------------------
 
 
-@twin("gather_nd")
+@implements("gather_nd")
 def gather_nd(op: Any, *specs: Spec) -> Kernel | None:
     """Elements or slices."""
     data, indices = specs
@@ -177,7 +177,7 @@ def gather_nd(op: Any, *specs: Spec) -> Kernel | None:
     return coordinates.columns(data.shape, indices.shape).fetch
 
 
-@twin("scatter_nd", "_scatter_set_nd")
+@implements("scatter_nd", "_scatter_set_nd")
 def scatter_nd(op: Any, *specs: Spec) -> Kernel | None:
     """Elements or slices to their places."""
     if not _plain(*specs):
@@ -186,7 +186,7 @@ def scatter_nd(op: Any, *specs: Spec) -> Kernel | None:
     return there.replace if op.name == "_scatter_set_nd" else there.scatter
 
 
-@twin("_backward_gather_nd")
+@implements("_backward_gather_nd")
 def ungather_nd(op: Any, *specs: Spec) -> Kernel | None:
     """Added up where they came from."""
     data, indices = specs
@@ -195,7 +195,7 @@ def ungather_nd(op: Any, *specs: Spec) -> Kernel | None:
     return coordinates.columns(op.shape, indices.shape).add
 
 
-@twin("_advanced_index", "_backward_advanced_index")
+@implements("_advanced_index", "_backward_advanced_index")
 def advanced(op: Any, *specs: Spec) -> Kernel | None:
     """The part x[key] of a key with arrays, and what was picked added up."""
     data, *indices = specs

@@ -1,4 +1,4 @@
-"""Twins of normalization within samples; that of batches stands in `layers`."""
+"""Launches of normalization within samples; that of batches stands in `layers`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from minimx.core.operators.norm import grouped
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import norm
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.cuda.launches.layers import real
 
 
-@twin("LayerNorm")
+@implements("LayerNorm")
 def layer_norm(op: Any, *specs: Spec) -> Kernel | None:
     """A block for every vector, wherever its axis is."""
     if not real(*specs):
@@ -26,7 +26,7 @@ def layer_norm(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_backward_LayerNorm")
+@implements("_backward_LayerNorm")
 def layer_norm_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """All three gradients."""
     if not real(*specs):
@@ -35,7 +35,7 @@ def layer_norm_gradient(op: Any, *specs: Spec) -> Kernel | None:
     return lambda dout, data, *rest: norm.layer_norm_gradient(dout, data, shape, *rest)
 
 
-@twin("GroupNorm", "InstanceNorm")
+@implements("GroupNorm", "InstanceNorm")
 def group_norm(op: Any, *specs: Spec) -> Kernel | None:
     """A block for every group of every sample."""
     if not real(*specs):
@@ -49,7 +49,7 @@ def group_norm(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_backward_GroupNorm")
+@implements("_backward_GroupNorm")
 def group_norm_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """All three gradients."""
     if not real(*specs):
@@ -63,7 +63,7 @@ def group_norm_gradient(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("LRN")
+@implements("LRN")
 def neighbours(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for every element visits its neighbours."""
     (data,) = specs
@@ -78,7 +78,7 @@ def neighbours(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("L2Normalization")
+@implements("L2Normalization")
 def length(op: Any, *specs: Spec) -> Kernel | None:
     """A block for every vector."""
     if not real(*specs):
@@ -89,7 +89,7 @@ def length(op: Any, *specs: Spec) -> Kernel | None:
     )
 
 
-@twin("_backward_L2Normalization")
+@implements("_backward_L2Normalization")
 def length_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """A block for every vector."""
     if not real(*specs):

@@ -1,4 +1,4 @@
-"""Twins of the operators that NumPy's own loops compute on the CPU."""
+"""Launches of the operators that NumPy's own loops compute on the CPU."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from minimx.core.ops.spec import Spec
 from minimx.core.shapes import normalize_axes
 from minimx.cuda.kernels import integers, np_statistics, pointwise, reduce, scratch
 from minimx.cuda.kernels.shape import strides
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 
 _SAME = Formula("x", ("x",))
 
 
-@twin(*(f"_npi_{name}" for name in integers.FUNCTIONS))
+@implements(*(f"_npi_{name}" for name in integers.FUNCTIONS))
 def whole(op: Any, *specs: Spec) -> Kernel | None:
     """Bits, shifts and divisors; in int64, which holds all types but the widest."""
     out = op.infer(*specs)
@@ -32,7 +32,7 @@ def whole(op: Any, *specs: Spec) -> Kernel | None:
     return integers.looped(name, [s.shape for s in specs], out.shape, bits)
 
 
-@twin("_npi_around")
+@implements("_npi_around")
 def around(op: Any, *specs: Spec) -> Kernel | None:
     """Rounded as a whole number of tenths, hundredths, or tens."""
     (data,) = specs
@@ -45,7 +45,7 @@ def around(op: Any, *specs: Spec) -> Kernel | None:
     return _pointwise(Formula(text, ("x", "s")), specs, data, (10.0 ** abs(decimals),))
 
 
-@twin("_npi_nan_to_num")
+@implements("_npi_nan_to_num")
 def nan_to_num(op: Any, *specs: Spec) -> Kernel | None:
     """One of three numbers, or the number itself."""
     (data,) = specs
@@ -61,7 +61,7 @@ def nan_to_num(op: Any, *specs: Spec) -> Kernel | None:
     return _pointwise(form, specs, data, (op.nan, high, low))
 
 
-@twin("_npi_where")
+@implements("_npi_where")
 def where(op: Any, *specs: Spec) -> Kernel | None:
     """Both are read, one is written."""
     form = Formula("where(c != 0, x, y)", ("c", "x", "y"))
@@ -75,7 +75,7 @@ def _pointwise(
     return pointwise.kernel(form, shapes, dtypes, out.shape, out.dtype, numbers)
 
 
-@twin("_np_any", "_np_all")
+@implements("_np_any", "_np_all")
 def quantifier(op: Any, *specs: Spec) -> Kernel | None:
     """Reductions of 1 and 0."""
     (data,) = specs
@@ -91,7 +91,7 @@ def quantifier(op: Any, *specs: Spec) -> Kernel | None:
     return lambda x, out: launch(x.view(np.uint8), out)
 
 
-@twin("_npi_argmax", "_npi_argmin")
+@implements("_npi_argmax", "_npi_argmin")
 def extremum(op: Any, *specs: Spec) -> Kernel | None:
     """Where it stands first; NaN is the largest and the smallest."""
     (data,) = specs
@@ -102,7 +102,7 @@ def extremum(op: Any, *specs: Spec) -> Kernel | None:
     return reduce.arg_extremum(split, data.dtype, 1 if op.name == "_npi_argmax" else -1)
 
 
-@twin("_np_trace")
+@implements("_np_trace")
 def trace(op: Any, *specs: Spec) -> Kernel | None:
     """Sums of reals in float64."""
     (data,) = specs
@@ -112,7 +112,7 @@ def trace(op: Any, *specs: Spec) -> Kernel | None:
     return reduce.traced(data.shape, op.offset, op.axes(data.ndim), wide)
 
 
-@twin("_npi_diff")
+@implements("_npi_diff")
 def diff(op: Any, *specs: Spec) -> Kernel | None:
     """One difference after the other, the ones between in memory of their own."""
     (data,) = specs
@@ -149,7 +149,7 @@ def _step(shape: Any, axis: int, dtype: Any) -> Any:
     )  # fmt: skip
 
 
-@twin("_contrib_allclose")
+@implements("_contrib_allclose")
 def close(op: Any, *specs: Spec) -> Kernel | None:
     """Who finds two that differ says so."""
     if any(s.dtype.isbuiltin != 1 or s.dtype in NARROW for s in specs):
@@ -157,7 +157,7 @@ def close(op: Any, *specs: Spec) -> Kernel | None:
     return reduce.close(float(op.rtol), float(op.atol), bool(op.equal_nan))
 
 
-@twin("_npi_percentile")
+@implements("_npi_percentile")
 def percentile(op: Any, *specs: Spec) -> Kernel | None:
     """The axes that are ranked go last; then a sort."""
     data, out = specs[0], op.infer(*specs)
@@ -169,7 +169,7 @@ def percentile(op: Any, *specs: Spec) -> Kernel | None:
     return np_statistics.percentile(data.shape, axes, *settings)
 
 
-@twin("khatri_rao")
+@implements("khatri_rao")
 def khatri_rao(op: Any, *specs: Spec) -> Kernel | None:
     """Products of a matrix with what the ones before gave."""
     dtype, columns = specs[0].dtype, specs[0].shape[1]

@@ -1,4 +1,4 @@
-"""Twins of sorting and of running sums."""
+"""Launches of sorting and of running sums."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from minimx.core.kernels.half import computing
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import indexing, places
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 
 
-@twin("sort", "argsort", "topk")
+@implements("sort", "argsort", "topk")
 def order(op: Any, *specs: Spec) -> Kernel | None:
     """Merges of runs, then a gather."""
     (data,) = specs
@@ -31,7 +31,7 @@ def order(op: Any, *specs: Spec) -> Kernel | None:
     return indexing.topk(shape, axis, k, op.is_ascend, op.ret_typ)
 
 
-@twin("cumsum", "_npi_cumprod")
+@implements("cumsum", "_npi_cumprod")
 def running(op: Any, *specs: Spec) -> Kernel | None:
     """In the type of the sums, half precision in float32."""
     (data,), out = specs, op.infer(*specs)

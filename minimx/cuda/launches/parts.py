@@ -1,4 +1,4 @@
-"""Twins of operators that only move elements, whichever way: by a table of places.
+"""Launches of operators that only move elements, whichever way: by a table of places.
 
 The CPU's kernel of such an operator says all about it. Once for each plan it runs on
 numbers that name the places of the input, -1, -2, ...; what comes out says for every
@@ -18,7 +18,7 @@ from minimx.core.errors import MXNetError
 from minimx.core.ops.registry import Kernel, Op
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import places
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 
 #: Operators with one input whose kernels take any element type.
 MOVED = (
@@ -33,7 +33,7 @@ MOVED = (
 ALONE = ("Crop",)
 
 
-@twin(*MOVED, *ALONE)
+@implements(*MOVED, *ALONE)
 def moved(op: Any, *specs: Spec) -> Kernel | None:
     """A gather by what the CPU's kernel does to the numbers of places."""
     data, *others = specs

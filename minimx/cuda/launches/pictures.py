@@ -1,4 +1,4 @@
-"""Twins of what prepares images: into tensors, into other sizes, into other colours.
+"""Launches of what prepares images: into tensors, into other sizes, into other colours.
 
 Random numbers are drawn on the host, as the CPU's kernels draw them, and travel with
 the launch: from one state of a generator come the same changes on every device.
@@ -16,7 +16,7 @@ from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import colours, images, launching, pointwise, scratch
 from minimx.cuda.kernels.places import held
 from minimx.cuda.kernels.shape import strides
-from minimx.cuda.launches import found, twin
+from minimx.cuda.launches import found, implements
 
 _SAME = Formula("x", ("x",))
 _SHARE = Formula("x / most", ("x", "most"))
@@ -28,7 +28,7 @@ def _read(spec: Spec) -> bool:
     return spec.dtype.kind in "iuf" and spec.dtype not in NARROW
 
 
-@twin("_image_to_tensor")
+@implements("_image_to_tensor")
 def tensor(op: Any, *specs: Spec) -> Kernel | None:
     """A transposition that converts, then a division."""
     (data,) = specs
@@ -52,7 +52,7 @@ def tensor(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_image_normalize")
+@implements("_image_normalize")
 def normalized(op: Any, *specs: Spec) -> Kernel | None:
     """A formula with a mean and a deviation for each channel."""
     (data,) = specs
@@ -65,7 +65,7 @@ def normalized(op: Any, *specs: Spec) -> Kernel | None:
     return lambda x, out: move(x, mean(), std(), out)
 
 
-@twin("_image_random_flip_left_right", "_image_random_flip_top_bottom")
+@implements("_image_random_flip_left_right", "_image_random_flip_top_bottom")
 def flipped(op: Any, *specs: Spec) -> Kernel | None:
     """A coin, then a gather or a copy."""
     (data,) = specs
@@ -84,7 +84,7 @@ def flipped(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_image_resize")
+@implements("_image_resize")
 def resized(op: Any, *specs: Spec) -> Kernel | None:
     """Rows and columns, one after the other."""
     (data,) = specs
@@ -93,7 +93,7 @@ def resized(op: Any, *specs: Spec) -> Kernel | None:
     return images.resize(data.shape, op.infer(data).shape, op.interp, data.dtype)
 
 
-@twin(
+@implements(
     *("_image_random_brightness", "_image_random_contrast", "_image_random_saturation"),
     *("_image_random_hue", "_image_random_color_jitter", "_image_random_lighting"),
     "_image_adjust_lighting",

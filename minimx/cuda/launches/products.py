@@ -1,4 +1,4 @@
-"""Twins of products of matrices and of einsum: stacks of products, and axes moved.
+"""Launches of products of matrices and of einsum: stacks of products, and axes moved.
 
 Every sum of products of two operands is a product of stacks of matrices. The axes of
 the stack are in both operands and stay, those that are summed over are in both and go;

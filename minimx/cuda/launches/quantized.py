@@ -1,4 +1,4 @@
-"""Twins of quantization: real numbers as integers of eight bits, and back."""
+"""Launches of quantization: real numbers as integers of eight bits, and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import quantize, scratch
 from minimx.cuda.kernels.places import held
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.operators.quantize import _TOP, _WIDER
 
 
@@ -24,7 +24,7 @@ def _calibrated(op: Any) -> Any:
     return lambda: tuple(end() for end in there)
 
 
-@twin("_contrib_quantize")
+@implements("_contrib_quantize")
 def quantized(op: Any, *specs: Spec) -> Kernel | None:
     """In the range that two arrays hold."""
     top = _TOP[op.infer(*specs)[0].dtype.name]
@@ -35,7 +35,7 @@ def quantized(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_contrib_quantize_v2")
+@implements("_contrib_quantize_v2")
 def measured(op: Any, *specs: Spec) -> Kernel | None:
     """In a measured range, or in that of the numbers."""
     top, known = _WIDER[op.infer(*specs)[0].dtype.name], _calibrated(op)
@@ -51,14 +51,14 @@ def measured(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_contrib_dequantize")
+@implements("_contrib_dequantize")
 def real(op: Any, *specs: Spec) -> Kernel | None:
     """A product."""
     top = _WIDER[specs[0].dtype.name]
     return lambda x, low, high, out: quantize.dequantize(x, low, high, top, out)
 
 
-@twin("_contrib_requantize")
+@implements("_contrib_requantize")
 def narrowed(op: Any, *specs: Spec) -> Kernel | None:
     """Back to real numbers, and from them to integers."""
     top, known = _TOP[op.infer(*specs)[0].dtype.name], _calibrated(op)

@@ -1,4 +1,4 @@
-"""Twins of recurrent networks and of the loss that reads labels out of sequences."""
+"""Launches of recurrent networks and of the loss that reads labels out of sequences."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import rnn, scratch
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.cuda.launches.layers import known
 
 
-@twin("RNN")
+@implements("RNN")
 def network(op: Any, *specs: Spec) -> Kernel | None:
     """Products and a kernel for every step; without training, notes are scratch."""
     if not known(*specs):
@@ -33,7 +33,7 @@ def network(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_backward_RNN")
+@implements("_backward_RNN")
 def network_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """From the notes, which are made again where none were kept."""
     if not known(*specs):

@@ -1,4 +1,4 @@
-"""Twins of what looks at regions of images."""
+"""Launches of what looks at regions of images."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from minimx.cuda.kernels import (
     proposals,
     regions,
 )
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.cuda.launches.layers import known, real
 from minimx.operators.images.multibox import floats
 
 # -- grids over regions ----------------------------------------------------------------
 
 
-@twin("ROIPooling")
+@implements("ROIPooling")
 def pooled(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each cell."""
     if not real(*specs):
@@ -33,20 +33,20 @@ def pooled(op: Any, *specs: Spec) -> Kernel | None:
     return lambda data, rois, *outs: boxes.roi_pool(data, rois, scale, *outs)
 
 
-@twin("_backward_ROIPooling")
+@implements("_backward_ROIPooling")
 def pooled_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each cell, or for each channel."""
     return boxes.roi_pool_gradient if real(*specs[:2]) else None
 
 
-@twin("_pick_ROIPooling")
+@implements("_pick_ROIPooling")
 def picked(op: Any, *specs: Spec) -> Kernel | None:
     """A gather."""
     return boxes.roi_gather if real(*specs[:2]) else None
 
 
-@twin("_contrib_ROIAlign", "_backward_ROIAlign")
-@twin("_contrib_PSROIPooling", "_backward_PSROIPooling")
+@implements("_contrib_ROIAlign", "_backward_ROIAlign")
+@implements("_contrib_PSROIPooling", "_backward_PSROIPooling")
 def means(op: Any, *specs: Spec) -> Kernel | None:
     """Both directions."""
     if not real(*specs):
@@ -67,7 +67,7 @@ def means(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_contrib_RROIAlign")
+@implements("_contrib_RROIAlign")
 def turned(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each cell."""
     if not real(*specs):
@@ -79,7 +79,7 @@ def turned(op: Any, *specs: Spec) -> Kernel | None:
 # -- boxes -----------------------------------------------------------------------------
 
 
-@twin("_contrib_box_iou")
+@implements("_contrib_box_iou")
 def overlaps(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each pair."""
     center = op.format == "center"
@@ -88,7 +88,7 @@ def overlaps(op: Any, *specs: Spec) -> Kernel | None:
     return lambda lhs, rhs, out: detection.overlaps(lhs, rhs, out, center)
 
 
-@twin("_contrib_box_nms")
+@implements("_contrib_box_nms")
 def kept(op: Any, *specs: Spec) -> Kernel | None:
     """Sorted by the scores, then one after the other; a block of threads has a set."""
     (data,) = specs
@@ -115,13 +115,13 @@ def kept(op: Any, *specs: Spec) -> Kernel | None:
     return lambda *arrays: detection.keep_best(*arrays, *settings)
 
 
-@twin("_backward_contrib_box_nms")
+@implements("_backward_contrib_box_nms")
 def kept_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """A copy for each row."""
     return detection.back if real(specs[0]) else None
 
 
-@twin("_contrib_bipartite_matching")
+@implements("_contrib_bipartite_matching")
 def paired(op: Any, *specs: Spec) -> Kernel | None:
     """Sorted, then a thread for each matrix."""
     (data,) = specs
@@ -132,13 +132,13 @@ def paired(op: Any, *specs: Spec) -> Kernel | None:
     return lambda x, *outs: boxes.bipartite(x.reshape(*shape), *settings, *outs)
 
 
-@twin("_contrib_box_encode")
+@implements("_contrib_box_encode")
 def encoded(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each number."""
     return detection.encode if known(*specs) and real(specs[2]) else None
 
 
-@twin("_contrib_box_decode")
+@implements("_contrib_box_decode")
 def decoded(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each number."""
     if not real(*specs):
@@ -152,7 +152,7 @@ def decoded(op: Any, *specs: Spec) -> Kernel | None:
 # -- single-shot detection -------------------------------------------------------------
 
 
-@twin("_contrib_MultiBoxPrior")
+@implements("_contrib_MultiBoxPrior")
 def priors(op: Any, *specs: Spec) -> Kernel | None:
     """They depend on shapes only: what the CPU's kernel makes of these, once."""
     found = op.infer(*specs)
@@ -164,7 +164,7 @@ def priors(op: Any, *specs: Spec) -> Kernel | None:
     return lambda data, out: launching.duplicate(there(), out)
 
 
-@twin("_contrib_MultiBoxTarget")
+@implements("_contrib_MultiBoxTarget")
 def targets(op: Any, *specs: Spec) -> Kernel | None:
     """Overlaps, who has which box, which background counts, and the offsets."""
     if not real(*specs):
@@ -178,7 +178,7 @@ def targets(op: Any, *specs: Spec) -> Kernel | None:
     )
 
 
-@twin("_contrib_MultiBoxDetection")
+@implements("_contrib_MultiBoxDetection")
 def detected(op: Any, *specs: Spec) -> Kernel | None:
     """Sorted by probability, then one after the other, as in box_nms."""
     if not real(*specs) or specs[0].shape[1] < 2:
@@ -196,7 +196,7 @@ def detected(op: Any, *specs: Spec) -> Kernel | None:
 # -- windows that are displaced --------------------------------------------------------
 
 
-@twin("Correlation")
+@implements("Correlation")
 def correlated(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each displacement at each stop."""
     at, multiply = op.comparison(), bool(op.is_multiply)
@@ -205,7 +205,7 @@ def correlated(op: Any, *specs: Spec) -> Kernel | None:
     return lambda one, two, out: correlation.correlate(one, two, multiply, at, out)
 
 
-@twin("_backward_Correlation")
+@implements("_backward_Correlation")
 def correlated_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each pixel."""
     at, first = op.forward.comparison(), bool(op.first)
@@ -214,7 +214,7 @@ def correlated_gradient(op: Any, *specs: Spec) -> Kernel | None:
     return lambda dout, other, out: correlation.spread(dout, other, first, at, out)
 
 
-@twin("_backward_Correlation_difference")
+@implements("_backward_Correlation_difference")
 def correlated_signs(op: Any, *specs: Spec) -> Kernel | None:
     """A thread for each pixel, twice."""
     at = op.forward.comparison()
@@ -230,7 +230,7 @@ def correlated_signs(op: Any, *specs: Spec) -> Kernel | None:
 # -- regions that are proposed ---------------------------------------------------------
 
 
-@twin("_contrib_Proposal", "_contrib_MultiProposal")
+@implements("_contrib_Proposal", "_contrib_MultiProposal")
 def proposed(op: Any, *specs: Spec) -> Kernel | None:
     """Anchors that are moved, then sorted and thinned as in box_nms."""
     if not real(*specs):

@@ -10,12 +10,12 @@ from minimx.core.operators.softmax import _grouped
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import ctc, hawkes, sequence
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.cuda.launches.layers import known, real
 from minimx.cuda.launches.parts import moved
 
 
-@twin("_hide_beyond")
+@implements("_hide_beyond")
 def hide(op: Any, *specs: Spec) -> Kernel | None:
     """A choice for each element."""
     data, length = specs
@@ -25,7 +25,7 @@ def hide(op: Any, *specs: Spec) -> Kernel | None:
     return sequence.mask(split, 1, op.value, whole=False)
 
 
-@twin("SequenceMask", "SequenceLast", "SequenceReverse", "_backward_SequenceLast")
+@implements("SequenceMask", "SequenceLast", "SequenceReverse", "_backward_SequenceLast")
 def of_sequences(op: Any, *specs: Spec) -> Kernel | None:
     """By the lengths, where there are any."""
     data, *lengths = specs
@@ -43,7 +43,7 @@ def of_sequences(op: Any, *specs: Spec) -> Kernel | None:
     return sequence.unlast(op.axis, op.shape)
 
 
-@twin("CTCLoss")
+@implements("CTCLoss")
 def read_out(op: Any, *specs: Spec) -> Kernel | None:
     """A block of threads for each sample."""
     if not real(specs[0]) or not known(*specs):
@@ -51,7 +51,7 @@ def read_out(op: Any, *specs: Spec) -> Kernel | None:
     return lambda *arrays: ctc.losses(*_read(op, arrays[:-1]), out=arrays[-1])
 
 
-@twin("_backward_ctc_loss")
+@implements("_backward_ctc_loss")
 def read_out_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """The same, there and back."""
     if not real(specs[0]) or not known(*specs):
@@ -73,7 +73,7 @@ def _read(op: Any, arrays: Sequence[Any]) -> tuple[Any, Any, Any, Any, bool]:
     return data, label, letters, times, op.blank_label == "first"
 
 
-@twin("_contrib_hawkesll", "_contrib_backward_hawkesll")
+@implements("_contrib_hawkesll", "_contrib_backward_hawkesll")
 def excited(op: Any, *specs: Spec) -> Kernel | None:
     """A thread follows the events of a sample."""
     if not known(*specs) or not real(specs[0]):

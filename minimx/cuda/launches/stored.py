@@ -1,4 +1,4 @@
-"""Twins of what makes, cuts and measures sparse arrays, on dense ones; sketches."""
+"""Launches of what makes, cuts and measures sparse arrays, on dense ones; sketches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from minimx.core.ops.registry import Kernel, bind, lookup
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import DEFAULT
 from minimx.cuda.kernels import adaptive, coordinates, scratch, transforms, updates
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.cuda.launches.composed import call, shaped
 from minimx.cuda.launches.composing import composed
 from minimx.cuda.launches.layers import known, real
@@ -20,7 +20,7 @@ def cast(op: Any, data: Any) -> Any:
     return data if op.stype == DEFAULT else None
 
 
-@twin("_sparse_retain")
+@implements("_sparse_retain")
 def retained(op: Any, *specs: Spec) -> Kernel | None:
     """A gather of the rows, and a scatter into zeros."""
     data, indices = specs
@@ -57,7 +57,7 @@ def looked_up(op: Any, data: Any, weight: Any) -> Any:
     return bind(op._embedding(), data, weight)
 
 
-@twin("_sparse_adagrad_update")
+@implements("_sparse_adagrad_update")
 def adagrad(op: Any, *specs: Spec) -> Kernel | None:
     """One step length for each element."""
     if not real(*specs):
@@ -70,7 +70,7 @@ def adagrad(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@twin("_contrib_group_adagrad_update")
+@implements("_contrib_group_adagrad_update")
 def group_adagrad(op: Any, *specs: Spec) -> Kernel | None:
     """One step length for each row."""
     if not real(*specs) or len({spec.dtype for spec in specs}) > 1:
@@ -80,7 +80,7 @@ def group_adagrad(op: Any, *specs: Spec) -> Kernel | None:
     return launch
 
 
-@twin("_contrib_count_sketch")
+@implements("_contrib_count_sketch")
 def sketched(op: Any, *specs: Spec) -> Kernel | None:
     """Columns in the order of where they go, then sums."""
     data, h, s = specs

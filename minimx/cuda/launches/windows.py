@@ -1,4 +1,4 @@
-"""Twins of what slides windows over images: convolution, pooling, columns.
+"""Launches of what slides windows over images: convolution, pooling, columns.
 
 They compute in float32 and float64; half precision goes through float32 (`half`).
 """
@@ -22,7 +22,7 @@ from minimx.cuda.kernels import (
     shape,
     volumes,
 )
-from minimx.cuda.launches import twin
+from minimx.cuda.launches import implements
 from minimx.cuda.launches.layers import real
 from minimx.fast import tuner
 from minimx.fast.choosing import decided
@@ -39,7 +39,7 @@ def algorithm(conv: Any, direction: str, data: Spec) -> Algorithm:
     return decided(tuner.choose(direction, at, dtype, rules)).algorithm
 
 
-@twin("Convolution")
+@implements("Convolution")
 def convolution(op: Any, *specs: Spec) -> Kernel | None:
     """Lines, images and volumes."""
     data = specs[0]
@@ -63,14 +63,14 @@ def _runner(op: Any, direction: str, data: Spec) -> Kernel:
     return launch
 
 
-@twin("_backward_Convolution_data")
+@implements("_backward_Convolution_data")
 def convolution_data(op: Any, *specs: Spec) -> Kernel | None:
     """The gradient of the data."""
     data = specs[0].with_shape(op.shape)
     return _runner(op.conv, DATA, data) if real(*specs) else None
 
 
-@twin("_backward_Convolution_weight")
+@implements("_backward_Convolution_weight")
 def convolution_weight(op: Any, *specs: Spec) -> Kernel | None:
     """The gradients of weight and bias."""
     if not real(*specs):
@@ -83,7 +83,7 @@ def convolution_weight(op: Any, *specs: Spec) -> Kernel | None:
     return launch
 
 
-@twin("Pooling")
+@implements("Pooling")
 def pool(op: Any, *specs: Spec) -> Kernel | None:
     """Largest, mean, sum and norm; with channels last, between two transpositions."""
     (data,) = specs
@@ -140,7 +140,7 @@ def _turned(run: Kernel, op: Any, seen: Spec) -> Kernel:
     return launch
 
 
-@twin("_backward_Pooling", "_backward_Pooling_avg")
+@implements("_backward_Pooling", "_backward_Pooling_avg")
 def pool_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """To the pixel that won, or shared out."""
     if not real(specs[0]):
@@ -150,7 +150,7 @@ def pool_gradient(op: Any, *specs: Spec) -> Kernel | None:
     return lambda *arrays: run(*arrays, at)
 
 
-@twin("_pick_Pooling")
+@implements("_pick_Pooling")
 def pool_pick(op: Any, *specs: Spec) -> Kernel | None:
     """From the pixel that won."""
     if not real(specs[0]):
@@ -160,14 +160,14 @@ def pool_pick(op: Any, *specs: Spec) -> Kernel | None:
     return lambda *arrays: pick(*arrays, at)
 
 
-@twin("im2col")
+@implements("im2col")
 def unfolded(op: Any, *specs: Spec) -> Kernel | None:
     """A copy for each element of a column."""
     image = specs[0].shape[2:]
     return _columns(op, columns.unfold, image) if real(*specs) else None
 
 
-@twin("col2im")
+@implements("col2im")
 def folded(op: Any, *specs: Spec) -> Kernel | None:
     """A sum for each pixel."""
     return _columns(op, columns.fold, op.output_size) if real(*specs) else None

@@ -1,4 +1,4 @@
-"""Data sheets of NumPy's linear algebra, where the `linalg_*` family has no twin.
+"""Data sheets of NumPy's linear algebra, which the `linalg_*` family lacks.
 
 Matrices are the last two axes of an array, the axes before them a stack of matrices.
 """

@@ -67,9 +67,9 @@ def test_cuda_that_is_required_must_be_there(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_operator_that_visits_the_host_says_so_once() -> None:
     lines = simulated(
         "import warnings, minimx as mx\n"
-        "from minimx.cuda import launches as twins\n"
+        "from minimx.cuda import launches\n"
         "def look():\n"
-        "    twins._said.clear()\n"
+        "    launches._said.clear()\n"
         "    mx.gpu(0)\n"
         "    with warnings.catch_warnings(record=True) as said:\n"
         "        warnings.simplefilter('always')\n"

@@ -1,8 +1,8 @@
-"""Compile every CUDA kernel that the twins launch, without a device.
+"""Compile every CUDA kernel that the implementations launch, without a device.
 
     python -m tests.cuda.kernels.compiling        prints what did not compile
 
-NVIDIA's compiler (`pip install minimx[cuda]`) needs no GPU. Twins run with NumPy arrays
+NVIDIA's compiler (`pip install minimx[cuda]`) needs no GPU. They run with NumPy arrays
 in place of device arrays, and what they would launch is compiled to PTX for the types
 that arrive; nothing is computed.
 """
@@ -77,15 +77,15 @@ MORE: list[tuple[str, list[tuple[int, ...]], dict[str, Any]]] = [
 
 
 def launch(op: Any, specs: tuple[Any, ...]) -> Any:
-    """Run the twin of an operator on arrays of ones; the specs of its outputs."""
+    """Run the launch of an operator on arrays of ones; the specs of its outputs."""
     plan = op.plan(specs)
-    if not op.is_view and plan.twin.native:
+    if not op.is_view and plan.on_cuda.native:
         from minimx.cuda.driver import plain
 
         every = (*specs, *plan.outs)
         arrays = [np.ones(s.shape or (1,), plain(s.dtype)) for s in every]
         extras = [np.random.default_rng(0)] if plan.needs_rng else []
-        plan.twin.kernel(*arrays, *extras)
+        plan.on_cuda.kernel(*arrays, *extras)
     return plan.outs
 
 
@@ -95,7 +95,7 @@ def compile_all() -> None:
     from minimx.core.ops.registry import REGISTRY, lookup
     from minimx.core.ops.spec import Spec
     from minimx.operators import warm
-    from tests.cuda.kernels.test_twins import CALLS
+    from tests.cuda.kernels.test_implementations import CALLS
 
     warm.launch = launch
     single = np.dtype("float32")
@@ -125,8 +125,8 @@ def compile_samples() -> None:
     for sample in SAMPLES:
         for dtype in ("float32", "float16"):
             if dtype == "float32" or dtype in sample.dtypes:
-                op, arrays, twin = question(sample, dtype)
-                if twin is not None:
+                op, arrays, plan = question(sample, dtype)
+                if plan is not None:
                     launch(op, tuple(Spec.of(a.shape, a.dtype) for a in arrays))
     for name in ("sigmoid", "_plus_scalar", "sum", "softmax", "FullyConnected"):
         for sample in (row for row in SAMPLES if row.op == name):

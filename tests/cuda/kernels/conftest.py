@@ -35,9 +35,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def on_the_device() -> Iterator[None]:
     """An operator that visits the host says so, and pytest makes an error of it."""
-    from minimx.cuda import launches as twins
+    from minimx.cuda import launches
 
-    twins._said.clear()
+    launches._said.clear()
     yield
     engine.wait_all()  # the simulator runs one kernel at a time
 

@@ -125,7 +125,9 @@ def test_an_operator_without_a_kernel_visits_the_host() -> None:
 
 def test_states_that_a_host_kernel_changes_come_back() -> None:
     w, g = mx.nd.ones((3,), ctx=GPU), mx.nd.ones((3,), ctx=GPU)
-    history = mx.nd.zeros((3,), ctx=GPU, dtype="float64")  # has no twin beside float32
+    history = mx.nd.zeros(
+        (3,), ctx=GPU, dtype="float64"
+    )  # has no CUDA implementation beside float32
     here = [x.copyto(mx.cpu()) for x in (w, g, history)]
     step: Any = mx.nd.contrib.group_adagrad_update
     with mx.knobs(MINIMX_CUDA_VERBOSE=0):

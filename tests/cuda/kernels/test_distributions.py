@@ -44,7 +44,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 
 def numbers(name: str, settings: dict[str, Any], *inputs: Any) -> tuple[Any, Any]:
-    """What the twin draws, and many more of the CPU's kernel."""
+    """What the CUDA implementation draws, and many more of the CPU's kernel."""
     size = "size" if name.startswith("_npi_") else "shape"
     found = []
     for count, device in ((MANY, GPU), (20_000, None)):
@@ -57,12 +57,12 @@ def numbers(name: str, settings: dict[str, Any], *inputs: Any) -> tuple[Any, Any
             plan.kernel(*inputs, out, generator)
             found.append(out)
             continue
-        assert plan.twin.native
+        assert plan.on_cuda.native
         given = [mx.nd.array(x, ctx=GPU, dtype=x.dtype) for x in inputs]
         out = mx.nd.empty(spec.shape, ctx=GPU, dtype=spec.dtype)
         mx.nd.waitall()
         with drivers.working(GPU):
-            plan.twin.kernel(*(x.view() for x in (*given, out)), generator)
+            plan.on_cuda.kernel(*(x.view() for x in (*given, out)), generator)
         found.append(out.asnumpy())
     return found[0].astype(np.float64), found[1].astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""Every row of the operators' tables, run by its CUDA twin where it has one.
+"""Every row of the operators' tables, run by its CUDA implementation where it has one.
 
 What has none runs on the host; `without.txt` beside this file lists those operators, so
 that a new one is an entry that somebody wrote.
@@ -17,7 +17,7 @@ import minimx as mx
 from minimx.core import drivers
 from minimx.core.ops.registry import REGISTRY, Op, lookup
 from minimx.core.ops.spec import Spec
-from minimx.cuda.launches import Twin, makers
+from minimx.cuda.launches import CudaPlan, makers
 from tests.core.ops import interpreter
 from tests.core.ops.sample import Sample
 from tests.core.ops.test_every_op import SAMPLES
@@ -40,16 +40,18 @@ def calls() -> list[Any]:
 
 
 def question(sample: Sample, dtype: str) -> tuple[Op, list[Any], Any]:
-    """The operator, its inputs, and the twin for them; None where there is no plan."""
+    """The operator, its inputs, and its plan for CUDA; None where it has no plan."""
     op = lookup(sample.op).of(**sample.settings)
     arrays = [np.asarray(a, order="C") for a in sample.cast(dtype)]
     plan = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in arrays))
     asked = plan.takes_over is None and not op.is_view
     with mx.knobs(MINIMX_CUDA_VERBOSE=0):
-        return op, arrays, plan.twin if asked else None
+        return op, arrays, plan.on_cuda if asked else None
 
 
-def on_device(op: Op, twin: Twin, arrays: list[Any]) -> tuple[list[Any], list[Any]]:
+def on_device(
+    op: Op, on_cuda: CudaPlan, arrays: list[Any]
+) -> tuple[list[Any], list[Any]]:
     """The outputs, and the inputs afterwards."""
     plan = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in arrays))
     inputs = [mx.nd.array(a, ctx=GPU, dtype=a.dtype) for a in arrays]
@@ -57,17 +59,19 @@ def on_device(op: Op, twin: Twin, arrays: list[Any]) -> tuple[list[Any], list[An
     mx.nd.waitall()
     extras = [np.random.default_rng(0)] if plan.needs_rng else []
     with drivers.working(GPU):
-        twin.kernel(*[x.view() for x in (*inputs, *outs)], *extras)
+        on_cuda.kernel(*[x.view() for x in (*inputs, *outs)], *extras)
     found = [x.asnumpy().reshape(s.shape) for x, s in zip(outs, plan.outs, strict=True)]
     return found, [x.asnumpy() for x in inputs]
 
 
 @pytest.mark.parametrize(("sample", "dtype"), calls())
-def test_a_twin_gives_what_the_cpus_kernel_gives(sample: Sample, dtype: str) -> None:
-    op, arrays, twin = question(sample, dtype)
-    if twin is None or not twin.native or sample.oracle is None:
+def test_a_cuda_implementation_gives_what_the_cpus_kernel_gives(
+    sample: Sample, dtype: str
+) -> None:
+    op, arrays, plan = question(sample, dtype)
+    if plan is None or not plan.native or sample.oracle is None:
         return
-    mine, changed = on_device(op, twin, arrays)
+    mine, changed = on_device(op, plan, arrays)
     copied = [a.copy() for a in arrays]
     its = interpreter.run(op, *copied)
     forgiven = (sample.tolerance + FORGIVEN) * EPSILON[dtype]
@@ -81,9 +85,9 @@ def without() -> list[str]:
     """The operators that visit the host: for every row, or for some of them."""
     native: dict[str, list[bool]] = {}
     for sample in SAMPLES:
-        _, _, twin = question(sample, "float32")
-        if twin is not None:
-            native.setdefault(lookup(sample.op).name, []).append(twin.native)
+        _, _, plan = question(sample, "float32")
+        if plan is not None:
+            native.setdefault(lookup(sample.op).name, []).append(plan.native)
     partly = {name for name, found in native.items() if not all(found)}
     return sorted(f"{n} (some)" if any(native[n]) else n for n in partly)
 
@@ -93,7 +97,7 @@ def test_what_visits_the_host_is_written_down() -> None:
     assert without() == [line for line in written if not line.startswith("#")]
 
 
-def test_every_operator_with_a_twin_has_a_row() -> None:
+def test_every_operator_with_a_cuda_implementation_has_a_row() -> None:
     from minimx.core.operators.pointwise import Backward
 
     asked = {lookup(sample.op).name for sample in SAMPLES}

@@ -34,9 +34,9 @@ COLOURS: list[tuple[str, dict[str, Any]]] = [
 
 def both(op: Op, image: Any) -> tuple[Any, Any]:
     """The first output on the device, and on the CPU."""
-    twin = op.plan((Spec.of(image.shape, image.dtype),)).twin
-    assert twin.native
-    return on_device(op, twin, [image])[0][0], interpreter.run(op, image.copy())[0]
+    plan = op.plan((Spec.of(image.shape, image.dtype),)).on_cuda
+    assert plan.native
+    return on_device(op, plan, [image])[0][0], interpreter.run(op, image.copy())[0]
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])

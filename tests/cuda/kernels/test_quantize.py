@@ -35,9 +35,9 @@ def test_integers_and_their_range_are_those_of_the_cpu(
     name: str, inputs: Any, settings: dict[str, Any], kind: str
 ) -> None:
     op = lookup(f"_contrib_{name}").of(out_type=kind, **settings)
-    twin = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in inputs)).twin
-    assert twin.native
+    plan = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in inputs)).on_cuda
+    assert plan.native
     for here, there in zip(
-        on_device(op, twin, list(inputs))[0], interpreter.run(op, *inputs), strict=True
+        on_device(op, plan, list(inputs))[0], interpreter.run(op, *inputs), strict=True
     ):
         np.testing.assert_array_equal(here, there)

@@ -17,8 +17,7 @@ import minimx as mx
 from minimx.core import storage
 from minimx.core.drivers import copies, driver_for, working
 from minimx.core.errors import DeviceError
-from minimx.cuda import launches as twins
-from minimx.cuda import toolkit
+from minimx.cuda import launches, toolkit
 from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import native, pointwise, scratch
 from minimx.cuda.kernels import recording as module
@@ -377,8 +376,8 @@ def test_hosts_and_random_numbers_stay_outside(
 def test_an_operator_that_cannot_be_recorded_is_told_and_goes_alone(
     library: Any, launched: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    twins.makers()
-    honest = twins._makers["softmax"]
+    launches.makers()
+    honest = launches._makers["softmax"]
 
     def peeking(op: Any, *specs: Any) -> Any:
         launch = honest(op, *specs)
@@ -390,7 +389,7 @@ def test_an_operator_that_cannot_be_recorded_is_told_and_goes_alone(
 
         return run
 
-    monkeypatch.setitem(twins._makers, "softmax", peeking)
+    monkeypatch.setitem(launches._makers, "softmax", peeking)
 
     class Peeks(mx.gluon.HybridBlock):
         def hybrid_forward(self, F: Any, x: Any) -> Any:  # noqa: N803

@@ -27,10 +27,10 @@ def draw(*shape: int, low: float = -1.0) -> Any:
 def compared(name: str, *inputs: Any, rtol: float = 1e-5, **settings: Any) -> Any:
     """The outputs on the device, after they were compared with the CPU's."""
     op = lookup(name).of(**settings)
-    twin = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in inputs)).twin
-    assert twin.native
+    plan = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in inputs)).on_cuda
+    assert plan.native
     copied = [a.copy() for a in inputs]
-    mine, changed = on_device(op, twin, list(inputs))
+    mine, changed = on_device(op, plan, list(inputs))
     its = interpreter.run(op, *copied)
     for here, there in zip((*mine, *changed), (*its, *copied), strict=True):
         np.testing.assert_allclose(here, there, rtol=rtol, atol=rtol)
@@ -48,8 +48,8 @@ def test_a_column_that_is_sent_nowhere_is_left_out() -> None:
     op = lookup("_contrib_count_sketch").of(out_dim=2)
     x, s = np.array([[1.0, 2.0, 4.0]], np.float32), np.ones((1, 3), np.float32)
     h = np.array([[0.0, 7.0, -1.0]], np.float32)
-    twin = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in (x, h, s))).twin
-    np.testing.assert_array_equal(on_device(op, twin, [x, h, s])[0][0], [[1, 4]])
+    plan = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in (x, h, s))).on_cuda
+    np.testing.assert_array_equal(on_device(op, plan, [x, h, s])[0][0], [[1, 4]])
 
 
 def history(dtype: str) -> list[Any]:
@@ -78,8 +78,8 @@ def test_an_event_of_no_known_kind_lets_time_pass() -> None:
     without[5][0] = np.append(np.delete(without[5][0], 1), 0)
     without[6][0] = 4
     op = lookup("_contrib_hawkesll").of()
-    twin = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in inputs)).twin
-    found, expected = on_device(op, twin, inputs)[0], interpreter.run(op, *without)
+    plan = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in inputs)).on_cuda
+    found, expected = on_device(op, plan, inputs)[0], interpreter.run(op, *without)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
 
 

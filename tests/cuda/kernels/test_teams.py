@@ -10,7 +10,7 @@ import pytest
 import minimx as mx
 from minimx.cuda import toolkit
 from minimx.cuda.kernels import conv, norm
-from tests.cuda.kernels.test_twins import CONV, IMAGE, run
+from tests.cuda.kernels.test_implementations import CONV, IMAGE, run
 
 
 @pytest.fixture(autouse=True)

@@ -22,9 +22,10 @@ from typing import Any
 from minimx.core import engine, events, rng
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Device
-from minimx.core.drivers import backend_of, during, kernels_as_on
+from minimx.core.drivers import backend_of, kernels_as_on
 from minimx.core.engine.origin import capture
 from minimx.core.events import attribute, attribution, owner
+from minimx.core.extensions import provided
 from minimx.core.graph.memory.arena import Arena, Ground
 from minimx.core.graph.memory.workspaces import Lease, Workspace, Workspaces, workspaces
 from minimx.core.graph.passes.prepare import Prepared
@@ -36,9 +37,6 @@ from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.graph.values.specs import plan_of
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Cost, Spec
-from minimx.cuda.captures import Capture, recordable
-from minimx.cuda.replays import replay
-from minimx.cuda.streams import costs, lay_out, streams
 
 #: An engine operation's name is cut here, as in MXNet.
 NAME_LENGTH = 127
@@ -52,7 +50,7 @@ class Step:
         "workspace", "writes",
     )  # fmt: skip
 
-    room: slice  # its part of the workspace; `streams.lay_out` fills it in
+    room: slice  # its part of the workspace; `Launcher.lay_out` fills it in
 
     def __init__(self, program: Program, node: Node) -> None:
         assert node.op is not None
@@ -60,7 +58,7 @@ class Step:
         outs = [Entry(node, slot) for slot in range(len(plan.outs))]
         self.node = node
         self.name: str = plan.name
-        way = plan if backend_of(program.device) == "cpu" else plan.twin
+        way = plan if backend_of(program.device) == "cpu" else plan.on_cuda
         self.kernel: Kernel = way.kernel
         self.native: bool = getattr(way, "native", True)
         self.scratch: int = way.workspace
@@ -95,12 +93,12 @@ class Segment:
     """Some nodes that run as one operation of the engine."""
 
     def __init__(
-        self, number: Any, steps: Sequence[Step], fixed: bool, streams: int = 1
+        self, number: Any, steps: Sequence[Step], fixed: bool, launcher: Launcher
     ) -> None:
         """fixed: the memory that it works on stays, so that calls are built once."""
         self.number = number
-        self.streams = streams
-        lay_out(steps, streams)
+        self.streams = launcher.streams
+        launcher.lay_out(steps)
         self.fixed = fixed
         self.steps = steps
         names = ",".join(step.name for step in self.steps)
@@ -118,7 +116,7 @@ class Segment:
         self.workspaces = sorted({s.workspace for s in steps if s.scratch})
         self.draws = [step.name for step in self.steps if step.draws]
         self.parts = parts_of(steps)
-        self.cost = engine.Launches([(costs(steps, streams), False)], parts=self.parts)
+        self.cost = engine.Launches([(launcher.costs(steps), False)], parts=self.parts)
         layers = {step.node.layer for step in self.steps}
         self.layer = layers.pop() if len(layers) == 1 else ""
         self.forward = self.steps[0].node.forward if one else ""
@@ -195,6 +193,44 @@ class Segment:
             raise
 
 
+class Launcher:
+    """How a program's segments are launched: here, kernel after kernel.
+
+    streams: on how many streams of a GPU the kernels of a segment may run at once.
+    """
+
+    streams = 1
+
+    def lay_out(self, steps: Sequence[Step]) -> None:
+        """Say where in its workspace each step has its scratch memory."""
+        for step in steps:
+            step.room = slice(0, step.scratch)
+
+    def costs(self, steps: Sequence[Step]) -> list[Cost]:
+        """What each launch costs."""
+        return [step.cost for step in steps]
+
+    def work(
+        self, segment: Segment, arena: Arena, env: Sequence[NDArray | None], *more: Any
+    ) -> tuple[Callable[[], None], Any]:
+        """What the engine runs for a segment, and what that costs."""
+        return partial(segment.run, arena, env, *more), segment.cost
+
+
+def launcher_for(device: Device, prepared: Prepared, fixed: bool) -> Launcher:
+    """The launcher of a program on a device; GPUs have one of their own.
+
+    fixed: the program's memory stays where it is, so that launches may be recorded.
+    """
+    if device.device_type != "gpu":
+        return Launcher()
+    records = fixed and prepared.settings.enable_cuda_graphs
+    made: Launcher = provided("GPU launcher").GpuLauncher(
+        device, records, bool(prepared.wanted)
+    )
+    return made
+
+
 class Program:
     """A prepared graph on one device."""
 
@@ -211,9 +247,8 @@ class Program:
         the workspaces of programs that never run beside this one.
         """
         self.prepared = prepared
-        replays = prepared.settings.enable_cuda_graphs
-        self._replays = fixed and replays and recordable(device)
         self.device = device
+        self._launcher = launcher_for(device, prepared, fixed)
         self.specs = prepared.specs
         self.plan = prepared.plan
         announce(prepared.graph, self.specs, self.plan)
@@ -226,8 +261,7 @@ class Program:
             for number, nodes in enumerate(group.nodes for group in joined):
                 busy = [node for node in nodes if node not in self.plan.skips]
                 steps = [Step(self, node) for node in busy]
-                count = streams(device)
-                found.append(Segment((half, number), steps, fixed, count))
+                found.append(Segment((half, number), steps, fixed, self._launcher))
             return found
 
         self._forward = segments("forward", prepared.forward)
@@ -285,22 +319,6 @@ class Program:
                 self._scratch = every.take(wanted, self._shared)
         return self._scratch
 
-    def _work(
-        self, segment: Segment, arena: Arena, env: Sequence[NDArray | None], *more: Any
-    ) -> tuple[Callable[[], None], Any]:
-        """What the engine runs for a segment, and what that costs."""
-        run: Callable[[], None] = partial(segment.run, arena, env, *more)
-        known, cost, parts = None, segment.cost, ((tuple(segment.steps), False),)
-        if self._replays:
-            train = bool(self.prepared.wanted)
-            known = arena.captures.setdefault(segment.number, Capture(train))
-            cost, parts = known.next(segment, env, self.device)
-        if self.device.backend == "cpu":
-            return run, cost
-        if known is not None or segment.streams > 1:
-            run = partial(replay, segment, known, parts, arena, env, *more)
-        return during(self.device, run), cost
-
     def _push(
         self,
         segments: Sequence[Segment],
@@ -321,7 +339,7 @@ class Program:
             for stream in streams:
                 stream.var = stream.var or engine.Var()
                 writes.append(stream.var)
-            run, cost = self._work(segment, arena, env, scratch, streams)
+            run, cost = self._launcher.work(segment, arena, env, scratch, streams)
             operation = (
                 run,
                 device,

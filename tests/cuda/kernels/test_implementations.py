@@ -1,4 +1,4 @@
-"""Every operator with a CUDA twin gives what it gives on the CPU, within rounding."""
+"""Every operator with a CUDA launch gives what it gives on the CPU, within rounding."""
 
 from __future__ import annotations
 
@@ -176,7 +176,9 @@ def run(call: tuple[str, list[tuple[int, ...]], dict[str, Any]], at: Any) -> lis
 
 
 @pytest.mark.parametrize("call", CALLS, ids=IDS)
-def test_a_twin_and_its_gradient_give_what_the_cpu_gives(call: Any) -> None:
+def test_a_cuda_implementation_and_its_gradient_give_what_the_cpu_gives(
+    call: Any,
+) -> None:
     for mine, its in zip(run(call, GPU), run(call, mx.cpu()), strict=True):
         np.testing.assert_allclose(mine, its, rtol=2e-5, atol=2e-6)
 
@@ -195,5 +197,5 @@ def test_every_formula_has_a_kernel(name: str) -> None:
     specs = (Spec.of((4,), np.dtype("float32")),) * len(sheet.inputs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        twin = Plan(sheet.of(**missing), specs).twin
-    assert twin.native
+        plan = Plan(sheet.of(**missing), specs).on_cuda
+    assert plan.native
