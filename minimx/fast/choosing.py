@@ -21,12 +21,13 @@ from minimx.core.errors import OperatorError
 from minimx.core.kernels.convolution import (
     DATA,
     FORWARD,
+    MODES,
     WEIGHT,
     Algorithm,
     Geometry,
-    known,
 )
-from minimx.core.kernels.convolution import on_cuda as known_on_cuda
+from minimx.fast.algorithms import known
+from minimx.fast.algorithms import on_cuda as known_on_cuda
 from minimx.fast.estimate import on_cuda, seconds
 from minimx.fast.transforms import TILES
 
@@ -38,9 +39,7 @@ GAIN, SAVING = 0.9, 50e-6
 #: Fewer stops are few: as many tiles of 2×2 make slow matrix products.
 STOPS = 4 * TILES
 
-OFF, LIMITED, FASTEST = "off", "limited_workspace", "fastest"
-#: `cudnn_tune` by the number that MXNET_CUDNN_AUTOTUNE_DEFAULT has.
-MODES = (OFF, LIMITED, FASTEST)
+OFF, LIMITED, FASTEST = MODES
 #: The knob that lists the numbers not to be used.
 DISABLED = {
     FORWARD: "MXNET_CUDNN_DISABLED_CONV_FWD_ENGINES",

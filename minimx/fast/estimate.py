@@ -11,14 +11,8 @@ from __future__ import annotations
 from math import log2
 from typing import Final
 
-from minimx.core.kernels.convolution import (
-    DATA,
-    SIDE,
-    WEIGHT,
-    Algorithm,
-    Geometry,
-    Tiles,
-)
+from minimx.core.kernels.convolution import DATA, WEIGHT, Algorithm, Geometry
+from minimx.fast.algorithms import SIDE, Tiles
 
 MACHINE: Final = "2 cores, AMD EPYC (Zen 4)"
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import NARROW
-from minimx.core.kernels import pointwise, threads
+from minimx.core.kernels import pointwise, prebuilt, threads
 from minimx.core.knobs import knobs
-from minimx.fast import prebuilt, tuning
+from minimx.fast import tuning
 from minimx.fast.fused_text import Loop, write
 from minimx.fast.walks import Walk, grid, straight
 
@@ -60,7 +60,7 @@ def launcher(
 
 def _small(loop: Loop, places: list[int], fixed: list[Any]) -> Launch:
     """Launch on flat arrays with as little Python as possible."""
-    from minimx.fast import native
+    from minimx.core.kernels import native
 
     runs = (native.run1, native.run2, native.run3, native.run4)
     run = runs[len(loop.operands) + len(loop.outs) - 2]
@@ -121,7 +121,8 @@ _texts: set[str] = set()
 @cache
 def address(text: str) -> int:
     """Where the machine code of a loop starts; compiled if no program has done so."""
-    from minimx.fast import halfwords, pieces
+    from minimx.core.kernels import halfwords
+    from minimx.fast import pieces
 
     more = [room for room in (halfwords, pieces) if f"{room.__name__} import" in text]
     return int(pointwise.make(text, *more).kernel.address)
@@ -144,7 +145,7 @@ class _Ready:
 
     def compiled(self) -> int:
         """Compile now, or find what was compiled before."""
-        from minimx.fast import native
+        from minimx.core.kernels import native
 
         text = write(self.loop)
         start = time.perf_counter()

@@ -250,9 +250,9 @@ def _head(loop: Loop, body: str) -> str:
     halves = [f"{how}_{d.name}" for d in NARROW for how in ("from", "to", "round")]
     functions = {name for line in loop.lines for name in pointwise.called(line.formula)}
     rooms = {
-        "fast.halfwords": halves,
+        "core.kernels.halfwords": halves,
         "core.kernels.mathematics": list(functions),
-        "fast.native": ["KERNEL", "load", "operand", "store"],
+        "core.kernels.native": ["KERNEL", "load", "operand", "store"],
         "fast.pieces": ["peek", "poke", "room"],
     }
     used = {

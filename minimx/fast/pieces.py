@@ -15,7 +15,7 @@ from numba import types as numba_types
 from numba.core import cgutils as numba_cgutils
 from numba.extending import intrinsic as numba_intrinsic
 
-from minimx.fast.native import intrinsic
+from minimx.core.kernels.native import intrinsic
 
 types: Any = numba_types
 cgutils: Any = numba_cgutils

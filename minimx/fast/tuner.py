@@ -21,14 +21,21 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import resolve
+from minimx.core.graph.running import settings
 from minimx.core.kernels import find, threads
-from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
+from minimx.core.kernels.convolution import (
+    DATA,
+    FORWARD,
+    MODES,
+    WEIGHT,
+    Algorithm,
+    Geometry,
+)
 from minimx.core.knobs import knobs
 from minimx.core.ops import registry
 from minimx.cuda import toolkit
 from minimx.fast.choosing import (
     DISABLED,
-    MODES,
     OFF,
     WORDS,
     Candidate,
@@ -268,3 +275,5 @@ def _level_turned(name: str, new: Any, old: Any) -> None:
 knobs.watch("MXNET_CUDNN_ALGO_VERBOSE_LEVEL", _level_turned)
 # A plan of a convolution settles on its algorithm.
 knobs.watch(KNOBS, lambda name, new, old: registry.forget_plans())
+# And so do the graphs that it is part of.
+knobs.watch(KNOBS, settings.forget)

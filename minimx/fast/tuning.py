@@ -30,8 +30,7 @@ from minimx.core.dtypes import DType
 from minimx.core.kernels import threads
 from minimx.core.knobs import knobs
 
-#: Below this many elements a kernel keeps the GIL, and nobody asks for threads.
-SMALL: Final = 8192
+SMALL: Final = threads.SMALL
 #: Costs are told per so many elements, as MXNet does.
 UNIT: Final = 2048
 #: So many different values, at random, are what a loop is measured on.
@@ -89,7 +88,7 @@ class Loop:
         return min(self._runs(size, threads, rounds))
 
     def _runs(self, size: int, count: int, rounds: int) -> list[int]:
-        from minimx.fast import native
+        from minimx.core.kernels import native
 
         arrays = [_values(dtype, size) for dtype in self.ins]
         arrays += [np.empty(size, dtype) for dtype in self.outs]

@@ -2,7 +2,7 @@
 
 An operand may be stretched, or be a part of a larger array. `Walk` says how; `together`
 finds the rows that several walks have in common, `grid` writes them down for the
-launcher of `minimx.fast.native`.
+launcher of `minimx.core.kernels.native`.
 """
 
 from __future__ import annotations

@@ -23,19 +23,12 @@ from typing import Any
 import numpy as np
 
 from minimx.core.kernels import find
-from minimx.core.kernels.convolution import (
-    DATA,
-    FORWARD,
-    NAMES,
-    WEIGHT,
-    Algorithm,
-    Geometry,
-    algorithms,
-)
+from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
 from minimx.core.kernels.cpu.blas import one_thread
 from minimx.core.knobs import knobs
 from minimx.core.shapes import window
 from minimx.fast import tuner
+from minimx.fast.algorithms import NAMES, algorithms
 from minimx.fast.estimate import features
 from tests.benchmarks.report import machine
 

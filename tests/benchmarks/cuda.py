@@ -22,8 +22,9 @@ import numpy as np
 
 import minimx as mx
 from minimx.core.drivers import driver_for, working
-from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry, on_cuda
+from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry
 from minimx.cuda import toolkit
+from minimx.fast.algorithms import on_cuda
 
 GPU = mx.gpu(0)
 RUNS = 5

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minimx.core.errors import OperatorError
-from minimx.core.kernels.convolution import DATA, FORWARD, NAMES, WEIGHT, Geometry
+from minimx.core.kernels.convolution import DATA, FORWARD, MODES, WEIGHT, Geometry
 from minimx.core.knobs import knobs
 from minimx.fast import tuner
+from minimx.fast.algorithms import NAMES
 from minimx.fast.choosing import (
     DISABLED,
     EXACT,
     FASTEST,
     LIMITED,
-    MODES,
     OFF,
     Candidate,
     Rules,

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from numba import njit
 
 from minimx.core.dtypes import FLOAT32
+from minimx.core.kernels import halfwords
 from minimx.core.kernels.formula import Formula
 from minimx.core.knobs import knobs
-from minimx.fast import fused, halfwords
+from minimx.fast import fused
 from minimx.fast.fused_text import Line, Loop, Operand, stages, write
 from minimx.fast.walks import STILL, grid, straight, stretched, together, walk
 

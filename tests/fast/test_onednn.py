@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 from minimx import nd
-from minimx.core.kernels.convolution import Algorithm, Geometry, known
+from minimx.core.kernels.convolution import Algorithm, Geometry
 from minimx.core.knobs import knobs
 from minimx.fast import onednn
+from minimx.fast.algorithms import known
 from tests.core.kernels.test_convolution import (
     DIRECTIONS,
     LENET,

@@ -14,18 +14,12 @@ import minimx as mx
 from minimx import nd
 from minimx.core import autograd
 from minimx.core.dtypes import bfloat16
-from minimx.core.kernels.convolution import (
-    DATA,
-    FORWARD,
-    WEIGHT,
-    Algorithm,
-    Geometry,
-    known,
-)
+from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
 from minimx.core.kernels.cpu import matmul
 from minimx.core.knobs import knobs
 from minimx.core.operators.conv import Convolution
 from minimx.fast import dnnl, onednn, onednn_products
+from minimx.fast.algorithms import known
 from minimx.fast.choosing import decided
 from tests.core.kernels.test_convolution import (
     DIRECTIONS,

@@ -12,11 +12,11 @@ import pytest
 import minimx as mx
 from minimx.core import engine
 from minimx.core.errors import ArgumentError
-from minimx.core.kernels.convolution import NAMES
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.cuda import toolkit
 from minimx.fast import tuner
+from minimx.fast.algorithms import NAMES
 from minimx_widgets import ConvChooser, conv_chooser
 
 

@@ -166,7 +166,8 @@ def test_training_needs_more_than_prediction(view: MemoryPlan) -> None:
     view.train(False)
     assert view.planned.plan.total < training
     assert view.state["total"] == view.planned.plan.total
-    assert json.loads(json.dumps(view.state)) == view.state
+    state = view.state  # a worker may set a newer one
+    assert json.loads(json.dumps(state)) == state
 
 
 def test_a_prepared_graph_is_shown_as_it_is() -> None:

@@ -253,7 +253,8 @@ def test_the_picture_holds_graph_curve_and_front(
 def test_a_frozen_view_holds_the_front(view: MirrorExplorer) -> None:
     view.freeze()
     assert len(view.state["points"]) == len(view.front())
-    assert json.loads(json.dumps(view.state)) == view.state
+    state = view.state  # a worker may set a newer one
+    assert json.loads(json.dumps(state)) == state
 
 
 @pytest.mark.alone

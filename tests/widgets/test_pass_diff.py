@@ -75,7 +75,8 @@ def test_a_frozen_view_holds_every_pass(view: GraphPassDiff) -> None:
     assert set(view.state["parts"]) == {"0"}
     view.freeze()
     assert set(view.state["parts"]) == {"0", "1"}
-    assert json.loads(json.dumps(view.state)) == view.state
+    state = view.state  # a worker may set a newer one
+    assert json.loads(json.dumps(state)) == state
 
 
 def test_a_network_goes_through_the_passes_of_a_real_run() -> None:

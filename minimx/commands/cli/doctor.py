@@ -135,8 +135,8 @@ def _cache() -> tuple[str, str, str]:
 
 
 def _library() -> tuple[str, str, str]:
+    from minimx.core.kernels import library
     from minimx.core.knobs import knobs
-    from minimx.fast import library
 
     path, names = knobs.MXNET_LIBRARY_PATH, library.kernels()
     if not path:

@@ -17,7 +17,7 @@ from typing import Any
 
 import minimx.core.kernels.pinning  # noqa: F401 (threads are bound before they work)
 from minimx.core.errors import OperatorError
-from minimx.fast import library
+from minimx.core.kernels import library
 
 #: By backend, the packages whose modules have kernels, in the order of looking.
 PACKAGES = {

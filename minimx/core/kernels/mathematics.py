@@ -21,7 +21,7 @@ from numba import types
 from numba.extending import overload
 
 from minimx.core.kernels import threads
-from minimx.fast.native import bits, select, unbits
+from minimx.core.kernels.native import bits, select, unbits
 
 _OPTIONS: Any = {"error_model": "numpy", "forceinline": True}
 _inline = threads.jit(forceinline=True)

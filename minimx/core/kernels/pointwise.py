@@ -26,15 +26,15 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import FLOAT32, NARROW, DType
-from minimx.core.kernels import threads
+from minimx.core.extensions import provided
+from minimx.core.kernels import prebuilt, threads
 from minimx.core.kernels.formula import Formula
 from minimx.core.kernels.half import computing
 from minimx.core.shapes import Shape
-from minimx.fast import prebuilt, tuning
 
 Launch = Callable[..., None]
 
-SMALL = tuning.SMALL  # below this many elements a kernel keeps the GIL
+SMALL = threads.SMALL
 
 # -- the text --------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ _HEAD = '''"""{text}
 from numba import cfunc, {types}
 
 from minimx.core.kernels.mathematics import {functions}
-from minimx.fast.native import KERNEL, load, operand, store
+from minimx.core.kernels.native import KERNEL, load, operand, store
 
 
 @cfunc(KERNEL, cache=True, error_model="numpy")
@@ -235,8 +235,7 @@ def make(text: str, *more: Any) -> Any:
 
     more: the modules it imports besides `mathematics` and `native`.
     """
-    from minimx.core.kernels import mathematics
-    from minimx.fast import native
+    from minimx.core.kernels import mathematics, native
 
     rooms = (mathematics, native, *more)
     parts = [text, *(Path(str(room.__file__)).read_text() for room in rooms)]
@@ -295,8 +294,9 @@ def kernel(
     fixed = len(constants) if len(ins) > 2 else 0
     code = address(formula, ins, out_dtype, fixed)
     size = prod(out_shape)
+    tuning = provided("operator tuning")
     loop = tuning.Loop(formula.text, code, ins, (out_dtype,))
-    parts = tuning.parts(size, loop, tuned_as or out_dtype)
+    parts: int = tuning.parts(size, loop, tuned_as or out_dtype)
     if all(shape == out_shape or prod(shape) == 1 for shape in shapes):
         if parts == 1 and size < SMALL and len(ins) <= 4:
             return _small(code, shapes, out_shape, singles)
@@ -310,7 +310,7 @@ def _small(
     code: int, shapes: Sequence[Shape], out_shape: Shape, singles: list[Any]
 ) -> Launch:
     """Launch on flat arrays with as little Python as possible."""
-    from minimx.fast import native
+    from minimx.core.kernels import native
 
     run = (native.run1, native.run2, native.run3, native.run4)[
         len(shapes) + len(singles) - 1
@@ -353,7 +353,7 @@ def _gridded(
     parts: int,
 ) -> Launch:
     """Launch row by row, on several threads if `parts` is more than 1."""
-    from minimx.fast import native
+    from minimx.core.kernels import native
 
     grid = _grid(shapes, dtypes, out_shape)
     small = prod(out_shape) < SMALL and parts == 1

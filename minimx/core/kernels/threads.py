@@ -35,6 +35,8 @@ from minimx.core.knobs import knobs
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _LAYERS = ["omp", "tbb", "workqueue"]
+#: Below this many elements a kernel keeps the GIL, and nobody asks for threads.
+SMALL = 8192
 
 
 class _State:

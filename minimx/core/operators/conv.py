@@ -16,10 +16,12 @@ from typing import Any
 
 from minimx.core.dtypes import NARROW, DType
 from minimx.core.errors import OperatorError, ShapeError, did_you_mean
+from minimx.core.extensions import provided
 from minimx.core.kernels import find
 from minimx.core.kernels.convolution import (
     DATA,
     FORWARD,
+    MODES,
     WEIGHT,
     Algorithm,
     Depth,
@@ -33,8 +35,6 @@ from minimx.core.ops.devices import Multiplies
 from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, window
-from minimx.fast import tuner
-from minimx.fast.choosing import MODES, Rules, decided
 
 _KERNELS = {FORWARD: "forward", DATA: "data_gradient", WEIGHT: "weight_gradient"}
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
@@ -194,10 +194,10 @@ class Convolution(Multiplies, Op):
             expect(self.name, name, spec, self.complete(data)[name], why)
         return data.with_shape((data.shape[0], self.num_filter, *stops))
 
-    def question(self, direction: str, data: Spec) -> tuple[Rules, Geometry, DType]:
+    def question(self, direction: str, data: Spec) -> tuple[Any, Geometry, DType]:
         """What the choice for one direction hangs on, with the knobs of the moment."""
         depth, name = self.depth(data), data.dtype.name
-        rules = tuner.rules_now(
+        rules = provided("convolution tuner").rules_now(
             direction,
             limit=(self.workspace << 20) - self._slices(direction, data),
             tune=self.cudnn_tune,
@@ -207,14 +207,16 @@ class Convolution(Multiplies, Op):
         )
         return rules, self.geometry(data), computing(data.dtype)
 
-    def choice(self, direction: str, data: Spec) -> tuner.Choice:
+    def choice(self, direction: str, data: Spec) -> Any:
         """The algorithms for one direction, measured where that was asked for."""
         rules, at, dtype = self.question(direction, data)
-        return tuner.choose(direction, at, dtype, rules)
+        return provided("convolution tuner").choose(direction, at, dtype, rules)
 
     def algorithm(self, direction: str, data: Spec) -> Algorithm:
         """The algorithm for one direction of this convolution."""
-        return decided(self.choice(direction, data)).algorithm
+        decided = provided("convolution tuner").decided
+        algorithm: Algorithm = decided(self.choice(direction, data)).algorithm
+        return algorithm
 
     def _slices(self, direction: str, data: Spec) -> int:
         """The bytes in which a volume is cut to slices."""
@@ -230,8 +232,9 @@ class Convolution(Multiplies, Op):
         the plan that runs counts.
         """
         rules, at, dtype = self.question(direction, data)
-        found = decided(tuner.choose(direction, at, dtype, rules, log=False))
-        return self._slices(direction, data) + found.algorithm.workspace
+        tuner = provided("convolution tuner")
+        found = tuner.decided(tuner.choose(direction, at, dtype, rules, log=False))
+        return self._slices(direction, data) + int(found.algorithm.workspace)
 
     def runner(self, direction: str, data: Spec) -> tuple[Any, tuple[Shape, ...]]:
         """The kernel for one direction; its shapes of data, weight and output."""

@@ -13,6 +13,7 @@ from typing import Any
 from minimx.core.dtypes import DType
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
+from minimx.core.kernels.prebuilt import calls_of, offers
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import deduction
@@ -21,7 +22,6 @@ from minimx.core.ops.devices import Multiplies
 from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.fast.prebuilt import calls_of, offers
 
 
 def multiply(

@@ -130,6 +130,8 @@ class Op:
     inputs: ClassVar[Any] = ("data",)
     #: True if `inputs` names one input that may be given any number of times.
     variadic: ClassVar[bool] = False
+    #: The nodes inside of an operator that several were fused to.
+    operators: Any = ()
     #: How many outputs the caller sees; later ones are kept for `grad` only.
     visible: ClassVar[int] = 1
     #: Names among `inputs` and "out", "out1", … whose values `grad` needs.

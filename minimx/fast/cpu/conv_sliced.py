@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.kernels.convolution import Algorithm, Slices
+from minimx.core.kernels.convolution import Algorithm
+from minimx.fast.algorithms import Slices
 
 Run = Callable[..., None]
 

@@ -18,9 +18,9 @@ from minimx.core.dtypes import FLOAT32, DType
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.blas import gemm, one_thread
 from minimx.core.kernels.cpu.matmul import tiling
+from minimx.core.kernels.native import KERNEL, load, operand, store
+from minimx.core.kernels.prebuilt import Call, addresses
 from minimx.fast import tuning
-from minimx.fast.native import KERNEL, load, operand, store
-from minimx.fast.prebuilt import Call, addresses
 
 #: A product of more matrices is no small one.
 FEW = 4

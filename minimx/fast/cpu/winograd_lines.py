@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.core.kernels import threads
-from minimx.fast.native import load, pointer, store
+from minimx.core.kernels.native import load, pointer, store
 
 threads.pin()
 

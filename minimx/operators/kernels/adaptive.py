@@ -14,7 +14,7 @@ from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.updates import scaled
-from minimx.fast.native import select
+from minimx.core.kernels.native import select
 
 threads.pin()
 

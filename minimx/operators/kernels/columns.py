@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minimx.fast.cpu.conv_direct import stops
+from minimx.core.kernels.cpu.conv_direct import stops
 
 
 class Steps(NamedTuple):

@@ -20,7 +20,7 @@ import numpy as np
 from minimx.core.kernels.cpu.blas import one_thread
 from minimx.core.kernels.cpu.matmul import product
 from minimx.core.shapes import Shape
-from minimx.fast.cpu import recurrent
+from minimx.operators.kernels import recurrent
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 

@@ -36,7 +36,7 @@ except ZeroDivisionError as error:
         },
     ),
     "MXNET_LIBRARY_PATH": Example(
-        acts_in="minimx.fast.library.kernels",
+        acts_in="minimx.core.kernels.library.kernels",
         reads="KNOB",
         before="""\
 with open("/tmp/even.py", "w") as file:

@@ -1,5 +1,8 @@
 """Processes that compile at the same time never read each other's code."""
 
+import pickle
+import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -45,6 +48,30 @@ def test_many_writers_and_readers_never_find_anothers_code(tmp_path: Path) -> No
 def test_code_of_an_older_source_is_not_found(tmp_path: Path) -> None:
     _files(tmp_path).save("float32", "old")
     assert CodeFiles(str(tmp_path), "double-1.py311", "newer").load("float32") is None
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_file_that_was_cut_short_is_compiled_again(
+    tmp_path: Path, suffix: str
+) -> None:
+    _files(tmp_path).save("float32", ["code"] * 100)
+    (path,) = tmp_path.glob(f"*.{suffix}")
+    path.write_bytes(path.read_bytes()[:-20])
+    assert _files(tmp_path).load("float32") is None
+    _files(tmp_path).save("float32", "whole")
+    assert _files(tmp_path).load("float32") == "whole"
+
+
+def test_what_an_older_version_kept_is_compiled_again(tmp_path: Path) -> None:
+    gone = types.ModuleType("minimx_gone")
+    gone.Shape = type("Shape", (), {"__module__": "minimx_gone"})  # type: ignore[attr-defined]
+    gone.Shape.__qualname__ = "Shape"
+    sys.modules["minimx_gone"] = gone
+    _files(tmp_path).save("float32", pickle.dumps)
+    (path,) = tmp_path.glob("*.nbc")
+    path.write_bytes(pickle.dumps(gone.Shape()))
+    del sys.modules["minimx_gone"]
+    assert _files(tmp_path).load("float32") is None
 
 
 @threads.jit()

@@ -9,23 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minimx.core.kernels import convolution, find
-from minimx.core.kernels.convolution import (
-    CACHE,
-    DATA,
-    FORWARD,
-    NAMES,
-    PIECES,
-    SUMS,
-    WEIGHT,
-    Algorithm,
-    Geometry,
-    algorithms,
-    known,
-)
+from minimx.core.kernels import find
+from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
 from minimx.core.knobs import knobs
 from minimx.core.shapes import window
 from minimx.fast import transforms
+from minimx.fast.algorithms import CACHE, NAMES, PIECES, SUMS, algorithms, known
 
 DIRECTIONS = (FORWARD, DATA, WEIGHT)
 
@@ -229,7 +218,7 @@ def test_small_images_are_cut_by_filters_and_channels(
 ) -> None:
     """With little room, too: in bands, whose parts of the gradient are added up."""
     for name, value in (("CACHE", room), ("STOPS", 20), ("ROWS", 8), ("COLUMNS", 32)):
-        monkeypatch.setattr(convolution, name, value)
+        monkeypatch.setattr(f"minimx.fast.algorithms.{name}", value)
     monkeypatch.setattr(transforms, "SHARED_CACHE", room)
     arrays = Arrays(at)
     for direction in (FORWARD, WEIGHT):

@@ -12,11 +12,11 @@ from minimx import nd
 from minimx.core import autograd
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import threads
-from minimx.core.kernels.convolution import NAMES
 from minimx.core.knobs import knobs
 from minimx.core.operators.conv import Convolution
 from minimx.core.ops import registry
 from minimx.fast import onednn, tuner
+from minimx.fast.algorithms import NAMES
 from minimx.fast.choosing import decided
 from minimx.gluon import nn
 from tests.core.knobs.proofs import defaults, proves, turned

@@ -10,13 +10,14 @@ from numba import cuda
 
 import minimx as mx
 from minimx.core.errors import OperatorError
-from minimx.core.kernels import convolution
-from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry, on_cuda
+from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.spec import Spec
 from minimx.cuda import toolkit
 from minimx.cuda.kernels import conv
 from minimx.cuda.launches.windows import algorithm
+from minimx.fast import algorithms
+from minimx.fast.algorithms import on_cuda
 
 #: images, channels, height, width, filters, kernel, stride, dilate, pad, groups, out
 SHAPES = {
@@ -56,14 +57,14 @@ def arrays(direction: str, at: Geometry) -> tuple[list[Any], list[Any]]:
 def test_tiles_give_what_the_plain_sum_gives(
     direction: str, at: Geometry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(convolution, "SHORTEST", 4)
+    monkeypatch.setattr(algorithms, "SHORTEST", 4)
     found = []
     for one in on_cuda(direction, at, 4):
         ins, outs = arrays(direction, at)
         there = [cuda.to_device(np.full_like(x, np.nan)) for x in outs]
         MAKERS[direction](one, at)(*map(cuda.to_device, ins), *there)
         found.append([x.copy_to_host() for x in there])
-    assert convolution.tiles(WEIGHT, at).parts > 1
+    assert algorithms.tiles(WEIGHT, at).parts > 1
     for direct, tiled in zip(*found, strict=True):
         np.testing.assert_allclose(tiled, direct, rtol=2e-5, atol=2e-6)
 

@@ -12,18 +12,12 @@ import numpy as np
 from minimx import nd
 from minimx.core.dtypes import FLOAT32
 from minimx.core.errors import MXNetError
-from minimx.core.kernels.convolution import (
-    DATA,
-    FORWARD,
-    NAMES,
-    WEIGHT,
-    Algorithm,
-    algorithms,
-)
+from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm
 from minimx.core.knobs import knobs
 from minimx.core.operators.conv import Convolution
 from minimx.core.ops.spec import Spec
 from minimx.fast import tuner
+from minimx.fast.algorithms import NAMES, algorithms
 from minimx.fast.choosing import DISABLED, EXACT, Candidate, Rules, candidates, decided
 from minimx.fast.estimate import features
 from minimx.fast.transforms import tiling
@@ -127,7 +121,8 @@ def question(
 def measured(direction: str = FORWARD) -> tuple[Candidate, ...]:
     """The candidates for LAYER with their times on this machine."""
     conv = Convolution.of(**{**layer(*LAYER).settings, "cudnn_tune": "fastest"})
-    return conv.choice(direction, spec(*LAYER))
+    found: tuple[Candidate, ...] = conv.choice(direction, spec(*LAYER))
+    return found
 
 
 # -- the faded exercise ----------------------------------------------------------------

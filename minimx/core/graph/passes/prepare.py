@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from minimx.core.errors import GradientError, OperatorError
+from minimx.core.extensions import provided
 from minimx.core.graph.memory.memory import MemoryPlan, plan_memory
 from minimx.core.graph.passes.cse import share
 from minimx.core.graph.passes.expand import expanded
@@ -29,7 +30,6 @@ from minimx.core.graph.values.infer import settled
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec, plan_of
 from minimx.core.ops.spec import Spec
-from minimx.fast.fusion import fuse
 
 Nodes = tuple[Node, ...]
 
@@ -189,6 +189,7 @@ def _simplified(
         yield done(eliminate(graph, specs, training))
         yield done(fold_constants(graph, specs))
     if settings.use_fusion:
+        fuse = provided("fusion").fuse
         yield done(fuse(graph, specs, _ahead(graph, heads), settings.fusion_least))
 
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from minimx.core.kernels.prebuilt import Call, Prebuilt, addresses, calls_of, is_built
 from minimx.core.ops.registry import Kernel
-from minimx.fast.prebuilt import Call, Prebuilt, addresses, calls_of, is_built
 
 #: A call bound to memory: the kernel, its arguments, those that come from `env`, the
 #: bytes of scratch memory, the place of its stream in the list of them, and its step.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
-from minimx.fast import tuner
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Settings:
     def now(cls) -> Settings:
         """The knobs in force."""
         found = {field: knobs.get(knob) for field, knob in KNOBS.items()}
-        return cls(**found, convolution=tuple(map(knobs.get, tuner.KNOBS)))
+        chosen_by = provided("convolution tuner").KNOBS
+        return cls(**found, convolution=tuple(map(knobs.get, chosen_by)))
 
 
 #: The knob behind each field.
@@ -88,9 +89,10 @@ def in_force() -> Settings:
     return _in_force
 
 
-def _forget(*_: object) -> None:
+def forget(*_: object) -> None:
+    """Read the knobs again when the settings are next asked for."""
     global _in_force
     _in_force = None
 
 
-knobs.watch((*KNOBS.values(), *tuner.KNOBS), _forget)
+knobs.watch(KNOBS.values(), forget)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minimx.core.engine.costs import Part
 from minimx.core.graph.values.specs import plan_of
-from minimx.fast.fused_operator import FusedOp
 
 if TYPE_CHECKING:
     from minimx.core.graph.running.program import Step
@@ -30,8 +29,9 @@ def _of(step: Step) -> Iterator[Part]:
 
     Each gets as much of them as it would have moved alone, in proportion.
     """
-    op, cost = step.node.op, step.cost
-    if not isinstance(op, FusedOp):
+    op: Any = step.node.op
+    cost = step.cost
+    if not op.operators:
         yield Part(step.name, step.node.layer, cost.flops, cost.bytes_moved, cost.dtype)
         return
     nodes = op.operators

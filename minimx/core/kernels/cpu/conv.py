@@ -1,7 +1,7 @@
 """Convolution over images, in three directions, by the algorithm that is named.
 
 data (N, C, H, W), weight (F, C / groups, KH, KW), bias (F,), out (N, F, OH, OW); see
-`minimx.core.kernels.convolution` for the algorithms and how work is cut.
+`minimx.fast.algorithms` for the algorithms and how work is cut.
 
     forward(algorithm, at)         kernel(data, weight, bias or None, out, workspace)
     data_gradient(algorithm, at)   kernel(dout, weight, ddata, workspace)
@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from minimx.core.kernels import threads
+from minimx.core.kernels import find, threads
 from minimx.core.kernels.convolution import Algorithm, Geometry
 from minimx.core.kernels.cpu.blas import gemm, one_thread
+from minimx.core.kernels.cpu.conv_direct import (
+    data_direct,
+    forward_direct,
+    weight_direct,
+)
 from minimx.core.kernels.cpu.conv_lowering import fold, lower, pack, start
-from minimx.fast import onednn
-from minimx.fast.cpu import conv_sliced, conv_transforms
-from minimx.fast.cpu.conv_cut import forward_cut, weight_cut
-from minimx.fast.cpu.conv_direct import data_direct, forward_direct, weight_direct
 
 threads.pin()
 
@@ -264,15 +265,12 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         scratch = _scratch(workspace, data.dtype)
         with one_thread:
             matrix, buffers = _packed(weight, scratch, at, low)
-            run = forward_cut if low and low.cut else forward_lowered
+            cut = low is not None and low.cut
+            run = find("conv_cut.forward_cut") if cut else forward_lowered
             _on(run, at)(data, matrix, bias, out, buffers, at, low)
 
-    if algorithm.name == "onednn":
-        return onednn.kernel(algorithm.way)
-    if algorithm.name == "sliced":
-        return conv_sliced.forward(algorithm, forward)
     if algorithm.way is not None:
-        return conv_transforms.forward(algorithm, at)
+        return _elsewhere("forward", algorithm, at, forward)
     return direct if low is None else lowered
 
 
@@ -289,12 +287,8 @@ def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
             matrix, buffers = _packed(weight, scratch, at, low)
             _on(data_lowered, at)(dout, matrix, ddata, buffers, at, low)
 
-    if algorithm.name == "onednn":
-        return onednn.kernel(algorithm.way)
-    if algorithm.name == "sliced":
-        return conv_sliced.data_gradient(algorithm, data_gradient)
     if algorithm.way is not None:
-        return conv_transforms.data_gradient(algorithm, at)
+        return _elsewhere("data_gradient", algorithm, at, data_gradient)
     return direct if low is None else lowered
 
 
@@ -310,7 +304,7 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     def cut(dout: Any, data: Any, dweight: Any, dbias: Any, *workspace: Any) -> None:
         scratch = _scratch(workspace, dout.dtype)
         with one_thread:
-            _on(weight_cut, at)(dout, data, dweight, scratch, at, low)
+            _on(find("conv_cut.weight_cut"), at)(dout, data, dweight, scratch, at, low)
         if dbias is not None:
             np.sum(dout, axis=(0, 2, 3), out=dbias)
 
@@ -324,15 +318,20 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
             _on(weight_lowered, at)(dout, data, sums, scratch[kept:], at, low)
             collect(sums, dweight, dbias, at, low)
 
-    if algorithm.name == "onednn":
-        return onednn.kernel(algorithm.way)
-    if algorithm.name == "sliced":
-        return conv_sliced.weight_gradient(algorithm, weight_gradient)
     if algorithm.way is not None:
-        return conv_transforms.weight_gradient(algorithm, at)
+        return _elsewhere("weight_gradient", algorithm, at, weight_gradient)
     if low is None:
         return direct
     return cut if low.cut else lowered
+
+
+def _elsewhere(
+    direction: str, algorithm: Algorithm, at: Geometry, plain: Any
+) -> Callable[..., None]:
+    """A kernel of one of the algorithms outside the core."""
+    ways: Any = find(f"conv_ways.{direction}")
+    kernel: Callable[..., None] = ways(algorithm, at, plain)
+    return kernel
 
 
 def _on(kernel: Any, at: Geometry) -> Any:

@@ -12,8 +12,8 @@ from typing import Any
 from numba import prange
 
 from minimx.core.kernels import threads
-from minimx.fast.cpu.conv_direct import stops
-from minimx.fast.native import load, pointer, store
+from minimx.core.kernels.cpu.conv_direct import stops
+from minimx.core.kernels.native import load, pointer, store
 
 threads.pin()
 

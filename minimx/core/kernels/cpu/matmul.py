@@ -15,12 +15,11 @@ import numpy as np
 from numba import prange
 
 from minimx.core.dtypes import FLOAT16, NARROW
-from minimx.core.kernels import threads
+from minimx.core.extensions import provided
+from minimx.core.kernels import find, threads
 from minimx.core.kernels.cpu.blas import gemm, one_thread
 from minimx.core.kernels.cpu.widths import convert, widened
 from minimx.core.knobs import knobs
-from minimx.fast.cpu import narrow
-from minimx.fast.onednn_products import multiply
 
 threads.pin()
 
@@ -76,7 +75,7 @@ def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> Non
     if np.may_share_memory(out, a) or np.may_share_memory(out, b):
         a, b = a.copy(), b.copy()  # both are read again after rows of out are there
     if out.dtype in NARROW and a.size and out.size and not _added_narrowly(out):
-        if out.dtype == FLOAT16 or not multiply(a, b, out, ta, tb):
+        if out.dtype == FLOAT16 or not _by_library(a, b, out, ta, tb):
             wide = np.empty(out.shape, np.float32)
             product(widened(a), widened(b), wide, ta, tb)
             convert(wide, out)
@@ -102,11 +101,16 @@ def biased(a: Any, b: Any, bias: Any, out: Any) -> None:
     if out.dtype.name != "bfloat16" or not (a.size and out.size):
         product(a, b, out, False, True)
         out += bias
-    elif not multiply(a, b, out, False, True, bias):
+    elif not _by_library(a, b, out, False, True, bias):
         wide = np.empty(out.shape, np.float32)
         product(widened(a), widened(b), wide, False, True)
         wide += widened(bias)
         convert(wide, out)
+
+
+def _by_library(*product: Any) -> bool:
+    """Whether oneDNN multiplied these matrices of bfloat16."""
+    return bool(provided("oneDNN products").multiply(*product))
 
 
 def _by_numpy(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
@@ -137,7 +141,7 @@ def narrow_product(a: Any, b: Any, out: Any) -> None:
             for x in (a, b)
         ]
         result = np.empty(out.shape, np.float32)
-        narrow.product(*matrices, result.reshape(-1, *out.shape[-2:]))
+        find("narrow.product")(*matrices, result.reshape(-1, *out.shape[-2:]))
     else:
         with np.errstate(all="ignore"):  # what is too large becomes infinite
             result = np.matmul(a, b)

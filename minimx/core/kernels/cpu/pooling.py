@@ -21,9 +21,9 @@ import numpy as np
 from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.cpu.conv_direct import stops
+from minimx.core.kernels.native import select
 from minimx.core.kernels.windows import Windows
-from minimx.fast.cpu.conv_direct import stops
-from minimx.fast.native import select
 
 threads.pin()
 _unsigned = np.uintp

@@ -25,8 +25,8 @@ from minimx.core.dtypes import FLOAT32, NARROW, DType
 from minimx.core.kernels import pointwise, threads
 from minimx.core.kernels.cpu.widths import convert
 from minimx.core.kernels.formula import Formula
+from minimx.core.kernels.native import call, spill
 from minimx.core.shapes import Shape
-from minimx.fast.native import call, spill
 
 LANES = 1024  # elements of a row that are summed side by side
 BLOCK_OF_ROW = 1 << 16  # elements of one row that a task reduces

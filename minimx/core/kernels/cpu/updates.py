@@ -18,7 +18,7 @@ from numba import prange
 
 from minimx.core.dtypes import NARROW
 from minimx.core.kernels import threads
-from minimx.fast.native import select
+from minimx.core.kernels.native import select
 
 threads.pin()
 

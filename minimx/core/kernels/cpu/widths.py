@@ -16,7 +16,12 @@ from numba import prange
 
 from minimx.core.dtypes import FLOAT16, FLOAT32, NARROW
 from minimx.core.kernels import threads
-from minimx.fast.halfwords import from_bfloat16, from_float16, to_bfloat16, to_float16
+from minimx.core.kernels.halfwords import (
+    from_bfloat16,
+    from_float16,
+    to_bfloat16,
+    to_float16,
+)
 
 threads.pin()
 

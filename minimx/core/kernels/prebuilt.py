@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minimx.fast import tuning
+from minimx.core.kernels import threads
 
 
 class Call(NamedTuple):
@@ -81,7 +81,7 @@ class Prebuilt:
 
     def __init__(self, calls: Sequence[Call]) -> None:
         """The addresses must stay good for as long as this is used."""
-        from minimx.fast import native
+        from minimx.core.kernels import native
 
         words = [word for call in calls for word in (*call.addresses, *call.steps)]
         self._words = np.array(words, np.intp)
@@ -91,7 +91,7 @@ class Prebuilt:
             rows.append((call.code, start, steps, call.n))
             start = steps + self._words.itemsize * len(call.steps)
         self._table = np.array(rows, np.intp).reshape(-1, 4)
-        few = sum(call.n for call in calls) < tuning.SMALL
+        few = sum(call.n for call in calls) < threads.SMALL
         self._run = native.run_table_holding if few else native.run_table
         around = (call.around for call in calls if call.around is not None)
         self._around: Any = next(around, nullcontext())

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.kernels import threads
-from minimx.fast.native import bits, select, unbits
+from minimx.core.kernels.native import bits, select, unbits
 
 _inline = threads.jit(forceinline=True)
 

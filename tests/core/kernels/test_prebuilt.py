@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minimx.core.kernels.prebuilt import Prebuilt, calls_of, is_built
 from minimx.core.ops.registry import Op, lookup
 from minimx.core.ops.spec import Spec
-from minimx.fast.prebuilt import Prebuilt, calls_of, is_built
 
 
 def arrays_for(op: Op, shapes: list[tuple[int, ...]], dtype: str) -> tuple[Any, ...]:
