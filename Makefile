@@ -71,7 +71,7 @@ cuda: $(STAMPS)/test
 onednn: $(STAMPS)/test $(STAMPS)/onednn
 	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/fast/test_onednn.py \
 	  tests/fast/test_onednn_bfloat16.py tests/core/knobs/test_onednn_liveness.py \
-	  tests/core/knobs/test_examples.py
+	  tests/tools/test_knob_examples.py
 
 # pytest and nbval run in .venv; the notebooks themselves in .venv-lab.
 notebooks: $(STAMPS)/test $(STAMPS)/kernel $(LAB)/.stamps/compiled

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
 from minimx.core.extensions import provide
+from minimx.core.knobs import knobs
 
 EXTENSIONS = {
-    "cuda": "minimx.cuda.interface",
     "GPU launcher": "minimx.cuda.launcher",
     "convolution tuner": "minimx.fast.tuner",
+    "cuda": "minimx.cuda.interface",
     "fusion": "minimx.fast.fusion",
     "knob examples": "minimx.tools.knob_examples",
     "oneDNN products": "minimx.fast.onednn_products",
     "operator tuning": "minimx.fast.tuning",
+    "record files": "minimx.tools.record_archive",
 }
+
+
+def _asked_of(module: str, function: str) -> Callable[[str, Any], str]:
+    """Why a knob cannot act, asked of a module that is imported for it."""
+
+    def why(name: str, value: Any) -> str:
+        return str(getattr(import_module(module), function)(name, value))
+
+    return why
+
 
 for _name, _module in EXTENSIONS.items():
     provide(_name, _module)
+
+# These need a library: whoever sets one hears at once if it is missing.
+knobs.needs(
+    ("MXNET_ONEDNN_ENABLED", "MXNET_ONEDNN_CACHE_NUM"),
+    _asked_of("minimx.fast.dnnl", "why_not"),
+)
+knobs.needs(
+    ("MXNET_CUDA_LIB_CHECKING", "MXNET_CUDNN_LIB_CHECKING"),
+    _asked_of("minimx.cuda.toolkit", "why_unmade"),
+)

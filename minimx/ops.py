@@ -12,15 +12,12 @@ from minimx.core.operators import (
     nn,
     norm,
     optim,
-    outputs,
-    places,
     pooling,
     random,
     reduce,
     scalar,
     shape,
     softmax,
-    storage,
     views,
 )
 from minimx.core.ops import devices, registry, users
@@ -31,6 +28,7 @@ from minimx.operators import columns, contrib, quantize, warm
 from minimx.operators.arrays import (
     linalg,
     mixed,
+    places,
     precision,
     random_more,
     random_pdf,
@@ -58,6 +56,7 @@ from minimx.operators.layers import (
     hawkes,
     norm_batch,
     norm_groups,
+    outputs,
     rnn,
     sequence,
 )
@@ -73,6 +72,7 @@ from minimx.operators.numpy import (
     np_statistics,
 )
 from minimx.operators.sparse import sparse_reg
+from minimx.operators.sparse import storage_types as storage
 from minimx.operators.updates import adagrad, optim_adaptive, optim_many
 
 __all__ = [

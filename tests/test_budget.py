@@ -28,19 +28,19 @@ MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
 #: By wing, its folders and modules, and its budget. The core is to come down to 20,000.
 WINGS = {
-    "the core": ("core", 23_580),
-    "operators": ("operators", 10_150),
+    "the core": ("core", 22_790),
+    "operators": ("operators", 10_620),
     "graphs of symbols": ("graphs", 1_140),
     "fast kernels": ("fast", 3_720),
     "CUDA": ("cuda", 9_730),
-    "operators under public names": ("nd np npx symbol executor", 9_640),
+    "operators under public names": ("nd np npx symbol executor", 9_720),
     "the training kit": (
         "gluon optimizer initializer metric lr_scheduler callback kvstore amp numerics",
         12_530,
     ),
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_520),
-    "tools": ("profiler monitor visualization test_utils commands tools", 7_830),
-    "the rest": ("", 1_150),
+    "tools": ("profiler monitor visualization test_utils commands tools", 8_010),
+    "the rest": ("", 1_160),
 }
 WING = {room: wing for wing, (rooms, _) in WINGS.items() for room in rooms.split()}
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from minimx.core.arrays.calls import INTERNAL
-from minimx.core.ops import help
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
+from minimx.nd import help
 
 HEAD = """\
 <!-- Written by `python -m minimx.nd.page` from the data sheets. -->

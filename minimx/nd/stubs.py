@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from minimx.core.arrays.calls import INTERNAL, METHODS
-from minimx.core.ops import help
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
+from minimx.nd import help
 from minimx.nd.functions import FUNCTIONS
 from minimx.nd.pairs import PAIRS
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from minimx.core.ops.help import examples, with_example
 from minimx.nd.functions import bound
+from minimx.nd.help import examples, with_example
 
 EXAMPLES = Path(__file__).with_name("examples.txt")
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from minimx.core.ops.help import examples, with_example
 from minimx.core.ops.registry import ALIASES, REGISTRY, lookup
 from minimx.nd import functions
+from minimx.nd.help import examples, with_example
 from minimx.np.multiarray import ndarray
 
 EXAMPLES = Path(__file__).with_name("examples.txt")

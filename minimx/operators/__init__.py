@@ -8,6 +8,7 @@ from minimx.operators import columns, contrib, quantize, warm
 from minimx.operators.arrays import (
     linalg,
     mixed,
+    places,
     precision,
     random_more,
     random_pdf,
@@ -35,6 +36,7 @@ from minimx.operators.layers import (
     hawkes,
     norm_batch,
     norm_groups,
+    outputs,
     rnn,
     sequence,
 )
@@ -49,7 +51,7 @@ from minimx.operators.numpy import (
     np_shape,
     np_statistics,
 )
-from minimx.operators.sparse import sparse_reg
+from minimx.operators.sparse import sparse_reg, storage_types
 from minimx.operators.updates import adagrad, optim_adaptive, optim_many
 
 __all__ = [
@@ -81,6 +83,8 @@ __all__ = [
     "np_statistics",
     "optim_adaptive",
     "optim_many",
+    "outputs",
+    "places",
     "precision",
     "quantize",
     "random_more",
@@ -94,6 +98,7 @@ __all__ = [
     "sorting",
     "sparse_reg",
     "statistics",
+    "storage_types",
     "transformer",
     "triangles",
     "warm",

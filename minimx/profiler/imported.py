@@ -26,8 +26,7 @@ import numpy as np
 from minimx.core.errors import ProfilerError
 from minimx.core.events import PHASES
 from minimx.core.record import Record
-from minimx.core.record.archive import Contents
-from minimx.core.record.tables import TABLES, Array, dtype_of
+from minimx.core.record.tables import TABLES, Array, Contents, dtype_of
 from minimx.profiler.gathered import UNKNOWN, Gathered
 from minimx.profiler.nesting import NONE, Nested, nest
 from minimx.profiler.reading import Reader

@@ -20,8 +20,8 @@ from minimx.core.dtypes import resolve
 from minimx.core.errors import OperatorError
 from minimx.core.graph.values import words
 from minimx.core.graph.values.ir import Entry, Node
-from minimx.core.ops import help
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
+from minimx.nd import help
 from minimx.nd.functions import _signature, bound, keepers
 from minimx.symbol import symbol as nodes
 from minimx.symbol.symbol import Symbol, placed, single

@@ -15,7 +15,7 @@ OPERATIONS = 1_000_000
 MAKE = f"""
 import numpy as np
 from minimx.core.record import Record, TABLES, dtype_of
-from minimx.core.record.archive import Contents
+from minimx.core.record.tables import Contents
 from minimx_widgets import EngineTimeline
 
 n = {OPERATIONS}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx.core.ops.help import examples
+from minimx.nd.help import examples
 from minimx.np.help import EXAMPLES as OF_NP
 from minimx.npx.operators import EXAMPLES as OF_NPX
 

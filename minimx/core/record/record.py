@@ -24,12 +24,19 @@ import numpy as np
 from minimx.core import events, rng, storage
 from minimx.core.errors import MXNetError
 from minimx.core.events import Owner
+from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
-from minimx.core.record import archive
 from minimx.core.record.curves import Curve, memory_curve
 from minimx.core.record.listening import Listening
 from minimx.core.record.several import join, leave, listeners
-from minimx.core.record.tables import TABLES, Array, Row, Strings, to_array
+from minimx.core.record.tables import (
+    TABLES,
+    Array,
+    Contents,
+    Row,
+    Strings,
+    to_array,
+)
 
 # Knobs whose values tell where somebody's files are; not for a file that is passed on.
 PRIVATE_KNOBS = ("path", "url")
@@ -305,17 +312,17 @@ class Record(Listening):
         self._note_devices()
         with self._reading:
             tables = {name: self.table(name) for name in TABLES}
-            return archive.save(
-                Path(path), tables, self.strings, self.dropped, vars(self.conditions)
-            )
+            about = self.strings, self.dropped, vars(self.conditions)
+            written: Path = _files().save(Path(path), tables, *about)
+            return written
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Record:
         """Read a file that `save` wrote. Raises `DataError` for anything else."""
-        return cls.of(archive.load(Path(path)))
+        return cls.of(_files().load(Path(path)))
 
     @classmethod
-    def of(cls, found: archive.Contents) -> Record:
+    def of(cls, found: Contents) -> Record:
         """A record of what a file, or somebody else, remembers; it does not run."""
         record = cls()
         record._started = True
@@ -381,6 +388,11 @@ def _in_use() -> dict[tuple[str, int], tuple[int, int, int, int, Owner]]:
         for pool in storage.pools()
         for block in pool.in_use()
     }
+
+
+def _files() -> Any:
+    """How records are written to files, and read; outside the core."""
+    return provided("record files")
 
 
 def _public_knobs() -> dict[str, Any]:

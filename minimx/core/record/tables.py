@@ -7,6 +7,7 @@ column is a plain array, quick to search, to send and to save.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -211,3 +212,13 @@ def to_array(table: str, rows: Sequence[Row], strings: Strings) -> Array:
         for (name, kind), column in zip(TABLES[table].items(), columns, strict=True):
             array[name] = strings.numbers(column) if kind == TEXT else column
     return array
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a record is made of: its tables, and the texts that their numbers mean."""
+
+    tables: dict[str, Array]
+    strings: list[str]
+    dropped: dict[str, int]
+    conditions: dict[str, Any]

@@ -8,8 +8,8 @@ import inspect
 import pytest
 
 import minimx as mx
-from minimx.core.ops import help
 from minimx.core.ops.registry import REGISTRY, lookup
+from minimx.nd import help
 
 
 @pytest.mark.parametrize("name", help.examples())

@@ -17,7 +17,6 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from minimx.core.record.tables import (
     TEXT,
     WHOLE,
     Array,
+    Contents,
     dtype_of,
 )
 
@@ -47,16 +47,6 @@ MOST_MANIFEST_BYTES = 64 << 20
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What a record file says, checked."""
-
-    tables: dict[str, Array]
-    strings: list[str]
-    dropped: dict[str, int]
-    conditions: dict[str, Any]
 
 
 def save(

@@ -16,8 +16,9 @@ import pytest
 from minimx.core.dtypes import POWERS
 from minimx.core.errors import DataError
 from minimx.core.events import Owner
-from minimx.core.record import TABLES, Record, archive, dtype_of
+from minimx.core.record import TABLES, Record, dtype_of
 from minimx.core.record.tables import ADDED
+from minimx.tools import record_archive as archive
 
 ME = Owner("conv", "net.conv1", "forward", "activation")
 Members = dict[str, Any]
