@@ -42,3 +42,14 @@ knobs.needs(
     ("MXNET_CUDA_LIB_CHECKING", "MXNET_CUDNN_LIB_CHECKING"),
     _asked_of("minimx.cuda.toolkit", "why_unmade"),
 )
+
+
+def _bind_threads(name: str, new: Any, old: Any) -> None:
+    """Threads are bound to cores by a module that few programs need."""
+    pinning = import_module("minimx.fast.pinning")
+    pinning.turned(name, new, old)
+
+
+if _affinity := str(knobs.get("KMP_AFFINITY")):  # before a thread works
+    import_module("minimx.fast.pinning").begin(_affinity)
+knobs.watch("KMP_AFFINITY", _bind_threads)

@@ -20,9 +20,9 @@ from typing import Any
 import minimx as mx
 from minimx.core import engine, events, storage
 from minimx.core.graph.memory.workspaces import workspaces
-from minimx.core.kernels import pinning, threads
+from minimx.core.kernels import threads
 from minimx.core.knobs import knobs
-from minimx.fast import tuning
+from minimx.fast import pinning, tuning
 from minimx.profiler.session import profiler
 from minimx_widgets import Lab
 from minimx_widgets.meter import DRIVER_CALLS, PUSHES

@@ -15,7 +15,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-import minimx.core.kernels.pinning  # noqa: F401 (threads are bound before they work)
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import library
 

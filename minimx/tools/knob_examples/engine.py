@@ -150,11 +150,11 @@ with mx.knobs(OMP_NUM_THREADS=None):
         },
     ),
     "KMP_AFFINITY": Example(
-        acts_in="minimx.core.kernels.pinning.pin",
+        acts_in="minimx.fast.pinning.pin",
         reads="wish",
         needs=LINUX,
         code="""\
-from minimx.core.kernels import pinning
+from minimx.fast import pinning
 cores = []
 mx.engine.push(lambda: cores.extend(pinning.team()), mx.cpu(), (), (), "ask")
 mx.nd.waitall()

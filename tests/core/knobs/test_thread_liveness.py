@@ -13,10 +13,10 @@ import pytest
 from minimx.core import engine
 from minimx.core.device import cpu
 from minimx.core.errors import KnobError
-from minimx.core.kernels import pinning
-from minimx.core.kernels.affinity import Place, places, read
 from minimx.core.knobs import knobs
 from minimx.core.knobs.knob import KnobWarning
+from minimx.fast import pinning
+from minimx.fast.affinity import Place, places, read
 from tests.core.knobs.proofs import defaults, proves, turned
 
 __all__ = ["defaults"]

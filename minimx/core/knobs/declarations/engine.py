@@ -278,7 +278,7 @@ KNOBS = (
             "teams of several engine workers follow one another. Systems other than "
             "Linux do not bind threads; there it warns."
         ),
-        observable="`minimx.core.kernels.pinning.team()` inside an operation.",
+        observable="`minimx.fast.pinning.team()` inside an operation.",
     ),
     declare(
         name="MXNET_ENGINE_INFO",

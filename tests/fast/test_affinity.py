@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minimx.core.errors import KnobError
-from minimx.core.kernels.affinity import Affinity, Processor, places, read
+from minimx.fast.affinity import Affinity, Processor, places, read
 
 # Two sockets of two cores of two hyper-threads, numbered as Linux does: first all first
 # hyper-threads.

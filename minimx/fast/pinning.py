@@ -21,10 +21,10 @@ import numpy as np
 from minimx.core import engine
 from minimx.core.errors import KnobError
 from minimx.core.kernels import threads
-from minimx.core.kernels.affinity import NAME, Affinity, Place, Processor, places, read
 from minimx.core.knobs import knobs
 from minimx.core.knobs.knob import KnobWarning
 from minimx.core.knobs.telling import warn
+from minimx.fast.affinity import NAME, Affinity, Place, Processor, places, read
 
 MASK_BYTES: Final = 128  # 1024 processors, as in glibc
 CPUS: Final = Path("/sys/devices/system/cpu")
@@ -59,7 +59,7 @@ def machine() -> list[Processor]:
 
 def team() -> list[Place]:
     """Where each kernel thread of the calling thread may run now."""
-    from minimx.core.kernels.team import ask
+    from minimx.fast.cpu.team import ask
 
     masks = np.zeros((threads.count(), MASK_BYTES), np.uint8)
     ask.threaded(masks, np.zeros(len(masks), np.int64))
@@ -69,7 +69,7 @@ def team() -> list[Place]:
 
 def pin() -> None:
     """Bind the kernel threads of a worker that begins; the engine calls it."""
-    from minimx.core.kernels.team import bind
+    from minimx.fast.cpu.team import bind
 
     state, size = _state, threads.count()
     rank = next(state.ranks)
@@ -83,8 +83,8 @@ def pin() -> None:
         raise KnobError(f"{NAME}: the operating system refused to bind a thread.")
 
 
-def _turned(name: str, new: Any, old: Any) -> None:
-    """Check the new text, and let all workers begin anew under it."""
+def turned(name: str, new: Any, old: Any) -> None:
+    """Check a new value of the knob, and start all workers again under it."""
     global _state
     wish = read(new)
     if wish.binds and not POSSIBLE:
@@ -105,17 +105,13 @@ def _turned(name: str, new: Any, old: Any) -> None:
     engine.restart()
 
 
-def _begin() -> None:
-    """Adopt what the environment says; a text that says nothing must not stop us."""
-    text = str(knobs.get(NAME))
-    if text:
-        try:
-            _turned(NAME, text, "")
-        except KnobError as mistake:
-            knobs.reset(NAME)
-            warn(f"{mistake} No thread is bound.", KnobWarning)
+def begin(text: str) -> None:
+    """Bind as the environment says; a text with a mistake only gives a warning."""
+    try:
+        turned(NAME, text, "")
+    except KnobError as mistake:
+        knobs.reset(NAME)
+        warn(f"{mistake} No thread is bound.", KnobWarning)
 
 
 _state = _State(Affinity())
-_begin()
-knobs.watch(NAME, _turned)
