@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 # The categories of memory, in the order in which every view stacks them.
 CATEGORIES = (
@@ -51,6 +51,33 @@ class Work(Protocol):
         """Bytes read plus bytes written."""
 
 
+class Finished(NamedTuple):
+    """An operation that finished: what every recorder's `op` is called with.
+
+    Times are nanoseconds of `clock`, below. forward_op: the id of the operation whose
+    gradient this one computes, 0 for others. graph: it is a piece of a graph that was
+    prepared. cost: how much work it was, as far as that is declared. inside: the id of
+    the joined operation that it was a part of, and in whose time it ran; 0 for others.
+    """
+
+    op_id: int
+    name: str
+    layer: str
+    phase: str
+    device: str
+    worker: str
+    t_push: int
+    t_ready: int
+    t_start: int
+    t_end: int
+    priority: int
+    forward_op: int
+    failed: bool
+    graph: bool = False
+    cost: Work | None = None
+    inside: int = 0
+
+
 class Recorder(Protocol):
     """What a listener must offer; `minimx.core.record.Record` is the one we ship.
 
@@ -69,30 +96,8 @@ class Recorder(Protocol):
     def new_op(self) -> int:
         """A fresh, never repeated operation id (from 1)."""
 
-    def op(
-        self,
-        op_id: int,
-        name: str,
-        layer: str,
-        phase: str,
-        device: str,
-        worker: str,
-        t_push: int,
-        t_ready: int,
-        t_start: int,
-        t_end: int,
-        priority: int,
-        forward_op: int,
-        failed: bool,
-        graph: bool = False,
-        cost: Work | None = None,
-        inside: int = 0,
-    ) -> None:
-        """An operation finished; graph: it is a piece of a graph that was prepared.
-
-        cost: how much work it was, as far as that is declared. inside: the id of
-        the joined operation that it was a part of; it ran in that one's time.
-        """
+    def op(self, *row: Any, **named: Any) -> None:
+        """An operation finished; the arguments are those of `Finished`."""
 
     def call(self, name: str, detail: str, t0: int, t1: int) -> None:
         """A call of the interface, by this thread, between two moments."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from minimx.core import events
 from minimx.core.dtypes import POWERS
-from minimx.core.events import Owner, Work
+from minimx.core.events import Finished, Owner
 from minimx.core.record.ring import Ring
 from minimx.core.record.several import Ids
 from minimx.core.record.tables import TABLES
@@ -49,60 +49,17 @@ class Listening:
         """A fresh operation id, from 1."""
         return self.ids.next()
 
-    def op(
-        self,
-        op_id: int,
-        name: str,
-        layer: str,
-        phase: str,
-        device: str,
-        worker: str,
-        t_push: int,
-        t_ready: int,
-        t_start: int,
-        t_end: int,
-        priority: int,
-        forward_op: int,
-        failed: bool,
-        graph: bool = False,
-        cost: Work | None = None,
-        inside: int = 0,
-    ) -> None:
-        """An operation finished; graph: it is a piece of a graph that was prepared.
-
-        cost: how much work it was, as far as that is declared. inside: the id of
-        the joined operation that it was a part of.
-        """
+    def op(self, *row: Any, **named: Any) -> None:
+        """An operation finished; the arguments are those of `events.Finished`."""
+        finished = Finished(*row, **named)
         flops = nbytes = work = 0
         dtype = ""
-        if cost is not None:
+        if (cost := finished.cost) is not None:
             flops, nbytes = cost.flops, cost.bytes_moved
             dtype = getattr(cost, "dtype", "")
-            if graph and (parts := getattr(cost, "parts", ())):
+            if finished.graph and (parts := getattr(cost, "parts", ())):
                 work = self._number(parts)
-        self._add_op(
-            (
-                op_id,
-                name,
-                layer,
-                phase,
-                device,
-                worker,
-                t_push,
-                t_ready,
-                t_start,
-                t_end,
-                priority,
-                forward_op,
-                failed,
-                graph,
-                flops,
-                nbytes,
-                dtype,
-                work,
-                inside,
-            )
-        )
+        self._add_op((*finished[:-2], flops, nbytes, dtype, work, finished.inside))
 
     def _number(self, parts: tuple[tuple[Any, ...], ...]) -> int:
         """The number of a joined operation's parts; at first sight they are noted."""
