@@ -29,7 +29,7 @@ from minimx.cuda.streams import costs
 
 if TYPE_CHECKING:
     from minimx.core.arrays.array import NDArray
-    from minimx.core.graph.running.program import Segment, Step
+    from minimx.core.graph.running.segments import Segment, Step
 
 #: Runs of steps, and whether each is recorded as a whole.
 Parts = Sequence[tuple[tuple["Step", ...], bool]]

@@ -14,7 +14,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.device import Device
 from minimx.core.drivers import during
 from minimx.core.graph.memory.arena import Arena
-from minimx.core.graph.running.program import Launcher, Segment, Step
+from minimx.core.graph.running.segments import Launcher, Segment, Step
 from minimx.core.ops.spec import Cost
 from minimx.cuda import streams
 from minimx.cuda.captures import Capture, recordable

@@ -21,7 +21,7 @@ from minimx.cuda.streams import grouped
 if TYPE_CHECKING:
     from minimx.core.arrays.array import NDArray
     from minimx.core.graph.memory.arena import Arena
-    from minimx.core.graph.running.program import Segment, Step
+    from minimx.core.graph.running.segments import Segment, Step
 
 Launch = Callable[[], None]
 

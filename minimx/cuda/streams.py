@@ -22,7 +22,7 @@ from minimx.core.operators.conv import ConvolutionData, ConvolutionWeight
 from minimx.core.ops.spec import Cost
 
 if TYPE_CHECKING:
-    from minimx.core.graph.running.program import Step
+    from minimx.core.graph.running.segments import Step
     from minimx.core.graph.values.ir import Node
 
 
@@ -75,5 +75,5 @@ def lay_out(steps: Sequence[Step], count: int) -> None:
         used: dict[int, int] = {}
         for step in group:
             start = used.get(step.workspace, 0)
-            step.room = slice(start, start + step.scratch)
+            step.scratch_part = slice(start, start + step.scratch)
             used[step.workspace] = start + -(-step.scratch // ALIGNMENT) * ALIGNMENT

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 import minimx.core.operators  # noqa: F401  (fills the registry)
 from minimx.core import autograd
 from minimx.core.arrays.launch import invoke
+from minimx.core.arrays.transfer import from_numpy_copy
 from minimx.core.dtypes import numbers
 from minimx.core.errors import DTypeError, GradientError
 from minimx.core.ops.registry import Op, lookup
@@ -63,14 +64,17 @@ class _Operator:
 
 def _as_array(like: NDArray, value: Any) -> Any:
     """A NumPy array as an array beside `like`, of its dtype."""
-    from minimx.core.arrays.transfer import from_numpy_copy
-
     if not isinstance(value, (np.ndarray, list, tuple, Number)):
         raise DTypeError(
             f"an NDArray cannot be combined with {type(value).__name__}. "
             "Use a number, an NDArray or a NumPy array."
         )
     return from_numpy_copy(numbers(value, like.spec.dtype), like.context, type(like))
+
+
+def is_array(value: Any) -> TypeGuard[NDArray]:
+    """Whether a value is an NDArray: they alone inherit this arithmetic."""
+    return isinstance(value, Arithmetic)
 
 
 def refuse_on_tape(array: NDArray) -> None:

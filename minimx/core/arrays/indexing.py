@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minimx.core import autograd, engine
+from minimx.core.arrays.arithmetic import is_array, refuse_on_tape
+from minimx.core.arrays.transfer import from_numpy_copy
 from minimx.core.drivers import backend_of, during
 from minimx.core.drivers.copies import copyto
 from minimx.core.errors import ShapeError
@@ -46,9 +48,6 @@ def get(array: NDArray, key: Any) -> NDArray:
 
 def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with get)
     """Overwrite the elements that a key picks with a number or an array."""
-    from minimx.core.arrays.arithmetic import refuse_on_tape
-    from minimx.core.arrays.array import NDArray
-
     refuse_on_tape(array)
     indices: list[NDArray] = []
     if is_basic(key):
@@ -58,7 +57,7 @@ def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with
         key, indices = _with_arrays(array, key)
         numpy_key = None
         picked = None
-    if isinstance(value, NDArray):
+    if is_array(value):
         refuse_on_tape(value)
         if value.spec.takes_over is not None:
             value = value.tostype("default")
@@ -73,26 +72,24 @@ def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with
 def _push_assignment(
     array: NDArray, key: Any, numpy_key: Any, indices: list[NDArray], value: Any
 ) -> None:
-    from minimx.core.arrays.array import NDArray
-
-    is_array = isinstance(value, NDArray)
-    if not is_array:
+    array_given = is_array(value)
+    if not array_given:
         value = np.array(value)  # ours, whatever the caller does with his
 
     def run() -> None:
-        place = numpy_key if numpy_key is not None else _resolved(key)
-        numbers = value._host_view() if is_array else value
+        where = numpy_key if numpy_key is not None else _resolved(key)
+        numbers = value._host_view() if array_given else value
         target = array._host_view()
         if numpy_key is not None:
-            numbers = _squeezed(numbers, target[place].ndim)
-        target[place] = numbers
+            numbers = _squeezed(numbers, target[where].ndim)
+        target[where] = numbers
         if array.context.backend == "cuda":
             copyto(array.view(), target)  # a part has no kernel; all goes there again
 
     reads = [index.chunk for index in indices]
-    if is_array:
+    if array_given:
         reads.append(value.chunk)
-    cost = Cost(0, 2 * (value.spec.nbytes if is_array else value.nbytes))
+    cost = Cost(0, 2 * (value.spec.nbytes if array_given else value.nbytes))
     device = array.context
     engine.current.push(
         run if backend_of(device) == "cpu" else during(device, run),
@@ -248,9 +245,6 @@ def _view(array: NDArray, op: Any, start: int, shape: tuple[int, ...]) -> NDArra
 
 def _with_arrays(array: NDArray, key: Any) -> tuple[tuple[Any, ...], list[NDArray]]:
     """The key with every index array as an NDArray on the array's device; and those."""
-    from minimx.core.arrays.array import NDArray
-    from minimx.core.arrays.transfer import from_numpy_copy
-
     items = []
     arrays: list[NDArray] = []
     for item in key if isinstance(key, tuple) else (key,):
@@ -259,7 +253,7 @@ def _with_arrays(array: NDArray, key: Any) -> tuple[tuple[Any, ...], list[NDArra
             if numbers.dtype != np.bool_:
                 numbers = numbers.astype(np.int64)
             item = from_numpy_copy(numbers, array.context, type(array))
-        if isinstance(item, NDArray):
+        if is_array(item):
             item = item.as_in_context(array.context)
             arrays.append(item)
         items.append(item)
@@ -268,11 +262,8 @@ def _with_arrays(array: NDArray, key: Any) -> tuple[tuple[Any, ...], list[NDArra
 
 def _resolved(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """The key in NumPy's words; runs inside the engine, when the indices are there."""
-    from minimx.core.arrays.array import NDArray
-
     return tuple(
-        index_numbers(item._host_view()) if isinstance(item, NDArray) else item
-        for item in key
+        index_numbers(item._host_view()) if is_array(item) else item for item in key
     )
 
 

@@ -93,7 +93,7 @@ EXAMPLES = {
         },
     ),
     "MXNET_ENABLE_CUDA_GRAPHS": graphs(
-        acts_in="minimx.core.graph.running.program.launcher_for",
+        acts_in="minimx.core.graph.running.segments.launcher_for",
         reads="enable_cuda_graphs",
         code="""\
 x = mx.sym.softmax(mx.sym.softmax(mx.sym.softmax(mx.sym.var("x"))))
