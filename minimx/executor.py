@@ -32,8 +32,8 @@ from minimx.core.graph.running.bound import Bound, Unplanned
 from minimx.core.graph.running.log import announce
 from minimx.core.graph.running.run import decided
 from minimx.core.graph.running.settings import in_force
-from minimx.core.graph.values import words
-from minimx.core.graph.values.infer import infer, settled
+from minimx.core.graph.values import graph_text
+from minimx.core.graph.values.infer import infer, resolved
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
 from minimx.graphs.backward_steps import backward_steps
@@ -68,7 +68,7 @@ class Executor:
         self._ctx = ctx
         named = [*zip(graph.arguments, args, strict=True)]
         named += zip(graph.states, states, strict=True)
-        self._runs = settled(graph, {node.name: array.spec for node, array in named})
+        self._runs = resolved(graph, {node.name: array.spec for node, array in named})
         self.arg_arrays = list(args)
         self.grad_arrays = list(grads)
         self.aux_arrays = list(states)
@@ -430,7 +430,7 @@ class Executor:
         """
         plan = self._memory()
         return (
-            f"{words.listing(self._graph)}Total {plan.total >> 20} MB allocated\n"
+            f"{graph_text.listing(self._graph)}Total {plan.total >> 20} MB allocated\n"
             f"Total {len(plan.scratch)} TempSpace resource requested\n"
         )
 

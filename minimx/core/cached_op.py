@@ -28,14 +28,14 @@ from minimx.core.device import Device, current_context
 from minimx.core.drivers import kernels_as_on
 from minimx.core.errors import ArgumentError, GradientError
 from minimx.core.graph.memory.workspaces import Workspace
-from minimx.core.graph.passes.partition import tell
+from minimx.core.graph.passes.partition import print_summary
 from minimx.core.graph.passes.prepare import Prepared, Unplanned, prepare
 from minimx.core.graph.running.bulk import limits
 from minimx.core.graph.running.program import Program
 from minimx.core.graph.running.run import evaluate
 from minimx.core.graph.running.settings import Settings, in_force
 from minimx.core.graph.running.variant import Call, Variant
-from minimx.core.graph.values.infer import settled
+from minimx.core.graph.values.infer import resolved
 from minimx.core.graph.values.ir import Graph, Node
 from minimx.core.ops.registry import Op, Site
 from minimx.core.ops.spec import Spec
@@ -139,7 +139,7 @@ class CachedOp:
     def _one_by_one(self, inputs: Sequence[NDArray], ctx: Device) -> list[NDArray]:
         """Call the operators in order, as if they were called by hand."""
         pairs = list(zip(self.variables, inputs, strict=True))
-        runs = settled(self.graph, {node.name: array.spec for node, array in pairs})
+        runs = resolved(self.graph, {node.name: array.spec for node, array in pairs})
         return evaluate(runs, dict(pairs), ctx)
 
     def _variant(
@@ -215,7 +215,7 @@ class CachedOp:
             )
         except (Unplanned, GradientError):  # the tape can, or says why it cannot
             return None
-        tell(prepared.passes, settings.subgraph_backend)
+        print_summary(prepared.passes, settings.subgraph_backend)
         # One call waits for the other in any case, as they change the same states or
         # belong to one training: so they need no workspaces of their own.
         shared = self._workspaces.setdefault(ctx, [])

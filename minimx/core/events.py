@@ -86,7 +86,7 @@ class Recorder(Protocol):
     """
 
     @property
-    def hears_calls(self) -> bool:
+    def records_calls(self) -> bool:
         """Whether somebody wants to hear `call`."""
 
     @property
@@ -170,7 +170,7 @@ clock: Callable[[], int] = perf_counter_ns
 def called(name: str, detail: str = "") -> Iterator[None]:
     """Note how long a call of the interface took, if somebody records."""
     listener = recorder
-    if listener is None or not listener.hears_calls:
+    if listener is None or not listener.records_calls:
         yield
         return
     begun = clock()

@@ -21,7 +21,7 @@ from minimx.core.cached_op import CachedOp, Flags
 from minimx.core.device import Context, current_context
 from minimx.core.errors import ArgumentError, DeferredInitializationError, did_you_mean
 from minimx.core.flavour import is_np_array, is_np_shape
-from minimx.core.graph.passes.partition import backend_named, partition, tell
+from minimx.core.graph.passes.partition import backend_named, partition, print_summary
 from minimx.core.graph.passes.prepare import Prepared
 from minimx.gluon import export as files
 from minimx.gluon import tracing
@@ -202,7 +202,7 @@ class HybridBlock(Block):
         if backend is None:
             return plain
         passed = partition(plain.op.graph, backend.name)
-        tell([passed], backend.name)
+        print_summary([passed], backend.name)
         written = plain.written.with_graph(passed.after)
         learning = None if backend.training else plain
         return Ready(written, CachedOp(written.graph, self._flags), learning)

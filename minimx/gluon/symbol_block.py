@@ -14,7 +14,7 @@ from minimx import initializer, symbol
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.flavour import is_np_array
-from minimx.core.graph.values.infer import infer, said_dtype
+from minimx.core.graph.values.infer import declared_dtype, infer
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.gluon import tracing
 from minimx.gluon.hybrid import HybridBlock
@@ -230,7 +230,7 @@ def _refuse_sparse(graph: Graph) -> None:
 
 def _types(graph: Graph, inputs: list[Node]) -> dict[str, Any]:
     """The element types of the variables, as far as those of the inputs tell."""
-    said = {node.name: said_dtype(node) for node in inputs}
+    said = {node.name: declared_dtype(node) for node in inputs}
     try:
         found = infer(graph, {}, said).dtypes
     except MXNetError:  # what the graph says of itself contradicts itself

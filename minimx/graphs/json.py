@@ -14,7 +14,7 @@ from typing import Any
 from minimx.core import flavour
 from minimx.core.arrays.calls import INTERNAL
 from minimx.core.errors import DataError, MXNetError, did_you_mean
-from minimx.core.graph.values import words
+from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.ops.registry import Op, lookup
 from minimx.graphs import spelling
@@ -65,7 +65,7 @@ def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
     }
     attrs = dict(node.attrs)
     if node.op is not None:
-        attrs |= words.settings(node.op, node.said)
+        attrs |= graph_text.settings(node.op, node.explicit)
         if node.op.variadic:
             attrs["num_args"] = str(len(node.inputs))
         if node.op.name == "_npi_concatenate":  # see `_operator`
@@ -252,7 +252,7 @@ def _is_remark(word: str) -> bool:
     if word.startswith("__") and word.endswith("__"):
         return True
     return any(
-        word == known or word.endswith(f"_{known}") for known in words.READ_BY_US
+        word == known or word.endswith(f"_{known}") for known in graph_text.READ_BY_US
     )
 
 

@@ -271,7 +271,7 @@ def watched(op_type: str) -> Iterator[None]:
             yield
         finally:
             name = f"{op_type}::pure_python"
-            if listener.hears_calls:
+            if listener.records_calls:
                 listener.call(name, CUSTOM, begun, events.clock())
 
 

@@ -10,7 +10,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.device import Device, DeviceLike, as_device, current_device
 from minimx.core.errors import ArgumentError, GradientError, ShapeError, did_you_mean
 from minimx.core.events import attributed
-from minimx.core.graph.passes.partition import partition, tell
+from minimx.core.graph.passes.partition import partition, print_summary
 from minimx.core.graph.values.infer import Inference
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.knobs import knobs
@@ -82,7 +82,7 @@ class Binding:
         needed.
         """
         passed = partition(self.graph, backend, **kwargs)
-        tell([passed], backend)
+        print_summary([passed], backend)
         return type(self)(passed.after.outputs)  # type: ignore[call-arg]
 
     def simple_bind(

@@ -18,7 +18,7 @@ from minimx import name as naming
 from minimx.core.arrays.calls import METHODS, Call
 from minimx.core.dtypes import resolve
 from minimx.core.errors import OperatorError
-from minimx.core.graph.values import words
+from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import help
@@ -58,7 +58,7 @@ def _is_remark(word: str, call: Call) -> bool:
     """Whether a word of a call is no input and no setting, but a remark."""
     if word in call.fields or word in call.inputs:
         return False
-    return word in words.READ_BY_US or (word[:2] == word[-2:] == "__")
+    return word in graph_text.READ_BY_US or (word[:2] == word[-2:] == "__")
 
 
 def hint_of(public: str) -> str:
@@ -129,7 +129,7 @@ def _new_variable(
         attribute.stored_name(key): str(value)
         for key, value in attribute.current().get(remarks).items()
     }
-    settled = words.settings(op, settings) | said
+    settled = graph_text.settings(op, settings) | said
     return Entry(Node(None, (), f"{node}_{word}", settled))
 
 

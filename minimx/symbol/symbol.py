@@ -22,7 +22,7 @@ from minimx.aliases import resolve
 from minimx.core.errors import ArgumentError, NotImplementedForSymbol, did_you_mean
 from minimx.core.files import write_whole
 from minimx.core.flavour import is_np_array
-from minimx.core.graph.values import words
+from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.ops.registry import Op, lookup
 from minimx.symbol.arithmetic import Arithmetic
@@ -111,7 +111,7 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
 
     def debug_str(self) -> str:
         """The whole graph in words."""
-        return words.listing(self.graph)
+        return graph_text.listing(self.graph)
 
     # -- parts ------------------------------------------------------------------------
 
@@ -175,12 +175,12 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """The remarks and settings of every node that has some, by its name."""
-        found = {node.name: words.attributes(node) for node in self.graph}
+        found = {node.name: graph_text.attributes(node) for node in self.graph}
         return {name: attrs for name, attrs in found.items() if attrs}
 
     def _only_node(self) -> dict[str, str]:
         nodes = {entry.node for entry in self.outputs}
-        return words.attributes(nodes.pop()) if len(nodes) == 1 else {}
+        return graph_text.attributes(nodes.pop()) if len(nodes) == 1 else {}
 
     def _set_attr(self, **kwargs: Any) -> None:
         for node in {entry.node for entry in self.outputs}:
@@ -211,7 +211,7 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
                 return given[node.name].outputs if node.name in given else None
             if node not in last or name is None:
                 return None
-            renamed = Node(node.op, inputs, name, node.attrs, node.said, node.layer)
+            renamed = Node(node.op, inputs, name, node.attrs, node.explicit, node.layer)
             return [Entry(renamed, k) for k in range(node.visible)]
 
         return type(self)(rewritten(self.graph, change).outputs)

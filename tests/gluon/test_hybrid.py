@@ -12,7 +12,7 @@ import minimx as mx
 from minimx import gluon, nd
 from minimx.core import autograd, events
 from minimx.core.errors import ArgumentError, TracingError
-from minimx.core.graph.values import words
+from minimx.core.graph.values import graph_text
 from minimx.gluon import nn, rnn
 
 
@@ -443,7 +443,7 @@ def test_children_of_a_plain_block_become_graphs() -> None:
     net(nd.ones((1, 2)))
     written = net.inner._latest
     assert written is not None
-    assert "FullyConnected" in words.program(written.graph)
+    assert "FullyConnected" in graph_text.program(written.graph)
 
 
 def test_a_backend_replaces_parts_of_the_graph(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from os.path import commonprefix
 from typing import Any
 
 from minimx.core.graph.passes.families import FAMILIES, family
+from minimx.core.graph.values.graph_text import settings
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs
-from minimx.core.graph.values.words import settings
 from minimx.tools.drawing.layout import HIGH, WIDE, Layout, lay_out
 from minimx_widgets import palette, svg
 from minimx_widgets.graph_diff import STATES

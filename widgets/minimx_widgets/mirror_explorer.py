@@ -22,7 +22,7 @@ from minimx.core.graph.passes.recompute import Keep
 from minimx.core.graph.passes.report import Change
 from minimx.core.graph.running.run import as_run
 from minimx.core.graph.running.settings import Settings
-from minimx.core.graph.values.infer import settled
+from minimx.core.graph.values.infer import resolved
 from minimx.core.graph.values.ir import Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
 from minimx_widgets import esm
@@ -104,7 +104,7 @@ class MirrorExplorer(GraphView[Explored]):
         self._subject = Subject.of(net, shapes, "MirrorExplorer")
         subject = self._subject
         specs = {node.name: spec for node, spec in subject.variables.items()}
-        self._graph: Graph = as_run(settled(subject.graph, specs), True)
+        self._graph: Graph = as_run(resolved(subject.graph, specs), True)
         by_name = {node.name: node for node in self._graph.variables}
         self._variables = {by_name[n.name]: s for n, s in subject.variables.items()}
         self._wanted = tuple(by_name[node.name] for node in subject.wanted)

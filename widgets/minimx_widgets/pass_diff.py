@@ -9,7 +9,7 @@ from typing import Any
 import traitlets
 
 from minimx.core.errors import ArgumentError, did_you_mean
-from minimx.core.graph.memory.sweep import Sweep
+from minimx.core.graph.memory.sharing import StorageSharing
 from minimx.core.graph.passes.prepare import Prepared, prepare
 from minimx.core.graph.passes.report import Change, Passed
 from minimx.core.graph.running.bulk import segments
@@ -304,8 +304,8 @@ def _as_list(name: str, rule: str = "") -> list[Any] | None:
 
 #: Who decides what is no pass of its own.
 _DECIDERS: dict[str, Any] = {
-    "in place": Sweep._verdict,
-    "blocks": Sweep._match,
+    "in place": StorageSharing._verdict,
+    "blocks": StorageSharing._match,
     "bulk": segments,
 }
 _KINDS = {"new": "new", "reuse": "reused", "grow": "enlarged"}

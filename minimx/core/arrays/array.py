@@ -273,8 +273,8 @@ class NDArray(Arithmetic, Methods):
 
     def detach(self) -> NDArray:
         """The same memory, cut off from the tape."""
-        twin: NDArray = self._alias()
-        return twin
+        alias: NDArray = self._alias()
+        return alias
 
     # -- gradients --------------------------------------------------------------------
 
@@ -351,19 +351,19 @@ class NDArray(Arithmetic, Methods):
 
     def _alias(self) -> Any:
         """The same memory and no history."""
-        twin = type(self)(self.chunk, self.spec, self.offset)
-        twin._view = self._view
-        return twin
+        alias = type(self)(self.chunk, self.spec, self.offset)
+        alias._view = self._view
+        return alias
 
     def _neutral(self, history: bool = False) -> Any:
         """The same memory as a plain NDArray; gradients are written in its arithmetic.
 
         history: it keeps its place on the tape.
         """
-        twin = self._alias()
+        alias = self._alias()
         if history:
-            twin._entry = self._entry
-        return twin
+            alias._entry = self._entry
+        return alias
 
     def _flavoured(self, value: NDArray) -> NDArray:
         """An array of a gradient in the flavour of this one."""

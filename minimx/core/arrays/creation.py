@@ -11,7 +11,7 @@ from minimx.core import flavour
 from minimx.core.arrays import sparse
 from minimx.core.arrays.array import NDArray, checked_dtype, new
 from minimx.core.arrays.launch import invoke
-from minimx.core.arrays.transfer import adopt, from_numpy_copy
+from minimx.core.arrays.transfer import from_numpy_copy, wrap_numpy
 from minimx.core.device import Device, DeviceLike, as_device, current_device
 from minimx.core.dtypes import numbers
 from minimx.core.errors import DTypeError, OperatorError, ShapeError
@@ -102,7 +102,7 @@ def from_numpy(ndarray: Any, zero_copy: bool = True) -> NDArray:
         )
     if not ndarray.flags["WRITEABLE"]:  # perhaps because it is shared already
         ndarray.flags["WRITEABLE"] = True  # ValueError if it is not its own to give
-    shared = adopt(ndarray, Device("cpu", 0), NDArray)
+    shared = wrap_numpy(ndarray, Device("cpu", 0), NDArray)
     ndarray.flags["WRITEABLE"] = False
     return shared
 
@@ -111,7 +111,7 @@ def from_dlpack(source: Any) -> NDArray:
     """An array over the memory of another framework's CPU tensor."""
     if not hasattr(source, "__dlpack__"):
         source = _Capsule(source)
-    return adopt(
+    return wrap_numpy(
         np.ascontiguousarray(np.from_dlpack(source)), Device("cpu", 0), NDArray
     )
 

@@ -248,7 +248,7 @@ class _Foreign:
         """Nothing to give back: dropping the reference is all."""
 
 
-def adopt(source: Any, device: Device, array_class: type[NDArray]) -> NDArray:
+def wrap_numpy(source: Any, device: Device, array_class: type[NDArray]) -> NDArray:
     """An array over the memory of a C-contiguous NumPy array, without copying."""
     spec = Spec.of(tuple(source.shape), resolve(source.dtype))
     chunk = Chunk(device, spec.nbytes, owner("from_numpy"))

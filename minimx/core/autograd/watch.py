@@ -103,7 +103,7 @@ class Watch:
         self._blocks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._count = 0
         # The call that each walk has come to; a walk may run inside another one.
-        self._walks: list[int] = [0]
+        self._current_calls: list[int] = [0]
         # Calls that keep something, to be told when nobody can reach them any more.
         self._alive: dict[int, weakref.ref[Node]] = {}
 
@@ -128,7 +128,7 @@ class Watch:
 
     def recorded(self, node: Node) -> None:
         """See `minimx.core.autograd.tape.Watcher`, as for what follows."""
-        if not self._hears:
+        if not self._listens:
             return
         number = self._numbers[node.number] = len(self.calls) + 1
         names = _names(node)
@@ -154,13 +154,13 @@ class Watch:
 
     def begun(self) -> None:
         """A walk begins."""
-        if self._hears:
-            self._walks.append(0)
+        if self._listens:
+            self._current_calls.append(0)
             self._note("begin")
 
     def arrived(self, entry: Entry, gradient: Value | None) -> None:
         """A gradient came."""
-        if not self._hears:
+        if not self._listens:
             return
         at, block, nbytes = self._place(entry), 0, 0
         leaf = entry[0] if isinstance(entry[0], Leaf) else None
@@ -173,28 +173,28 @@ class Watch:
 
     def visited(self, node: Node) -> None:
         """A call's turn."""
-        if self._hears:
-            self._walks[-1] = self._numbers.get(node.number, 0)
-            self._note("visit", self._walks[-1])
+        if self._listens:
+            self._current_calls[-1] = self._numbers.get(node.number, 0)
+            self._note("visit", self._current_calls[-1])
 
     def left(self, node: Node) -> None:
         """A call was walked past."""
-        if self._hears:
-            at = self._walks[-1]
+        if self._listens:
+            at = self._current_calls[-1]
             self._note("release" if node.consumed else "stay", at)
             if node.consumed:
                 self._alive.pop(at, None)
-            self._walks[-1] = 0
+            self._current_calls[-1] = 0
 
     def ended(self) -> None:
         """The walk is over."""
-        if self._hears:
-            self._walks.pop()
+        if self._listens:
+            self._current_calls.pop()
             self._note("end")
 
     def stored(self, leaf: Leaf) -> None:
         """A variable has its gradient."""
-        if self._hears:
+        if self._listens:
             self._note("store", self._place((leaf, 0)))
 
     def _dropped(self, number: int) -> None:
@@ -205,11 +205,11 @@ class Watch:
     # -- numbers ----------------------------------------------------------------------
 
     @property
-    def _hears(self) -> bool:
+    def _listens(self) -> bool:
         return threading.get_ident() == self._thread
 
     def _note(self, kind: str, at: int = 0, block: int = 0, nbytes: int = 0) -> None:
-        sender = self._walks[-1] if kind == "arrive" else 0
+        sender = self._current_calls[-1] if kind == "arrive" else 0
         self.events.append(Event(kind, at, sender, block, nbytes))
 
     def _met(self, entry: Entry, user: int, name: str) -> int:

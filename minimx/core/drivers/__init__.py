@@ -96,8 +96,8 @@ def working(device: Device) -> AbstractContextManager[Any]:
     if backend_of(device) == "cpu":
         return nullcontext()
     driver: Any = driver_for(device)
-    doors: AbstractContextManager[Any] = driver.working()
-    return doors
+    context: AbstractContextManager[Any] = driver.working()
+    return context
 
 
 def during(device: Device, run: Callable[[], None]) -> Callable[[], None]:

@@ -58,9 +58,9 @@ def open_gpu(device: Device) -> SimulatedGPU:
     Where nothing says how much that is, it is halved until the host can.
     """
     mine = card()
-    said = any(map(knobs.is_set, MEMORY_KNOBS))
+    memory_is_set = any(map(knobs.is_set, MEMORY_KNOBS))
     try:
-        gpu = SimulatedGPU(device, mine.memory, mine, halve=not said)
+        gpu = SimulatedGPU(device, mine.memory, mine, halve=not memory_is_set)
     except DeviceFull:
         raise DeviceError(
             f"{device}: this machine cannot reserve the {mine.memory:,} bytes that "

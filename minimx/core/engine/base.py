@@ -69,10 +69,10 @@ class Engine(ABC):
             self.submit(operation)
         if operation.trace is None or recorder is None:
             return 0
-        if recorder.hears_calls:
+        if recorder.records_calls:
             graph = operation.prop == SEGMENT
-            door = "MXInvokeCachedOpEx" if graph else "MXImperativeInvokeEx"
-            recorder.call(door, name, operation.trace.t_push, events.clock())
+            function = "MXInvokeCachedOpEx" if graph else "MXImperativeInvokeEx"
+            recorder.call(function, name, operation.trace.t_push, events.clock())
         return operation.trace.op_id
 
     @abstractmethod

@@ -28,7 +28,7 @@ class Listening:
     """Rings of rows, one a table, and what fills them."""
 
     def __init__(self, capacity: int, calls: bool) -> None:
-        self.hears_calls = calls
+        self.records_calls = calls
         self.capacity = capacity
         self.clock: Callable[[], int] | None = None  # unless set, that of all events
         self.ids = Ids()

@@ -28,7 +28,7 @@ class Several:
 
     def __init__(self, members: tuple[Any, ...]) -> None:
         self.members = members
-        self.hears_calls = any(member.hears_calls for member in members)
+        self.records_calls = any(member.records_calls for member in members)
         self.ids = members[0].ids
         self.new_op = members[0].new_op
 
@@ -40,7 +40,7 @@ class Several:
     def call(self, name: str, detail: str, t0: int, t1: int) -> None:
         """A call of the interface, by this thread."""
         for member in self.members:
-            if member.hears_calls:
+            if member.records_calls:
                 member.call(name, detail, t0, t1)
 
     def dependency(self, src: int, dst: int, kind: str) -> None:

@@ -83,8 +83,8 @@ class History:
     def recorded(cls, record: Record, device: str) -> History:
         """What really happened, as far back as the record goes."""
         mem, _, event, sign = _of_device(record, device)
-        told_twice = (sign == 0) & np.isin(event, (LIVE, ALLOC, HIT, FREE))
-        mem, event, sign = mem[~told_twice], event[~told_twice], sign[~told_twice]
+        repeated = (sign == 0) & np.isin(event, (LIVE, ALLOC, HIT, FREE))
+        mem, event, sign = mem[~repeated], event[~repeated], sign[~repeated]
         own = (sign != 0) | (event == OOM) | _by_program(record, mem, event)
         return cls(
             device,

@@ -211,7 +211,7 @@ class Parameter:
                 f"{self.name} still has the incomplete shape {self.shape} after its "
                 "layer has seen data. Set every length in the layer's infer_shape()."
             )
-        with autograd.pause(), self._on_behalf("parameter"):
+        with autograd.pause(), self._attributed_to("parameter"):
             data = self._empty(cpu(), self._stype)
             fill = initializer.create(deferred.default_init)
             own = initializer.create(deferred.init)
@@ -224,7 +224,7 @@ class Parameter:
         made = nd.zeros(self.shape, ctx=ctx, dtype=self.dtype, stype=stype)
         return flavoured(made) if stype == "default" else made
 
-    def _on_behalf(self, category: str) -> Any:
+    def _attributed_to(self, category: str) -> Any:
         """New arrays belong to this parameter's layer, as parameter or gradient."""
         layer = self.layer or events.attribution.layer or self.name
         return events.attributed(layer=layer, category=category)
@@ -235,7 +235,7 @@ class Parameter:
         A device without room for it raises `OutOfMemory` and leaves all as it was.
         """
         data = flavoured(data)
-        with autograd.pause(), self._on_behalf("parameter"):
+        with autograd.pause(), self._attributed_to("parameter"):
             placed = {
                 ctx: data if not copy and ctx is data.context else copied(data, ctx)
                 for ctx in contexts
@@ -253,7 +253,7 @@ class Parameter:
         if self._grad_req == "null":
             self._grad = None
             return
-        with autograd.pause(), self._on_behalf("gradient"):
+        with autograd.pause(), self._attributed_to("gradient"):
             self._grad = {ctx: self._empty(ctx, self._grad_stype) for ctx in self._data}
         self._mark()
 
@@ -424,10 +424,10 @@ class Parameter:
         data, grad = self._data, self._grad
         if data is not None:
             self._tell_trainer()
-            with autograd.pause(), self._on_behalf("parameter"):
+            with autograd.pause(), self._attributed_to("parameter"):
                 data = {c: x.astype(dtype) for c, x in data.items()}
         if grad is not None:
-            with autograd.pause(), self._on_behalf("gradient"):
+            with autograd.pause(), self._attributed_to("gradient"):
                 grad = {c: x.astype(dtype) for c, x in grad.items()}
         self._dtype, self._data, self._grad = dtype, data, grad
         self._var = None  # it says of which type it is

@@ -8,7 +8,7 @@ import minimx as mx
 from minimx.core.dtypes import FLOAT32
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.graph.passes.verify import verify
-from minimx.core.graph.values import words
+from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.infer import infer
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.ops.registry import lookup
@@ -61,8 +61,8 @@ def test_a_node_may_be_replaced() -> None:
 
 def test_settings_at_their_defaults_are_not_spelt_out_unless_said() -> None:
     op = lookup("sum").of(axis=1)
-    assert words.settings(op) == {"axis": "1"}
-    assert words.settings(op, {"keepdims"}) == {"axis": "1", "keepdims": "False"}
+    assert graph_text.settings(op) == {"axis": "1"}
+    assert graph_text.settings(op, {"keepdims"}) == {"axis": "1", "keepdims": "False"}
 
 
 def test_a_graph_reads_like_a_program() -> None:
@@ -70,7 +70,7 @@ def test_a_graph_reads_like_a_program() -> None:
     parts = mx.sym.split(mx.sym.relu(x, name="r"), num_outputs=2, name="p")
     graph = mx.sym.elemwise_add(parts[0], parts[1], name="s").graph
     found = infer(graph, {"x": (4, 6)}, {})
-    assert words.program(graph, found.spec).splitlines() == [
+    assert graph_text.program(graph, found.spec).splitlines() == [
         "input x: float32[4, 6]",
         "r = relu(x): float32[4, 6]",
         "p = SliceChannel(r, num_outputs=2): float32[4, 3], float32[4, 3]",

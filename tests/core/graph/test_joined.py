@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx.core.graph.running.joined import PLACES_KEPT, Bound, Joined, joined
+from minimx.core.graph.running.joined import ADDRESSES_KEPT, Bound, Joined, joined
 from minimx.core.knobs import knobs
 
 x, w = mx.sym.var("x"), mx.sym.var("w")
@@ -81,11 +81,11 @@ def test_arrays_that_take_turns_are_known(monkeypatch: pytest.MonkeyPatch) -> No
         executor.arg_arrays[0] = turns[k % 3]
         assert executor.forward()[0].asnumpy()[0, 0] == 2 * (k % 3)
     assert len(built) == 3
-    for k in range(PLACES_KEPT + 2):
+    for k in range(ADDRESSES_KEPT + 2):
         turns.append(mx.nd.ones((2, 2)) * k)
         executor.arg_arrays[0] = turns[-1]
         assert executor.forward()[0].asnumpy()[0, 0] == 2 * k
-    assert len(built[0]._built) <= PLACES_KEPT
+    assert len(built[0]._built) <= ADDRESSES_KEPT
 
 
 def test_hybridize_with_static_shape_joins_too() -> None:

@@ -23,7 +23,7 @@ from minimx.core import engine
 from minimx.core.device import cpu
 from minimx.core.errors import KnobError
 from minimx.core.graph.memory.memory import MemoryPlan
-from minimx.core.graph.memory.sweep import Sweep, numbered
+from minimx.core.graph.memory.sharing import StorageSharing, numbered
 from minimx.core.graph.passes.prepare import Prepared, prepare
 from minimx.core.graph.running.settings import KNOBS, Settings
 from minimx.core.knobs import knobs
@@ -235,13 +235,13 @@ class _OtherChoice(Exception):
     """A rule chose otherwise than the planner; `args` holds the `Request`."""
 
 
-def _swept(net: Any, reach: int, choose: Choice) -> Sweep:
+def _swept(net: Any, reach: int, choose: Choice) -> StorageSharing:
     """The planner's walk with somebody's rule; raises `_OtherChoice` at a difference.
 
     All sizes are multiples of 1024 bytes, so that no range divides with a remainder.
     """
 
-    class Chosen(Sweep):
+    class Chosen(StorageSharing):
         def _match(self, n: int, wanted: int) -> int | None:
             at = super()._match(n, wanted)
             free = [size for size, *_ in self._free]

@@ -20,13 +20,13 @@ from typing import NamedTuple
 from minimx.core.graph.memory.colours import colours as coloured
 from minimx.core.graph.memory.inplace import Verdict
 from minimx.core.graph.memory.reasons import explain, sharing, table
-from minimx.core.graph.memory.sweep import (  # fmt: skip
+from minimx.core.graph.memory.sharing import (  # fmt: skip
     DYNAMIC,
     EXTERNAL,
     Asked,
     Numbered,
     Step,
-    Sweep,
+    StorageSharing,
     numbered,
 )
 from minimx.core.graph.passes.report import Change
@@ -198,13 +198,13 @@ def plan_memory(
     if colours is None and colour_count(settings) > 1:
         colours = coloured(graph, colour_count(settings))
     shades = None if colours is None else [colours[node] for node in graph.nodes]
-    best: Sweep | None = None
+    best: StorageSharing | None = None
     candidates: dict[int, int] = {}
     for match_range in ranges(settings):
-        sweep = Sweep(numbers, match_range, settings.enable_inplace, shades)
-        candidates[match_range] = sweep.total
-        if best is None or sweep.total < best.total:
-            best = sweep
+        sharing = StorageSharing(numbers, match_range, settings.enable_inplace, shades)
+        candidates[match_range] = sharing.total
+        if best is None or sharing.total < best.total:
+            best = sharing
     assert best is not None
     blocks, ends = _laid_out([*zip(best.sizes, best.places, strict=True)], {})
     workspace, wanted = _workspaces(graph, specs, settings, places, kind)
@@ -275,17 +275,17 @@ def _workspaces(
     As in MXNet 0.8 the nodes that ask for one are coloured by themselves, and those of
     one colour and device share one.
     """
-    asking = {}
+    requests = {}
     for node in graph:
         if node.op is not None and Entry(node) in specs:
             nbytes = plan_of(node, specs, kind).workspace
             if nbytes:
-                asking[node] = nbytes
-    shades = coloured(graph, workspace_count(settings), asking) if asking else {}
+                requests[node] = nbytes
+    shades = coloured(graph, workspace_count(settings), requests) if requests else {}
     shared: dict[tuple[Hashable, int], int] = {}
     found: dict[Node, int] = {}
     sizes: list[tuple[int, Hashable]] = []
-    for node, nbytes in asking.items():
+    for node, nbytes in requests.items():
         device = places.get(node) if places else None
         k = found[node] = shared.setdefault((device, shades[node]), len(sizes))
         if k == len(sizes):
@@ -294,10 +294,10 @@ def _workspaces(
     return found, sizes
 
 
-def _skips(numbers: Numbered, sweep: Sweep) -> frozenset[Node]:
+def _skips(numbers: Numbered, sharing: StorageSharing) -> frozenset[Node]:
     """The nodes all of whose outputs lie where the same elements lie already."""
     same: dict[int, int] = {}
-    for n, _, verdict in sweep.asked:
+    for n, _, verdict in sharing.asked:
         if verdict is Verdict.SAME:
             same[n] = same.get(n, 0) + 1
     return frozenset(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from minimx.core.graph.memory.inplace import Pair, Verdict
-from minimx.core.graph.memory.sweep import DYNAMIC, EXTERNAL, Asked, Numbered, Step
+from minimx.core.graph.memory.sharing import DYNAMIC, EXTERNAL, Asked, Numbered, Step
 from minimx.core.graph.passes.report import Change
 from minimx.core.graph.values.ir import Entry
 

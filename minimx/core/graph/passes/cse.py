@@ -35,13 +35,13 @@ def share(graph: Graph, among: Collection[Node] | None = None) -> Passed:
         if not repeatable(node) or (among is not None and node not in among):
             return None
         key = (node.op, inputs, frozenset(node.attrs.items()))
-        twin = first.get(key)
-        if twin is None:
-            twin = node if inputs == node.inputs else node.with_inputs(inputs)
-            first[key] = twin
+        equal = first.get(key)
+        if equal is None:
+            equal = node if inputs == node.inputs else node.with_inputs(inputs)
+            first[key] = equal
         else:
-            changes.append(_merged(twin, node))
-        return outputs_of(twin)
+            changes.append(_merged(equal, node))
+        return outputs_of(equal)
 
     after, places = retraced(graph, change)
     after = _apart(graph, after, changes)
@@ -59,11 +59,11 @@ def pure(op: Op) -> bool:
     return op.deterministic and not op.needs_rng and not remembers
 
 
-def _merged(twin: Node, node: Node) -> Change:
+def _merged(equal: Node, node: Node) -> Change:
     assert node.op is not None
-    of = " and ".join(entry.name for entry in twin.inputs)
+    of = " and ".join(entry.name for entry in equal.inputs)
     reason = f"both are {node.op.name} of {of}"
-    return Change("merged", (twin.name, node.name), reason)
+    return Change("merged", (equal.name, node.name), reason)
 
 
 def _apart(before: Graph, after: Graph, changes: list[Change]) -> Graph:

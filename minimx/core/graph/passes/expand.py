@@ -35,9 +35,9 @@ def expanded(graph: Graph, variables: Mapping[Node, Spec]) -> Graph:
         if node.op is None:
             return None
         if node.op.expansion is None or any(entry not in specs for entry in inputs):
-            twin = node if inputs == node.inputs else node.with_inputs(inputs)
-            learn(twin)
-            return outputs_of(twin)
+            kept_node = node if inputs == node.inputs else node.with_inputs(inputs)
+            learn(kept_node)
+            return outputs_of(kept_node)
         inside, fed = node.op.expansion(tuple([specs[entry] for entry in inputs]))
         found = _spliced(inside, dict(zip(fed, inputs, strict=True)), node)
         for part in Graph(found):
@@ -62,7 +62,15 @@ def _spliced(inside: Graph, given: Mapping[Node, Entry], node: Node) -> list[Ent
         own = alone and part in last
         name = node.name if own else f"{node.name}_{part.name}"
         return outputs_of(
-            Node(part.op, inputs, name, node.attrs, part.said, node.layer, node.forward)
+            Node(
+                part.op,
+                inputs,
+                name,
+                node.attrs,
+                part.explicit,
+                node.layer,
+                node.forward,
+            )
         )
 
     return list(rewritten(inside, change).outputs)

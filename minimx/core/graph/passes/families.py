@@ -22,7 +22,7 @@ FAMILIES: dict[str, str] = {
     "other": "everything else",
 }
 
-_ROOMS: dict[str, str] = {
+_FILES: dict[str, str] = {
     "product": (
         "conv deconv matmul linalg rnn attention transformer correlation deformable "
         "np_contraction np_linalg np_matrix quantize columns"
@@ -39,7 +39,7 @@ _ROOMS: dict[str, str] = {
     "random": "random random_more random_pdf np_random sampling",
     "fused": "fused_operator",
 }
-_FAMILY = {room: name for name, rooms in _ROOMS.items() for room in rooms.split()}
+_FAMILY = {file: name for name, files in _FILES.items() for file in files.split()}
 
 
 def family(node: Node) -> str:
@@ -48,5 +48,5 @@ def family(node: Node) -> str:
         return "variable"
     if node.op.needs_rng or not node.op.deterministic:
         return "random"
-    room = type(node.op).__module__.rpartition(".")[2]
-    return _FAMILY.get(room, "other")
+    file = type(node.op).__module__.rpartition(".")[2]
+    return _FAMILY.get(file, "other")

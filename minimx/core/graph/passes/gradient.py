@@ -104,7 +104,7 @@ def differentiate(
                 f"{node!r} is no variable: gradients are asked for variables. Make the "
                 "outputs of this node a variable of a graph of its own."
             )
-    walk = _Walk(graph, wanted, specs, keep or Keep(), cap)
+    walk = _GradientBuilder(graph, wanted, specs, keep or Keep(), cap)
     head_grads = tuple(
         walk.start(entry, flows is None or flows[place])
         for place, entry in enumerate(graph.outputs)
@@ -123,7 +123,7 @@ def differentiate(
         walk.source,
         frozenset(walk.clones.made.values()),
         graph,
-        (*walk.said_and_done(), *walk.changes),
+        (*walk.policy_changes(), *walk.changes),
     )
 
 
@@ -155,7 +155,7 @@ class _Arrived:
     when: list[int] = field(default_factory=list)
 
 
-class _Walk:
+class _GradientBuilder:
     """One walk over a graph, from its outputs to its variables."""
 
     def __init__(
@@ -301,7 +301,7 @@ class _Walk:
         self.arrived[entry] = _Arrived([found], [0])  # who asks twice gets it twice
         return found.entry
 
-    def said_and_done(self) -> list[Change]:
+    def policy_changes(self) -> list[Change]:
         """What the policy said, but for values that no gradient asked for again."""
         made = {node.name for node in self.clones.made}
         return [

@@ -28,7 +28,7 @@ def legacy(
     everywhere: what MXNET_BACKWARD_DO_MIRROR says; without it only nodes that ask for
     it. step: every so many a node is kept, as MXNet did until 0.8.
     """
-    asks = _Asking(graph, specs, everywhere, step, heeds_false=False)
+    asks = _MirrorRule(graph, specs, everywhere, step, obeys_false=False)
     return Keep(asks.recompute, remap=False, changes=asks.changes, name="1.x")
 
 
@@ -38,7 +38,7 @@ def remap(graph: Graph, specs: Specs, everywhere: bool = True, step: int = 100) 
     A node that says `force_mirroring=False` is kept: a plan made by hand stays what it
     is. Outputs of the graph are there anyway.
     """
-    asks = _Asking(graph, specs, everywhere, step, heeds_false=True)
+    asks = _MirrorRule(graph, specs, everywhere, step, obeys_false=True)
     return Keep(asks.recompute, remap=True, changes=asks.changes, name="remap")
 
 
@@ -66,7 +66,7 @@ def marked(graph: Graph, keep: Keep) -> Graph:
     return rewritten(graph, change)
 
 
-class _Asking:
+class _MirrorRule:
     """MXNet's question to every node, from the first to the last."""
 
     def __init__(
@@ -75,9 +75,9 @@ class _Asking:
         specs: Specs,
         everywhere: bool,
         step: int,
-        heeds_false: bool,
+        obeys_false: bool,
     ) -> None:
-        self._everywhere, self._step, self._heeds = everywhere, step, heeds_false
+        self._everywhere, self._step, self._obeys_false = everywhere, step, obeys_false
         self._repeats = Repeats(graph, specs)
         self._outputs = {entry.node for entry in graph.outputs}
         self._count = 0
@@ -101,13 +101,13 @@ class _Asking:
         said = forced(node)
         if said:
             return True, "it says force_mirroring itself."
-        if self._heeds and said is False:
+        if self._obeys_false and said is False:
             return False, "it says force_mirroring=False itself."
         if not self._everywhere:
             return False, "MXNET_BACKWARD_DO_MIRROR is off, and it does not ask for it."
         if node.op.name in NEVER:
             return False, f"{node.op.name} is too much work to do twice."
-        if self._heeds and node in self._outputs:
+        if self._obeys_false and node in self._outputs:
             return False, "it is an output, and stays anyway."
         self._count += 1
         if self._count % self._step == 0:

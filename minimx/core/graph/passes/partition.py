@@ -171,7 +171,7 @@ def _titles(nodes: Sequence[Node]) -> list[str]:
     return [node.op.name for node in nodes if node.op is not None]
 
 
-def tell(passes: Sequence[Passed], backend: str) -> None:
+def print_summary(passes: Sequence[Passed], backend: str) -> None:
     """Print that a backend was used, if MXNET_SUBGRAPH_VERBOSE is on."""
     if backend_named(backend) is None or not knobs.get("MXNET_SUBGRAPH_VERBOSE"):
         return

@@ -26,7 +26,7 @@ from minimx.core.graph.passes.simplify import eliminate, fold_constants
 from minimx.core.graph.running.bulk import Segment, limits, segments
 from minimx.core.graph.running.run import as_run
 from minimx.core.graph.running.settings import Settings
-from minimx.core.graph.values.infer import settled
+from minimx.core.graph.values.infer import resolved
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec, plan_of
 from minimx.core.ops.spec import Spec
@@ -140,7 +140,7 @@ def prepare(
 def _decided(graph: Graph, variables: Mapping[Node, Spec], training: bool) -> Graph:
     """The graph with all settings that shapes and the mode of running decide."""
     if any(node.op is not None and node.op.open for node in graph):
-        graph = settled(graph, {node.name: spec for node, spec in variables.items()})
+        graph = resolved(graph, {node.name: spec for node, spec in variables.items()})
     return as_run(expanded(graph, variables), training)
 
 

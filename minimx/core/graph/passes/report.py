@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from minimx.core.graph.values.ir import Entry, Graph, Node, Places
+from minimx.core.graph.values.ir import Entry, Graph, NewEntries, Node
 from minimx.core.graph.values.specs import Specs
 from minimx.core.ops.spec import Spec
 
@@ -39,10 +39,10 @@ class Passed:
     before: Graph
     after: Graph
     changes: tuple[Change, ...] = ()
-    places: Places = field(default_factory=dict, repr=False)
+    places: NewEntries = field(default_factory=dict, repr=False)
 
     def carried(self, specs: Specs) -> dict[Entry, Spec]:
-        """What is known of the entries of `before`, said of those of `after`."""
+        """What is known of the entries of `before`, explicit of those of `after`."""
         if not self.places:
             return dict(specs)
         found = {}

@@ -19,7 +19,7 @@ from minimx.core.drivers import kernels_as_on
 from minimx.core.errors import GradientError
 from minimx.core.events import attributed, owner
 from minimx.core.graph.memory.arena import Arena, Ground
-from minimx.core.graph.passes.partition import tell
+from minimx.core.graph.passes.partition import print_summary
 from minimx.core.graph.passes.prepare import Prepared, Unplanned, prepare
 from minimx.core.graph.running.program import Program
 from minimx.core.graph.running.settings import Settings
@@ -95,7 +95,7 @@ class Bound:
                 settings=self._settings,
                 kind=kernels_as_on(self.device),
             )
-            tell(prepared.passes, self._settings.subgraph_backend)
+            print_summary(prepared.passes, self._settings.subgraph_backend)
             with attributed(phase="forward", category="activation"):
                 run = Run(prepared, self.device, self.ground)
             self._runs[training, gradients] = run

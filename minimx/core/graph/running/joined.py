@@ -21,7 +21,7 @@ from minimx.core.ops.registry import Kernel
 Bound = tuple[Kernel, list[Any], list[tuple[int, int]], int, int, Any]
 
 #: Calls are kept for so many places of the arrays that they work on.
-PLACES_KEPT = 8
+ADDRESSES_KEPT = 8
 
 
 def joined(bound: Sequence[Bound]) -> list[Bound]:
@@ -49,18 +49,18 @@ class Joined:
 
     def __init__(self, calls: Sequence[Bound], outside: Sequence[int]) -> None:
         self._calls = calls
-        self._place = {index: place for place, index in enumerate(outside)}
+        self._position = {index: position for position, index in enumerate(outside)}
         # By where the arrays from outside are: results take turns in a few places.
         self._built: dict[tuple[int, ...], Prebuilt] = {}
 
     def __call__(self, *arrays: Any) -> None:
         """Run them; built anew if an array is somewhere else than before."""
-        places = addresses(arrays)
-        built = self._built.get(places)
+        starts_at = addresses(arrays)
+        built = self._built.get(starts_at)
         if built is None:
-            if len(self._built) >= PLACES_KEPT:
+            if len(self._built) >= ADDRESSES_KEPT:
                 self._built.clear()
-            built = self._built[places] = self._build(arrays)
+            built = self._built[starts_at] = self._build(arrays)
         built()
 
     def _build(self, arrays: Sequence[Any]) -> Prebuilt:
@@ -68,6 +68,6 @@ class Joined:
         for kernel, args, outside, *_ in self._calls:
             given = args.copy()
             for position, index in outside:
-                given[position] = arrays[self._place[index]]
+                given[position] = arrays[self._position[index]]
             calls += calls_of(kernel, given)
         return Prebuilt(calls)

@@ -165,7 +165,7 @@ class Program:
             if events.recorder is None:
                 push(*operation)
                 continue
-            with _on_behalf(segment, arena):
+            with _attributed_to(segment, arena):
                 op_id = push(*operation)
             for step in segment.steps:
                 arena.op_ids[step.node.name] = op_id
@@ -173,7 +173,7 @@ class Program:
 
 
 @contextmanager
-def _on_behalf(segment: Segment, arena: Arena) -> Iterator[None]:
+def _attributed_to(segment: Segment, arena: Arena) -> Iterator[None]:
     """Work for the layer that wrote a segment's nodes down, inside the block."""
     at = attribution
     before, forward_op = (at.layer, at.phase, at.category), at.forward_op

@@ -24,7 +24,7 @@ from minimx.core.ops.spec import Spec
 from minimx.core.storage.pool import Block
 
 
-class Shelf:
+class FreeList:
     """Blocks that wait for the next value of the same kind; freed with the shelf."""
 
     __slots__ = ("blocks",)
@@ -40,17 +40,19 @@ class Shelf:
 class KeptChunk(Chunk):
     """Memory that goes back to a shelf, not to the pool."""
 
-    __slots__ = ("shelf",)
+    __slots__ = ("free_list",)
 
-    def __init__(self, device: Device, nbytes: int, who: Owner, shelf: Shelf) -> None:
+    def __init__(
+        self, device: Device, nbytes: int, who: Owner, free_list: FreeList
+    ) -> None:
         super().__init__(device, nbytes, who)
-        self.shelf = shelf
+        self.free_list = free_list
 
     def memory(self) -> Any:
         """The bytes, those of an earlier value if there is one."""
-        if self.block is None and self.shelf.blocks:
+        if self.block is None and self.free_list.blocks:
             try:
-                self.block = self.shelf.blocks.popleft()
+                self.block = self.free_list.blocks.popleft()
             except IndexError:  # another value was faster
                 return super().memory()
         return super().memory()
@@ -59,7 +61,7 @@ class KeptChunk(Chunk):
         block = getattr(self, "block", None)
         if block is not None:
             self.block = None
-            self.shelf.blocks.append(block)
+            self.free_list.blocks.append(block)
 
 
 class Call:
@@ -132,7 +134,7 @@ class Variant:
         read = {*prepared.graph.nodes}
         self._reads = [node in read for node in prepared.head_grads]
         self._specs = [prepared.specs.get(entry) for entry in prepared.external]
-        self._shelves = [Shelf() for _ in prepared.external]
+        self._free_lists = [FreeList() for _ in prepared.external]
         self._classes = [self._class_of(entry) for entry in prepared.outputs]
         # Where gradients go among the variables.
         order = {node: i for i, node in enumerate(prepared.variables)}
@@ -226,5 +228,6 @@ class Variant:
     def _new(self, place: int, spec: Spec, kind: type[NDArray]) -> NDArray:
         device, who = self.program.device, owner("_CachedOp")
         if self.static_alloc:
-            return kind(KeptChunk(device, spec.nbytes, who, self._shelves[place]), spec)
+            free_list = self._free_lists[place]
+            return kind(KeptChunk(device, spec.nbytes, who, free_list), spec)
         return kind(Chunk(device, spec.nbytes, who), spec)

@@ -74,17 +74,18 @@ def infer(
     """
     found = Inference(graph)
     for node in graph.variables:
-        said = said_shape(node) if node.name not in shapes else shapes[node.name]
-        found.learn_shape(Entry(node), said, node.name)
-        dtype = dtypes.get(node.name) or said_dtype(node)
+        known = node.name in shapes
+        shape = shapes[node.name] if known else declared_shape(node)
+        found.learn_shape(Entry(node), shape, node.name)
+        dtype = dtypes.get(node.name) or declared_dtype(node)
         found.learn_dtype(Entry(node), dtype)
-    _settle(found)
+    _propagate(found)
     if default is not None and _give_default(found, default):
-        _settle(found)
+        _propagate(found)
     return found
 
 
-def said_shape(node: Node) -> Open:
+def declared_shape(node: Node) -> Open:
     """What a variable says of its own shape; `opened` finds the unknown axes."""
     text = node.attrs.get("__shape__")
     if text is None:
@@ -102,7 +103,7 @@ def said_shape(node: Node) -> Open:
     return opened(axes, is_np_shape())
 
 
-def said_dtype(node: Node) -> DType | None:
+def declared_dtype(node: Node) -> DType | None:
     """What a variable says of its own element type: a name, or MXNet's number."""
     text = node.attrs.get("__dtype__")
     if text is None or text == "-1":
@@ -121,7 +122,7 @@ def opened(shape: Shape, np_shape: bool = False) -> Open:
     return tuple(None if n < 0 or (n == 0 and not np_shape) else n for n in shape)
 
 
-def _settle(found: Inference) -> None:
+def _propagate(found: Inference) -> None:
     """Ask every node until nothing new comes."""
     nodes = [node for node in found.graph if node.op is not None]
     for turn in range(_ROUNDS):
@@ -275,7 +276,7 @@ def _types(found: Inference, op: Op, ins: tuple[Entry, ...], outs: list[Entry]) 
     return news
 
 
-def settled(graph: Graph, specs: Mapping[str, Spec]) -> Graph:
+def resolved(graph: Graph, specs: Mapping[str, Spec]) -> Graph:
     """The graph with operators that waited for a shape, such as `zeros((0, 3))`, fixed.
 
     specs: those of the variables, by name. Raises ShapeError or DTypeError for specs
@@ -292,7 +293,7 @@ def settled(graph: Graph, specs: Mapping[str, Spec]) -> Graph:
         if node.op is None or not node.op.open or spec is None:
             return None
         op = node.op.settled(spec)
-        twin = Node(op, inputs, node.name, node.attrs, node.said, node.layer)
-        return [Entry(twin)]
+        attrs, explicit = node.attrs, node.explicit
+        return [Entry(Node(op, inputs, node.name, attrs, explicit, node.layer))]
 
     return rewritten(graph, change)

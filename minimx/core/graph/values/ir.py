@@ -31,7 +31,7 @@ class Node:
     """
 
     __slots__ = (
-        "attrs", "forward", "inputs", "layer", "name", "number", "op", "said"
+        "attrs", "explicit", "forward", "inputs", "layer", "name", "number", "op"
     )  # fmt: skip
 
     def __init__(
@@ -40,7 +40,7 @@ class Node:
         inputs: Sequence[Entry],
         name: str,
         attrs: Mapping[str, str] | None = None,
-        said: Iterable[str] = (),
+        explicit: Iterable[str] = (),
         layer: str | None = None,
         forward: str = "",
     ) -> None:
@@ -50,7 +50,7 @@ class Node:
         self.attrs = dict(attrs or {})
         # Settings that were given although they are at their defaults: in words they
         # are spelt out again.
-        self.said = frozenset(said)
+        self.explicit = frozenset(explicit)
         # Which layer it works for: the one that writes it down, unless it is told.
         self.layer = attribution.layer if layer is None else layer
         # Whose gradient it is a part of, by name, or whom it computes again.
@@ -68,7 +68,7 @@ class Node:
             inputs,
             self.name,
             self.attrs,
-            self.said,
+            self.explicit,
             self.layer,
             self.forward,
         )
@@ -198,7 +198,7 @@ def _visit(start: Node, done: dict[Node, None]) -> None:
 #: output that takes the node's place, or None to keep it (with its new inputs).
 Change = Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]
 #: Where the outputs of each node of one graph are found in another.
-Places = Mapping[Node, Sequence[Entry]]
+NewEntries = Mapping[Node, Sequence[Entry]]
 
 
 def rewritten(graph: Graph, change: Change) -> Graph:
@@ -206,7 +206,7 @@ def rewritten(graph: Graph, change: Change) -> Graph:
     return retraced(graph, change)[0]
 
 
-def retraced(graph: Graph, change: Change) -> tuple[Graph, Places]:
+def retraced(graph: Graph, change: Change) -> tuple[Graph, NewEntries]:
     """The graph with some nodes replaced, and where everything went.
 
     Where others read hidden outputs of a node, the entries for it must reach as far.

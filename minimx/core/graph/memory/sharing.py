@@ -1,8 +1,9 @@
 """One walk over a graph that gives every result a storage block, as MXNet does it.
 
-    numbered   the graph as lists of numbers: what the walk reads, counted once
-    Sweep      the walk, for one match range: who writes over whom, which free block
-               serves which result, which are released; every decision is a `Step`
+    numbered         the graph as lists of numbers: what the walk reads, counted once
+    StorageSharing   the walk, for one match range: which result is written over which
+                     input, which free block serves which result, which blocks are
+                     released; every decision is a `Step`
 
 The rule is greedy and depends on the order of nodes. A block counts its readers, not
 those of one result: that is what lets chains of results share it. Blocks have no place
@@ -148,7 +149,7 @@ def _number_outputs(
     found.outs.append(range(first, slot))
 
 
-class Sweep:
+class StorageSharing:
     """The walk for one match range; what it found is in its fields.
 
     storage: a storage id for each entry. over: {entry: the place of the input whose

@@ -20,8 +20,8 @@ READ_BY_US = (
 DECIDED_LATER = ("training", "np_shape")
 
 
-def settings(op: Op, said: Collection[str] = ()) -> dict[str, str]:
-    """The settings that are not at their defaults, and those of `said`, as text."""
+def settings(op: Op, explicit: Collection[str] = ()) -> dict[str, str]:
+    """The settings that are not at their defaults, and those of `explicit`, as text."""
     if own := getattr(op, "as_text", None):
         return dict(own())
     found: dict[str, str] = {}
@@ -31,7 +31,7 @@ def settings(op: Op, said: Collection[str] = ()) -> dict[str, str]:
         value = getattr(op, field.name)
         if field.name in DECIDED_LATER:
             continue
-        if value != field.default or field.name in said:
+        if value != field.default or field.name in explicit:
             found[field.name] = _text(value)
     return found
 
@@ -44,7 +44,7 @@ def _text(value: Any) -> str:
 
 def attributes(node: Node) -> dict[str, str]:
     """Settings and remarks of a node; those that MXNet reads under both names."""
-    found = ({} if node.op is None else settings(node.op, node.said)) | node.attrs
+    found = ({} if node.op is None else settings(node.op, node.explicit)) | node.attrs
     for name in READ_BY_US:
         if f"__{name}__" in found:
             found[name] = found[f"__{name}__"]
@@ -67,7 +67,7 @@ def _described(node: Node) -> list[str]:
     lines = ["-" * 20, f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
     for k, entry in enumerate(node.inputs):
         lines.append(f"\targ[{k}]={entry.node.name}({entry.slot}) version=0")
-    attrs = settings(node.op, node.said) | node.attrs
+    attrs = settings(node.op, node.explicit) | node.attrs
     if attrs:
         lines.append("Attrs:")
         lines += [f"\t{name}={attrs[name]}" for name in sorted(attrs)]
@@ -87,7 +87,7 @@ def program(graph: Graph, specs: Callable[[Entry], Spec | None] | None = None) -
         if node.op is None:
             lines.append(f"input {node.name}{known}")
             continue
-        chosen = settings(node.op, node.said).items()
+        chosen = settings(node.op, node.explicit).items()
         words = [*map(_short, node.inputs), *(f"{k}={v}" for k, v in chosen)]
         lines.append(f"{node.name} = {node.op.name}({', '.join(words)}){known}")
     lines.append(f"return {', '.join(map(_short, graph.outputs))}")
