@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from minimx.core.operators import (
-    conv,
-    creation,
-    elementwise,
-    indexing,
-    join,
-    matmul,
-    nn,
-    norm,
-    optim,
-    pooling,
-    random,
-    reduce,
-    scalar,
-    shape,
-    softmax,
-    views,
-)
+from minimx.core.operators import conv, elementwise, matmul, pooling, scalar, views
 from minimx.core.ops import devices, registry, users
 from minimx.core.ops.registry import Op, Site, bind, lookup
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.ops.users import register, unregister
 from minimx.operators import columns, contrib, quantize, warm
 from minimx.operators.arrays import (
+    creation,
+    indexing,
+    join,
     linalg,
     mixed,
     places,
     precision,
+    random,
     random_more,
     random_pdf,
+    reduce,
+    shape,
     sorting,
     statistics,
     triangles,
@@ -54,11 +43,14 @@ from minimx.operators.layers import (
     deformable,
     folded,
     hawkes,
+    nn,
+    norm,
     norm_batch,
     norm_groups,
     outputs,
     rnn,
     sequence,
+    softmax,
 )
 from minimx.operators.numpy import (
     np_contraction,
@@ -73,7 +65,7 @@ from minimx.operators.numpy import (
 )
 from minimx.operators.sparse import sparse_reg
 from minimx.operators.sparse import storage_types as storage
-from minimx.operators.updates import adagrad, optim_adaptive, optim_many
+from minimx.operators.updates import adagrad, optim, optim_adaptive, optim_many
 
 __all__ = [
     "sparse_reg",

@@ -23,19 +23,14 @@ from minimx.core.kernels.pointwise import steps_of
 from minimx.core.operators.creation import Constant, Full
 from minimx.core.operators.nn import Choice
 from minimx.core.operators.pointwise import Pointwise
-from minimx.core.operators.shape import (
-    BroadcastLike,
-    Slice,
-    SliceAxis,
-    SliceLike,
-    Stretch,
-)
+from minimx.core.operators.shape import Slice, SliceAxis, Stretch
 from minimx.core.ops.registry import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.fast.walks import Walk, stretched, walk
 from minimx.operators.arrays.mixed import AddN, Cast, Filled, Where, by_rows
 from minimx.operators.arrays.precision import AmpCast, AmpMulticast
+from minimx.operators.arrays.shape import BroadcastLike, SliceLike
 
 #: Among the sources of a recipe: the line before.
 BEFORE = -1

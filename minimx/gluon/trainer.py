@@ -39,12 +39,12 @@ class UpdatedInStore(ArgumentError, AssertionError):
 
 
 #: Weight and gradient of a parameter on each of its devices.
-NewEntries = list[tuple[Context, NDArray, NDArray]]
+Places = list[tuple[Context, NDArray, NDArray]]
 #: Parameters that learn, by number.
-Learning = list[tuple[int, Parameter, NewEntries]]
+Learning = list[tuple[int, Parameter, Places]]
 
 
-def _on_devices(parameter: Parameter) -> NewEntries:
+def _on_devices(parameter: Parameter) -> Places:
     weights, gradients = parameter._data, parameter._grad
     if weights is None or gradients is None:
         parameter.list_grad()  # raises: it has no values, or no gradient

@@ -6,12 +6,18 @@ import minimx.core.operators  # noqa: F401 (the main ones come first)
 from minimx.core import kernels
 from minimx.operators import columns, contrib, quantize, warm
 from minimx.operators.arrays import (
+    creation,
+    indexing,
+    join,
     linalg,
     mixed,
     places,
     precision,
+    random,
     random_more,
     random_pdf,
+    reduce,
+    shape,
     sorting,
     statistics,
     triangles,
@@ -34,11 +40,14 @@ from minimx.operators.layers import (
     deformable,
     folded,
     hawkes,
+    nn,
+    norm,
     norm_batch,
     norm_groups,
     outputs,
     rnn,
     sequence,
+    softmax,
 )
 from minimx.operators.numpy import (
     np_contraction,
@@ -52,9 +61,18 @@ from minimx.operators.numpy import (
     np_statistics,
 )
 from minimx.operators.sparse import sparse_reg, storage_types
-from minimx.operators.updates import adagrad, optim_adaptive, optim_many
+from minimx.operators.updates import adagrad, optim, optim_adaptive, optim_many
 
 __all__ = [
+    "softmax",
+    "shape",
+    "reduce",
+    "norm",
+    "nn",
+    "join",
+    "indexing",
+    "creation",
+    "random",
     "adagrad",
     "attention",
     "boxes",
@@ -81,6 +99,7 @@ __all__ = [
     "np_reduce",
     "np_shape",
     "np_statistics",
+    "optim",
     "optim_adaptive",
     "optim_many",
     "outputs",

@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any, ClassVar
 
-from minimx.core.dtypes import FLOAT16, FLOAT32, FLOAT64, NARROW, DType, resolve
+from minimx.core.dtypes import FLOAT16, FLOAT32, FLOAT64, NARROW, DType
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.knobs import knobs
@@ -148,50 +148,6 @@ class Mean(OverAxes):
         return (_stretched(self.spread(at, dout) * (1 / count), data.shape),)
 
 
-@register("prod")
-class Prod(OverAxes):
-    """Multiply the elements. data: any shape; out: without the reduced axes."""
-
-    casting = SINGLE
-    kind = "prod"
-    saves = ("data", "out")
-
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """The product of the others, found by division: not a number at 0."""
-        data, out = saved
-        return (self.spread(at, dout * out) / data,)
-
-
-@register("nansum")
-class NanSum(OverAxes):
-    """Add up the elements that are numbers. out: data without the reduced axes."""
-
-    casting = SINGLE
-    kind = "nansum"
-    saves = ("data",)
-
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """The gradient goes where there was a number."""
-        (data,) = saved
-        return (self.spread(at, dout) * (data == data),)
-
-
-@register("nanprod")
-class NanProd(OverAxes):
-    """Multiply the elements that are numbers. out: data without the reduced axes."""
-
-    casting = SINGLE
-    kind = "nanprod"
-    saves = ("data", "out")
-
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """As for the product, where there was a number."""
-        data, out = saved
-        quotient = self.spread(at, dout * out) / data
-        zeros = bind(lookup("zeros_like").of(), data)
-        return (bind(lookup("where").of(), data == data, quotient, zeros),)
-
-
 @with_settings
 class Extremum(OverAxes):
     """The largest or smallest element."""
@@ -217,72 +173,6 @@ class Min(Extremum):
     """The smallest element; NaN if there is one. out: data without the reduced axes."""
 
     kind = "min"
-
-
-@register("norm")
-class Norm(Reduction):
-    """The length of vectors, Euclid's or, with ord=1, the sum of absolute values.
-
-    data: any shape; out: without the reduced axes
-    """
-
-    ord: int = 2
-    axis: Any = None
-    out_dtype: str | None = None
-    keepdims: bool = False
-    np_shape: bool = False
-
-    casting = SINGLE
-
-    @property
-    def saves(self) -> tuple[str, ...]:
-        """The sum of absolute values is not asked for."""
-        return ("data",) if self.ord == 1 else ("data", "out")
-
-    def infer(self, *specs: Spec) -> Spec:
-        """Data without the reduced axes; refuses other norms than 1 and 2."""
-        if self.ord not in (1, 2):
-            raise ShapeError(f"norm: ord={self.ord} is not known; choose 1 or 2.")
-        return super().infer(specs[0].with_dtype(self.computed_in(specs[0])))
-
-    def computed_in(self, data: Spec) -> DType:
-        """The type of the result, in which the sum is formed as well."""
-        return data.dtype if self.out_dtype is None else resolve(self.out_dtype)
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Sums of squares or of absolute values.
-
-        MXNET_SAFE_ACCUMULATION: in the next wider type; without it in the type of the
-        data, which for float16 means that long sums stand still.
-        """
-        (data,) = specs
-        wanted = self.computed_in(data)
-        if wanted != data.dtype:
-            inner = self.kernel(data.with_dtype(wanted))
-            return lambda x, out: inner(x.astype(wanted), out)
-        axes = self.axes(data)
-        made: Kernel
-        if adding("reduce", data.dtype) == "narrow":
-            made = find("narrow.norm")(self.ord, axes)
-            return made
-        wide = accumulator(data.dtype)
-        which = "reduction" if wide == data.dtype else "widened"
-        made = find(f"reduce.{which}")(f"norm{self.ord}", data.shape, axes, wide)
-        return made
-
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """Data / norm for ord=2, the sign of data for ord=1."""
-        data, *out = saved
-        mine, its = at.ins[0].dtype, at.outs[0].dtype
-        if mine != its:
-            data = bind(lookup("cast").of(dtype=its.name), data)
-        if self.ord == 1:
-            grad = self.spread(at, dout) * bind(lookup("sign").of(), data)
-        else:
-            grad = data * self.spread(at, dout / out[0])
-        if mine != its:
-            grad = bind(lookup("cast").of(dtype=mine.name), grad)
-        return (grad,)
 
 
 @register("_sum_to")

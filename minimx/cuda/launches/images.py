@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.core.kernels.formula import Formula
-from minimx.core.operators.join import Pad
 from minimx.core.ops.registry import Kernel, bind
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import matmul, places, pointwise, resample, sampling
@@ -14,6 +13,7 @@ from minimx.cuda.launches.composed import call, shaped
 from minimx.cuda.launches.composing import composed, maker
 from minimx.cuda.launches.layers import real
 from minimx.cuda.launches.parts import table
+from minimx.operators.arrays.join import Pad
 from minimx.operators.images.transformer import _corners, _scale
 from minimx.operators.layers.deformable import DeformedPlaces
 from minimx.operators.numpy.np_join import NumpyPad

@@ -15,13 +15,13 @@ from minimx.core.errors import DTypeError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.matmul import Product, inner
 from minimx.core.operators.pointwise import same_dtype
-from minimx.core.operators.shape import SwapAxis
 from minimx.core.operators.views import ExpandDims
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays import triangles
+from minimx.operators.arrays.shape import SwapAxis
 
 
 def turned(value: Value) -> Value:

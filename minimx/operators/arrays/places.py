@@ -11,7 +11,6 @@ import numpy as np
 from minimx.core.dtypes import resolve
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.operators.indexing import GatherNd
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import BasicIndex, Move, Slice, numpy_key
 from minimx.core.operators.shape import picked as shape_picked
@@ -20,6 +19,7 @@ from minimx.core.ops.checks import expect
 from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.arrays.indexing import GatherNd
 
 
 @register("_ravel_multi_index", "ravel_multi_index")

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 from minimx.core.dtypes import INT64
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
-from minimx.core.operators.random import Random, Sample
+from minimx.core.operators.random import Random
 from minimx.core.ops.registry import Kernel, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
+from minimx.operators.arrays.random import Sample
 
 
 class Like(Random):

@@ -9,12 +9,12 @@ from minimx.core.dtypes import INT64, is_float, resolve
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.reduce import Mean
-from minimx.core.operators.shape import Reverse
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
+from minimx.operators.arrays.shape import Reverse
 
 
 @register("cumsum", "_np_cumsum")

@@ -12,11 +12,12 @@ from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.errors import DTypeError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
-from minimx.core.operators.shape import Move, SwapAxis
+from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
+from minimx.operators.arrays.shape import SwapAxis
 
 
 def _stack(op: Op, spec: Spec) -> None:

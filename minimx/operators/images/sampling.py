@@ -20,7 +20,7 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 
 
-class NewEntries(Op):
+class Places(Op):
     """What the operators share that look at places (B, P) of images (B, C, H, W)."""
 
     inputs: ClassVar[Any] = ("data", "y", "x")
@@ -48,7 +48,7 @@ class NewEntries(Op):
 
 
 @register("_sample_pixels")
-class SamplePixels(NewEntries):
+class SamplePixels(Places):
     """Read images on the bilinear surface through their pixels, 0 outside.
 
     data (B, C, H, W); y, x (B, P) in pixels; out (B, C, P)
@@ -151,7 +151,7 @@ class SampleGradient(Op):
 
 
 @register("_fetch_pixels")
-class FetchPixels(NewEntries):
+class FetchPixels(Places):
     """The pixels at whole places, 0 outside. Linear in the images.
 
     data (B, C, H, W); y, x (B, P), whole numbers; out (B, C, P)
@@ -168,7 +168,7 @@ class FetchPixels(NewEntries):
 
 
 @register("_put_pixels")
-class PutPixels(NewEntries):
+class PutPixels(Places):
     """Add up numbers at whole places of empty images. Linear in the numbers.
 
     data (B, C, P); y, x (B, P), whole numbers; out: `shape` (B, C, H, W)

@@ -13,8 +13,8 @@ import numpy as np
 from numba import prange
 
 from minimx.core.kernels import threads
-from minimx.core.kernels.cpu.updates import scaled
 from minimx.core.kernels.native import select
+from minimx.operators.kernels.updates import scaled
 
 threads.pin()
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
-from minimx.core.operators.join import BackwardDiag
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.registry import Kernel, Site, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.arrays.join import BackwardDiag
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
 
 

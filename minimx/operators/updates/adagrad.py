@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from minimx.core.errors import OperatorError
-from minimx.core.operators.optim import Update
 from minimx.core.ops.registry import Kernel, register
 from minimx.core.ops.spec import Spec
+from minimx.operators.updates.optim import Update
 
 
 def _prepared(grad: Any, rescale: float, clip: float) -> Any:

@@ -15,10 +15,10 @@ import numpy as np
 
 from minimx.core.dtypes import FLOAT32
 from minimx.core.kernels import find
-from minimx.core.operators.optim import NAG, Mixed, Update
 from minimx.core.ops.checks import expect
 from minimx.core.ops.registry import Kernel, Op, register
 from minimx.core.ops.spec import Cost, Spec
+from minimx.operators.updates.optim import NAG, Mixed, Update
 
 
 @register("mp_nag_mom_update")

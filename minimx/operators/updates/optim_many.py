@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from minimx.core.operators.optim import (
+from minimx.core.ops.checks import expect
+from minimx.core.ops.registry import Kernel, register
+from minimx.core.ops.spec import Spec
+from minimx.operators.updates.optim import (
     SGD,
     MixedSGD,
     MixedSGDMom,
@@ -16,9 +19,6 @@ from minimx.core.operators.optim import (
     SGDMom,
     Update,
 )
-from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import Kernel, register
-from minimx.core.ops.spec import Spec
 from minimx.operators.updates.optim_adaptive import AdamW, Lamb, MixedAdamW, MixedLamb
 
 

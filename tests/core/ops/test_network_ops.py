@@ -9,10 +9,11 @@ import pytest
 
 from minimx.core.operators.conv import Convolution
 from minimx.core.operators.matmul import FullyConnected
-from minimx.core.operators.norm import BatchNorm, LayerNorm
+from minimx.core.operators.norm import BatchNorm
 from minimx.core.operators.pointwise import Backward
 from minimx.core.ops.registry import Op, lookup
 from minimx.core.ops.spec import Spec
+from minimx.operators.layers.norm import LayerNorm
 from tests.core.ops.interpreter import Value, gradients, run, specs_of
 from tests.core.ops.oracles import softmax
 from tests.core.ops.sample import Sample, numbers

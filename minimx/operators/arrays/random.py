@@ -1,0 +1,286 @@
+"""Data sheets of further distributions, by settings or one for each element."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from minimx.core.dtypes import resolve
+from minimx.core.errors import ShapeError
+from minimx.core.kernels import find
+from minimx.core.operators.random import Normal, Random, Uniform
+from minimx.core.operators.views import reshaped
+from minimx.core.ops.casting import EITHER
+from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape
+
+__all__ = [
+    "Bernoulli",
+    "Exponential",
+    "Gamma",
+    "GeneralizedNegativeBinomial",
+    "NegativeBinomial",
+    "Normal",
+    "Poisson",
+    "RandInt",
+    "Random",
+    "Sample",
+    "SampleExponential",
+    "SampleGamma",
+    "SampleMultinomial",
+    "SampleNormal",
+    "SamplePoisson",
+    "SampleUniform",
+    "Shuffle",
+    "Uniform",
+]
+
+
+@register("_random_gamma", "random_gamma")
+class Gamma(Random):
+    """The gamma distribution of shape `alpha` and scale `beta`. out: `shape`."""
+
+    alpha: float = 1.0
+    beta: float = 1.0
+    shape: Shape = (1,)
+    dtype: str = "float32"
+
+    def check(self) -> None:
+        """Both are positive."""
+        fits = self.alpha > 0 and self.beta > 0
+        self.require(fits, f"alpha={self.alpha} and beta={self.beta} must be positive")
+
+
+@register("_random_exponential", "random_exponential")
+class Exponential(Random):
+    """Times between events that happen `lam` times per unit. out: `shape`."""
+
+    lam: float = 1.0
+    shape: Shape = (1,)
+    dtype: str = "float32"
+
+    def check(self) -> None:
+        """The rate is positive."""
+        self.require(self.lam > 0, f"lam={self.lam} must be positive")
+
+
+@register("_random_poisson", "random_poisson")
+class Poisson(Random):
+    """Counts of events that happen `lam` times on average. out: `shape`."""
+
+    lam: float = 1.0
+    shape: Shape = (1,)
+    dtype: str = "float32"
+
+    def check(self) -> None:
+        """The mean is not negative."""
+        self.require(self.lam >= 0, f"lam={self.lam} must not be negative")
+
+
+@register("_random_negative_binomial", "random_negative_binomial")
+class NegativeBinomial(Random):
+    """Failures before `k` successes of probability `p`. out: `shape`."""
+
+    k: int = 1
+    p: float = 1.0
+    shape: Shape = (1,)
+    dtype: str = "float32"
+
+    def check(self) -> None:
+        """A number of successes and a probability."""
+        fits = self.k > 0 and 0 < self.p <= 1
+        self.require(fits, f"k={self.k} must be positive, p={self.p} in (0, 1]")
+
+
+@register(
+    "_random_generalized_negative_binomial", "random_generalized_negative_binomial"
+)
+class GeneralizedNegativeBinomial(Random):
+    """Counts of mean `mu` that spread more than Poisson's by `alpha`. out: `shape`."""
+
+    mu: float = 1.0
+    alpha: float = 1.0
+    shape: Shape = (1,)
+    dtype: str = "float32"
+
+    def check(self) -> None:
+        """Neither is negative."""
+        fits = self.mu >= 0 and self.alpha >= 0
+        self.require(fits, f"mu={self.mu}, alpha={self.alpha} must not be negative")
+
+
+@register("_random_randint", "random_randint", "_npi_random_randint")
+class RandInt(Random):
+    """Whole numbers evenly in [low, high). out: `shape`."""
+
+    low: int
+    high: int
+    shape: Shape = (1,)
+    dtype: str = "int32"
+
+    def check(self) -> None:
+        """There is a number between."""
+        fits = self.low < self.high
+        self.require(fits, f"low={self.low} must be less than high={self.high}")
+
+
+@register("_random_bernoulli")
+class Bernoulli(Random):
+    """1 with probability `prob`, else 0. out: `shape`."""
+
+    prob: float = 0.5
+    shape: Shape = (1,)
+    dtype: str = "float32"
+
+    def check(self) -> None:
+        """A probability."""
+        self.require(0 <= self.prob <= 1, f"prob={self.prob} must be from 0 to 1")
+
+
+class Sample(Op):
+    """Numbers of distributions whose parameters are arrays."""
+
+    needs_rng = True
+    deterministic = False
+    differentiable = False
+
+    shape: Shape = ()
+    dtype: str = "float32"
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of the parameters, then `shape`."""
+        for spec in specs:
+            if spec.shape != specs[0].shape:
+                raise ShapeError(
+                    f"{self.name}: the parameters have shapes "
+                    f"{' and '.join(str(s.shape) for s in specs)}; they must agree."
+                )
+        return Spec.of((*specs[0].shape, *self.shape), resolve(self.dtype))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A row of numbers for every set of parameters."""
+        word = self.name.removeprefix("_sample_")
+        made: Kernel = find("random.sample")(word, prod(self.shape))
+        return made
+
+
+@register("_sample_uniform", "sample_uniform")
+class SampleUniform(Sample):
+    """Evenly in [low, high). low, high (n,), shape=(m,); out (n, m)."""
+
+    shape: Shape = ()
+    dtype: str = "float32"
+    inputs = ("low", "high")
+
+
+@register("_sample_normal", "sample_normal")
+class SampleNormal(Sample):
+    """Means `mu`, deviations `sigma`. mu, sigma (n,), shape=(m,); out (n, m)."""
+
+    shape: Shape = ()
+    dtype: str = "float32"
+    inputs = ("mu", "sigma")
+
+
+@register("_sample_gamma", "sample_gamma")
+class SampleGamma(Sample):
+    """Shapes `alpha`, scales `beta`. alpha, beta (n,), shape=(m,); out (n, m)."""
+
+    shape: Shape = ()
+    dtype: str = "float32"
+    inputs = ("alpha", "beta")
+
+
+@register("_sample_exponential", "sample_exponential")
+class SampleExponential(Sample):
+    """Rates `lam`. lam (n,), shape=(m,); out (n, m)."""
+
+    shape: Shape = ()
+    dtype: str = "float32"
+    inputs = ("lam",)
+
+
+@register("_sample_poisson", "sample_poisson")
+class SamplePoisson(Sample):
+    """Means `lam`. lam (n,), shape=(m,); out (n, m)."""
+
+    shape: Shape = ()
+    dtype: str = "float32"
+    inputs = ("lam",)
+
+
+@register("_sample_multinomial", "sample_multinomial", "multinomial")
+class SampleMultinomial(Op):
+    """Numbers of classes with given probabilities.
+
+    data (n, k) or (k,), each row a distribution; out (n, *shape); with get_prob a
+    second output holds the logarithm of each chosen probability, and gradients flow
+    from it to that probability (REINFORCE needs them)
+    """
+
+    shape: Shape = ()
+    get_prob: bool = False
+    dtype: str = "int32"
+
+    needs_rng = True
+    deterministic = False
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        """With `get_prob`."""
+        return self.get_prob
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """What was chosen, and how likely it was."""
+        return ("out", "out1") if self.get_prob else ()
+
+    @property
+    def visible(self) -> int:  # type: ignore[override]
+        """Two with `get_prob`."""
+        return 2 if self.get_prob else 1
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """The rows of data, then `shape`."""
+        (data,) = specs
+        shape = (*data.shape[:-1], *self.shape) or (1,)
+        classes = Spec.of(shape, resolve(self.dtype))
+        return (classes, data.with_shape(shape)) if self.get_prob else (classes,)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A search in the running sums."""
+        made: Kernel = find("random.multinomial")
+        return made
+
+    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+        """1 / p to the probability of what was chosen, as often as it was."""
+        data, chosen = at.ins[0], at.outs[0].shape
+        classes, likelihood = saved
+        rows = prod(data.shape[:-1])
+        flat = rows, prod(chosen) // max(1, rows)
+        slope = dout[1] / bind(lookup("exp").of(), likelihood)
+        put = lookup("_put_along_axis").of(axis=1, length=data.shape[-1])
+        found = bind(
+            put, reshaped(slope, chosen, flat), reshaped(classes, chosen, flat)
+        )
+        return (reshaped(found, (rows, data.shape[-1]), data.shape),)
+
+
+@register("shuffle", "_shuffle", "random_shuffle", "_npi_shuffle")
+class Shuffle(Op):
+    """The rows of data in a random order. data: any shape; out: the same shape."""
+
+    casting = EITHER
+    needs_rng = True
+    deterministic = False
+    differentiable = False
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The spec of data."""
+        return specs[0]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A gather of rows."""
+        made: Kernel = find("random.shuffle")
+        return made
