@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import Any
 
 from minimx.core.extensions import provide
-from minimx.core.knobs import knobs
 
 EXTENSIONS = {
     "GPU launcher": "minimx.cuda.launcher",
     "convolution tuner": "minimx.fast.tuner",
     "cuda": "minimx.cuda.interface",
     "fusion": "minimx.fast.fusion",
+    "knob declarations": "minimx.tools.knob_declarations",
     "knob examples": "minimx.tools.knob_examples",
     "oneDNN products": "minimx.fast.onednn_products",
     "operator tuning": "minimx.fast.tuning",
@@ -30,26 +30,28 @@ def _asked_of(module: str, function: str) -> Callable[[str, Any], str]:
     return why
 
 
-for _name, _module in EXTENSIONS.items():
-    provide(_name, _module)
-
-# These need a library: whoever sets one hears at once if it is missing.
-knobs.needs(
-    ("MXNET_ONEDNN_ENABLED", "MXNET_ONEDNN_CACHE_NUM"),
-    _asked_of("minimx.fast.dnnl", "why_not"),
-)
-knobs.needs(
-    ("MXNET_CUDA_LIB_CHECKING", "MXNET_CUDNN_LIB_CHECKING"),
-    _asked_of("minimx.cuda.toolkit", "why_unmade"),
-)
-
-
 def _bind_threads(name: str, new: Any, old: Any) -> None:
     """Threads are bound to cores by a module that few programs need."""
-    pinning = import_module("minimx.fast.pinning")
-    pinning.turned(name, new, old)
+    import_module("minimx.fast.pinning").turned(name, new, old)
 
 
-if _affinity := str(knobs.get("KMP_AFFINITY")):  # before a thread works
-    import_module("minimx.fast.pinning").begin(_affinity)
-knobs.watch("KMP_AFFINITY", _bind_threads)
+def _connect() -> None:
+    for name, module in EXTENSIONS.items():
+        provide(name, module)
+    from minimx.core.knobs import knobs  # which asks for the declarations of all parts
+
+    # These need a library: to set one without it gives a warning at once.
+    knobs.needs(
+        ("MXNET_ONEDNN_ENABLED", "MXNET_ONEDNN_CACHE_NUM"),
+        _asked_of("minimx.fast.dnnl", "why_not"),
+    )
+    knobs.needs(
+        ("MXNET_CUDA_LIB_CHECKING", "MXNET_CUDNN_LIB_CHECKING"),
+        _asked_of("minimx.cuda.toolkit", "why_unmade"),
+    )
+    if affinity := str(knobs.get("KMP_AFFINITY")):  # before a thread works
+        import_module("minimx.fast.pinning").begin(affinity)
+    knobs.watch("KMP_AFFINITY", _bind_threads)
+
+
+_connect()

@@ -162,7 +162,7 @@ print(seen.texts(seen.ops()["name"])[-1])""",
         },
     ),
     "MXNET_SUBGRAPH_VERBOSE": Example(
-        acts_in="minimx.core.graph.passes.partition.tell",
+        acts_in="minimx.core.graph.passes.partition.print_summary",
         code="""\
 x = mx.sym.Convolution(mx.sym.var("x"), kernel=(3, 3), num_filter=4)
 with mx.knobs(MXNET_SUBGRAPH_BACKEND="MINIMX"):

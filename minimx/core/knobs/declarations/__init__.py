@@ -1,22 +1,21 @@
-"""Every knob, one file per group, in the order in which a reader meets them."""
+"""Every knob, one file per group, in the order in which a reader meets them.
+
+Those of parts outside the core are declared there; see `core/extensions.py`.
+"""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from minimx.core.extensions import provided
 from minimx.core.knobs.declarations import (
     bulking,
-    convolution,
-    distributed,
     engine,
     kernels,
-    kvstore,
     library,
     memory,
-    onednn,
     ours,
     planner,
-    profiler,
     simulated,
 )
 from minimx.core.knobs.knob import Knob
@@ -40,11 +39,7 @@ GROUPS: tuple[Group, ...] = (
     bulking,
     kernels,
     planner,
-    convolution,
-    kvstore,
-    distributed,
-    onednn,
-    profiler,
+    *provided("knob declarations").GROUPS,
     library,
     simulated,
     ours,
