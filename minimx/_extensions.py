@@ -15,6 +15,7 @@ EXTENSIONS = {
     "fusion": "minimx.fast.fusion",
     "knob declarations": "minimx.tools.knob_declarations",
     "knob examples": "minimx.tools.knob_examples",
+    "memory reports": "minimx.tools.memory",
     "oneDNN products": "minimx.fast.onednn_products",
     "operator tuning": "minimx.fast.tuning",
     "record files": "minimx.tools.record_archive",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from minimx.core.operators import conv, elementwise, matmul, pooling, scalar, views
-from minimx.core.ops import devices, registry, users
+from minimx.core.ops import devices, registry
 from minimx.core.ops.registry import Op, Site, bind, lookup
 from minimx.core.ops.spec import Cost, Spec
-from minimx.core.ops.users import register, unregister
-from minimx.operators import columns, contrib, quantize, warm
+from minimx.operators import columns, contrib, quantize, users, warm
 from minimx.operators.arrays import (
     creation,
     indexing,
@@ -66,6 +65,7 @@ from minimx.operators.numpy import (
 from minimx.operators.sparse import sparse_reg
 from minimx.operators.sparse import storage_types as storage
 from minimx.operators.updates import adagrad, optim, optim_adaptive, optim_many
+from minimx.operators.users import register, unregister
 
 __all__ = [
     "sparse_reg",

@@ -23,9 +23,9 @@ from minimx.core.arrays.creation import shape_to_fill
 from minimx.core.arrays.launch import invoke, place_for
 from minimx.core.device import as_device, current_device
 from minimx.core.errors import OperatorError
-from minimx.core.ops import users
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import help
+from minimx.operators import users
 
 # Words that MXNet's functions accept besides inputs and settings; they name or place
 # the result: nothing here depends on them.

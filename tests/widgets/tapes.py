@@ -7,8 +7,8 @@ from typing import Any
 import minimx as mx
 from minimx import nd
 from minimx.core import autograd
-from minimx.core.autograd.watch import Watch
 from minimx.gluon import loss, nn
+from minimx.tools.tape_watch import Watch
 
 
 def mlp(prefix: str = "mlp_") -> Any:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import minimx as mx
 from minimx import nd
 from minimx.core import autograd
-from minimx.core.autograd.watch import Watch
 from minimx.core.errors import ArgumentError
+from minimx.tools.tape_watch import Watch
 from minimx_widgets import TapeStepper
 from minimx_widgets.tape_steps import LET_GO, RETAINED, kept, steps
 from tests.widgets import tapes

@@ -1,6 +1,6 @@
 """`TapeStepper`: the tape as it was recorded, and the walk back, one step at a time.
 
-It draws what `minimx.core.autograd.watch.Watch` heard from the real tape: which calls
+It draws what `minimx.tools.tape_watch.Watch` heard from the real tape: which calls
 were written down, in which order they were walked past, which gradients were summed,
 and how many bytes the tape kept at every step.
 """
@@ -15,11 +15,11 @@ from typing import Any
 import anywidget
 import traitlets
 
-from minimx.core.autograd.watch import Call, Watch
 from minimx.core.engine.origin import line, where
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.graph.passes.families import family
 from minimx.core.graph.values.ir import Node
+from minimx.tools.tape_watch import Call, Watch
 from minimx_widgets import esm, tape_picture
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.graph_picture import FAMILY_NAMES, Box, GraphPicture
@@ -109,7 +109,7 @@ class TapeStepper(anywidget.AnyWidget):
         runs = {"tape": watch} if isinstance(watch, Watch) else dict(watch)
         if not runs or not all(isinstance(one, Watch) for one in runs.values()):
             raise ArgumentError(
-                "TapeStepper: give an autograd.watch.Watch, or several by name."
+                "TapeStepper: give an tools.tape_watch.Watch, or several by name."
             )
         self.runs = {name: tell(one, names or {}) for name, one in runs.items()}
         self._shown = next(iter(self.runs))

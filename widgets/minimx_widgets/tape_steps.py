@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from minimx.core.autograd.watch import Call, Event, Kept, Watch
+from minimx.tools.tape_watch import Call, Event, Kept, Watch
 from minimx_widgets.units import counted, human_bytes
 
 #: What a box can be in: not there yet, on the tape, reached by a gradient, at work,

@@ -6,7 +6,6 @@ from minimx.core.knobs import knobs
 from minimx.core.ops import devices, registry
 from minimx.core.ops.registry import Op, Site, bind, lookup
 from minimx.core.ops.spec import Cost, Spec
-from minimx.core.ops.users import register, unregister
 
 __all__ = [
     "Cost",
@@ -15,9 +14,7 @@ __all__ = [
     "Spec",
     "bind",
     "lookup",
-    "register",
     "registry",
-    "unregister",
 ]
 
 # A plan settles on how many threads its kernel runs, in which type it adds, and by

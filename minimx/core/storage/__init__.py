@@ -15,19 +15,19 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from minimx.core import drivers
 from minimx.core.device import Device, DeviceLike, as_device
 from minimx.core.errors import KnobBusy, KnobError
+from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 from minimx.core.knobs.telling import warn
-from minimx.core.storage.leaks import LeakCheck
 from minimx.core.storage.policy import BYPASS, PREFIXES, Policy, from_knobs, knob_names
 from minimx.core.storage.pool import Block, Pool, Usage
-from minimx.core.storage.report import largest_owners
 from minimx.core.storage.stats import Stats, human
-from minimx.core.storage.summary import Summary
 
 __all__ = [
     "Block",
@@ -52,6 +52,13 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("LeakCheck", "Summary", "largest_owners"):
+        return getattr(provided("memory reports"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 _pools: dict[Device, Pool] = {}
 _outgrown: dict[Device, Pool] = {}  # to be rebuilt as soon as nothing lives there
@@ -80,15 +87,18 @@ def reset_peaks(device: Device) -> None:
     pool_for(device).reset_peaks()
 
 
-def summary(device: DeviceLike | None = None, most: int = 5) -> Summary:
+def _used(device: DeviceLike | None) -> list[Pool]:
+    return pools() if device is None else [pool_for(as_device(device))]
+
+
+def summary(device: DeviceLike | None = None, most: int = 5) -> Any:
     """What a device's pool holds and for whom; by default, of all that were used.
 
     most: how many owners to show for each. The result prints as tables, draws itself in
     a notebook, and gives its numbers as `summary()["gpu(0)"].stats`, `.categories` and
     `.owners`.
     """
-    asked = pools() if device is None else [pool_for(as_device(device))]
-    return Summary.of(asked, most)
+    return provided("memory reports").Summary.of(_used(device), most)
 
 
 def categories(device: Device) -> dict[str, Usage]:
@@ -96,7 +106,7 @@ def categories(device: Device) -> dict[str, Usage]:
     return pool_for(device).categories()
 
 
-def check_leaks(device: DeviceLike | None = None) -> LeakCheck:
+def check_leaks(device: DeviceLike | None = None) -> AbstractContextManager[Any]:
     """Check that all memory is freed that a `with` block allocates.
 
     device: look at this one only. At the end of the block the operations in the
@@ -110,10 +120,10 @@ def check_leaks(device: DeviceLike | None = None) -> LeakCheck:
     >>> with mx.storage.check_leaks():
     ...     total = mx.nd.ones((3,)).sum().asscalar()
     """
-    if device is None:
-        return LeakCheck(pools, _settle)
-    place = as_device(device)
-    return LeakCheck(lambda: [pool_for(place)], _settle)
+    place = None if device is None else as_device(device)
+    check: AbstractContextManager[Any]
+    check = provided("memory reports").LeakCheck(partial(_used, place), _settle)
+    return check
 
 
 def empty_cache(device: Device) -> int:

@@ -24,7 +24,7 @@ from minimx.core import events
 from minimx.core.drivers.base import Bytes, DeviceFull, Driver, Region
 from minimx.core.errors import ArgumentError
 from minimx.core.events import Owner
-from minimx.core.storage import report
+from minimx.core.extensions import provided
 from minimx.core.storage.stats import Stats
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ class Pool:
             return self.driver.alloc(size)
         except DeviceFull:
             self._record("oom", nbytes, size, owner)
-            raise report.out_of_memory(
+            raise provided("memory reports").out_of_memory(
                 self.driver, self.policy, nbytes, size, owner, self._in_use()
             ) from None
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from minimx import nd, symbol, test_utils
 from minimx.core import autograd
-from minimx.core.autograd.watch import Watch
 from minimx.core.device import cpu
 from minimx.core.errors import GradientError
+from minimx.tools.tape_watch import Watch
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.taping import (
     MOST,

@@ -18,10 +18,10 @@ import minimx as mx
 from minimx import gluon, initializer, nd
 from minimx.core import autograd, storage
 from minimx.core.autograd.walk import Pending, walk_back
-from minimx.core.autograd.watch import Watch
 from minimx.core.device import cpu
 from minimx.core.knobs import knobs
 from minimx.gluon import loss, nn
+from minimx.tools.tape_watch import Watch
 from minimx_widgets.course.text import code
 from minimx_widgets.tape_steps import kept, own
 

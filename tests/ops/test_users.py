@@ -12,8 +12,8 @@ from numba import njit
 
 import minimx as mx
 from minimx.core.errors import MXNetError, OperatorError
-from minimx.core.ops import Op, Spec, register, unregister
 from minimx.core.ops.registry import REGISTRY
+from minimx.ops import Op, Spec, register, unregister
 from minimx.test_utils import check_numeric_gradient
 
 

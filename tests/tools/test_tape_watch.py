@@ -16,9 +16,9 @@ import minimx as mx
 from minimx import nd
 from minimx.core import autograd
 from minimx.core.autograd.walk import Pending, walk_back
-from minimx.core.autograd.watch import Watch
 from minimx.core.errors import GradientError
 from minimx.gluon import loss, nn
+from minimx.tools.tape_watch import Watch
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from types import TracebackType
 
 from minimx.core.errors import MemoryLeak
 from minimx.core.storage.pool import Block, Pool
-from minimx.core.storage.report import largest_owners, who
 from minimx.core.storage.stats import human
+from minimx.tools.memory.report import largest_owners, who
 
 OWNERS_SHOWN = 10
 

@@ -19,8 +19,8 @@ from html import escape
 from minimx.core.errors import ArgumentError
 from minimx.core.events import CATEGORIES, Owner
 from minimx.core.storage.pool import Pool, Usage
-from minimx.core.storage.report import largest_owners, who
 from minimx.core.storage.stats import Stats, human
+from minimx.tools.memory.report import largest_owners, who
 
 COLUMNS = (
     "device", "pool", "allocated", "in blocks", "cached", "reserved", "peak", "in use",

@@ -1,7 +1,7 @@
 """`mx.ops.register`: a user's own data sheet, with a kernel of his own.
 
     from numba import njit
-    from minimx.core.ops import Op, register
+    from minimx.ops import Op, register
 
     @njit(nogil=True)
     def shrink(x, limit, out):

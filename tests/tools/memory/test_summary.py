@@ -16,8 +16,8 @@ from minimx.core.events import Owner
 from minimx.core.knobs import knobs
 from minimx.core.storage import Pool, Usage
 from minimx.core.storage.policy import naive
-from minimx.core.storage.summary import Summary
 from minimx.gluon import nn
+from minimx.tools.memory.summary import Summary
 
 MIB = 1 << 20
 CONV = Owner("Convolution", "net/<conv>", "forward", "activation")
