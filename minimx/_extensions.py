@@ -16,9 +16,12 @@ EXTENSIONS = {
     "knob declarations": "minimx.tools.knob_declarations",
     "knob examples": "minimx.tools.knob_examples",
     "memory reports": "minimx.tools.memory",
+    "knob texts": "minimx.tools.knob_show",
+    "mirror strategies": "minimx.graphs.mirror_front",
     "oneDNN products": "minimx.fast.onednn_products",
     "operator tuning": "minimx.fast.tuning",
     "record files": "minimx.tools.record_archive",
+    "virtual time": "minimx.tools.virtual_time",
 }
 
 

@@ -17,7 +17,7 @@ from minimx.core.knobs import PRESETS
 from minimx.core.knobs.declarations import GROUPS
 from minimx.core.knobs.example import Example
 from minimx.core.knobs.knob import Knob
-from minimx.core.knobs.show import acts, tried, when
+from minimx.tools.knob_show import acts, tried, when
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 

@@ -16,7 +16,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from minimx.core.knobs import PRESETS, Knob, knobs, show
+from minimx.core.knobs import PRESETS, Knob, knobs
+from minimx.tools import knob_show as show
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.inbox import Inbox, Message, answered

@@ -16,7 +16,6 @@ from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.graph.memory.memory import plan_memory
 from minimx.core.graph.passes.gradient import differentiate
 from minimx.core.graph.passes.mirror import POLICIES, chosen
-from minimx.core.graph.passes.mirror_front import Point, pareto, work_of
 from minimx.core.graph.passes.mirror_segments import Line, even_segments, root_of
 from minimx.core.graph.passes.recompute import Keep
 from minimx.core.graph.passes.report import Change
@@ -25,6 +24,7 @@ from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.infer import resolved
 from minimx.core.graph.values.ir import Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
+from minimx.graphs.mirror_front import Point, pareto, work_of
 from minimx_widgets import esm
 from minimx_widgets.graph_picture import GraphPicture, box_of
 from minimx_widgets.graph_view import GraphView

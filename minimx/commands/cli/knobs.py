@@ -8,7 +8,7 @@ import sys
 from minimx.core.errors import KnobError, did_you_mean
 from minimx.core.knobs import Knob, knobs
 from minimx.core.knobs.declarations import GROUPS
-from minimx.core.knobs.show import text_table
+from minimx.tools.knob_show import text_table
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ starts the next engine, while other threads go on pushing.
 Reading order: `var.py` (the rules), `operation.py` and `base.py`, `naive.py`, then
 `threaded.py` with `lanes.py` and `workers.py`. Beside the road: `failures.py` and
 `origin.py` (errors that come late), `bulking.py`, `urgency.py`, `trace.py` (what is
-recorded), `virtual.py` with `simulation.py`.
+recorded). An engine on a virtual clock is the extension "virtual time".
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from minimx.core.engine.origin import Origin
 from minimx.core.engine.threaded import ThreadedEngine
 from minimx.core.engine.urgency import urgent
 from minimx.core.engine.var import Var, var_lock
-from minimx.core.engine.virtual import VirtualEngine
 from minimx.core.engine.workers import on_worker_start
 from minimx.core.errors import EngineError
 from minimx.core.events import Work
+from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 
 __all__ = [
@@ -212,7 +212,8 @@ def _make() -> Engine:
         _virtual_time = events.clock()
     _made = name, clock, sizes, delay = _wanted()
     if clock == "virtual":
-        return VirtualEngine(name, LAYOUTS[name], sizes, _successor, time=_virtual_time)
+        kind: type[Engine] = provided("virtual time").VirtualEngine
+        return kind(name, LAYOUTS[name], sizes, _successor, time=_virtual_time)  # type: ignore[call-arg]
     spend = Delay(delay) if delay else None
     if name == "NaiveEngine":
         return NaiveEngine(_successor, spend)
@@ -224,10 +225,7 @@ def _install(engine: Engine) -> None:
     global current
     with _switched:
         current = engine
-        if isinstance(engine, VirtualEngine):
-            events.clock = engine.now
-        else:
-            events.clock = perf_counter_ns
+        events.clock = engine.clock
         _share_interpreter(not isinstance(engine, NaiveEngine))
         _switched.notify_all()
 

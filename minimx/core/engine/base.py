@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 
 from minimx.core import events
 from minimx.core.device import Device
@@ -31,6 +32,7 @@ class Engine(ABC):
     name: str
     open = True  # False while it closes and afterwards: pushes go to the next engine
     bulks = True  # whether operations may be joined
+    clock: Callable[[], int] = staticmethod(perf_counter_ns)  # of all events
 
     def push(
         self,

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from minimx.core.errors import KnobBusy, KnobError, MXNetError, did_you_mean
-from minimx.core.knobs import show
+from minimx.core.extensions import provided
 from minimx.core.knobs.environ import Environment
 from minimx.core.knobs.knob import Knob, KnobWarning, PlannedKnobWarning, Value
 from minimx.core.knobs.presets import PRESETS, Preset
@@ -288,16 +288,19 @@ class Knobs:
 
     # Showing
 
-    def describe(self, name: str) -> show.Card:
+    def describe(self, name: str) -> Any:
         """Everything about one knob, as a card that prints and renders itself."""
         name = self.resolve(name)
-        return show.Card(self.declared[name], self._values[name])
+        return provided("knob texts").Card(self.declared[name], self._values[name])
 
     def __repr__(self) -> str:
-        return show.summary_line(self.declared, self.diff())
+        line: str = provided("knob texts").summary_line(self.declared, self.diff())
+        return line
 
     def _repr_html_(self) -> str:
-        return show.html_table(self.declared.values(), self.snapshot())
+        texts = provided("knob texts")
+        table: str = texts.html_table(self.declared.values(), self.snapshot())
+        return table
 
     # The inside
 

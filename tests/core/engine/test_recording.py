@@ -10,9 +10,10 @@ import pytest
 from minimx import nd
 from minimx.core import autograd, engine, events
 from minimx.core.device import cpu, gpu
-from minimx.core.engine import Var, virtual
+from minimx.core.engine import Var
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
+from minimx.tools.virtual_time import virtual
 
 
 def nothing() -> None:

@@ -16,7 +16,6 @@ from minimx.core.errors import ArgumentError, GradientError
 from minimx.core.graph.memory.memory import plan_memory
 from minimx.core.graph.passes.gradient import Training, differentiate
 from minimx.core.graph.passes.mirror import POLICIES, chosen
-from minimx.core.graph.passes.mirror_front import pareto, within_budget
 from minimx.core.graph.passes.mirror_rule import legacy, remap
 from minimx.core.graph.passes.mirror_segments import (
     Line,
@@ -35,6 +34,7 @@ from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.spec import Spec
+from minimx.graphs.mirror_front import pareto, within_budget
 from tests import pace
 from tests.core.graph import sheets19
 from tests.core.graph.dags import arrays_of, graph_of, programs, residual, weights

@@ -9,7 +9,7 @@ import pytest
 
 from minimx.core.knobs import PRESETS, Knob, knobs
 from minimx.core.knobs.declarations import DECLARATIONS, GROUPS
-from minimx.core.knobs.show import SCOPES
+from minimx.tools.knob_show import SCOPES
 
 # The names that stand in the five documents: the environment-variable pages of 0.x, 1.x
 # and 2.0, the performance tips and the troubleshooting guide.

@@ -16,7 +16,7 @@ from minimx.gluon import Parameter, Trainer, nn
 
 def words(name: str) -> str:
     """What the card says about when a knob acts."""
-    return dict(knobs.describe(name).rows())["acts"]
+    return str(dict(knobs.describe(name).rows())["acts"])
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,19 @@ kept or computed again (`Keep`). It changes no number, only memory and time. Thi
 lists the policies:
 
     mirror_rule       MXNet's rule, as it was and as it should have been
-    mirror_echo       only where what is kept for it is smaller
     mirror_segments   checkpoints: the √N plan of memonger, and the best one
-    mirror_front      all of them compared, memory against work; the best in a budget
+
+Further ones come with the extension "mirror strategies" (`minimx/graphs`): only where
+what is kept for it is smaller (echo), and the best of all within a budget of memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from minimx.core.errors import ArgumentError, did_you_mean
-from minimx.core.graph.passes.mirror_echo import echo
-from minimx.core.graph.passes.mirror_front import best_planned, within_budget
+from minimx.core.extensions import provided
 from minimx.core.graph.passes.mirror_rule import legacy, remap
 from minimx.core.graph.passes.mirror_segments import (
     best_segments,
@@ -56,15 +57,19 @@ def chosen(
     return rule(graph, wanted, specs, settings)
 
 
+def _strategies() -> Any:
+    return provided("mirror strategies")
+
+
 Policy = Callable[[Graph, Sequence[Node], Specs, Settings], Keep]
 
 #: All policies by the names that MINIMX_MIRROR takes.
 POLICIES: dict[str, Policy] = {
     "remap": lambda g, w, s, k: remap(g, s, True, k.backward_mirror_step),
     "1.x": lambda g, w, s, k: legacy(g, s, True, k.backward_mirror_step),
-    "echo": lambda g, w, s, k: echo(g, w, s),
-    "auto": lambda g, w, s, k: within_budget(g, w, s, k),
+    "echo": lambda g, w, s, k: _strategies().echo(g, w, s),
+    "auto": lambda g, w, s, k: _strategies().within_budget(g, w, s, k),
     "segments": lambda g, w, s, k: best_segments(g, w, s, dear=False),
     "sqrt": lambda g, w, s, k: search_plan(g, w, s, planned_bytes(k)),
-    "best": lambda g, w, s, k: best_planned(g, w, s, k).keep,
+    "best": lambda g, w, s, k: _strategies().best_planned(g, w, s, k).keep,
 }

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 from minimx.core import engine, events
 from minimx.core.device import Device, cpu, gpu
 from minimx.core.drivers import driver_for
-from minimx.core.engine import Operation, Var, virtual
+from minimx.core.engine import Operation, Var
 from minimx.core.engine.kinds import CPU_PRIORITIZED
 from minimx.core.engine.lanes import LAYOUTS, Lane, Sizes
-from minimx.core.engine.simulation import Job, Simulation
 from minimx.core.engine.var import Claim, distinct
-from minimx.core.engine.virtual import PUSH_NS, VirtualEngine
 from minimx.core.errors import DeviceError
 from minimx.core.knobs import knobs
+from minimx.tools.virtual_time import virtual
+from minimx.tools.virtual_time.simulation import Job, Simulation
+from minimx.tools.virtual_time.virtual import PUSH_NS, VirtualEngine
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from minimx.core.graph.passes.gradient import Training, differentiate
-from minimx.core.graph.passes.mirror_echo import echo
 from minimx.core.graph.passes.mirror_rule import legacy, remap
 from minimx.core.graph.passes.mirror_segments import (
     Cost,
@@ -29,6 +28,7 @@ from minimx.core.graph.passes.recompute import Keep
 from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.ir import Graph, Node
 from minimx.core.graph.values.specs import Specs, plan_of
+from minimx.graphs.mirror_echo import echo
 
 
 @dataclass(frozen=True)

@@ -34,11 +34,11 @@ from minimx.core.engine.kinds import BULK
 from minimx.core.engine.lanes import Lane, Layout, Sizes, naive
 from minimx.core.engine.operation import Operation
 from minimx.core.engine.running import perform
-from minimx.core.engine.simulation import Job, Simulation
 from minimx.core.engine.trace import PUSHER
 from minimx.core.engine.var import Var, var_lock
 from minimx.core.engine.wakeup import Wakeup
 from minimx.core.engine.workers import Worker, in_worker, join, refuse_workers, start
+from minimx.tools.virtual_time.simulation import Job, Simulation
 
 PUSH_NS: Final = 5_000
 
@@ -78,6 +78,7 @@ class VirtualEngine(Engine):
         """
         self.name = name
         self.bulks = layout is not naive
+        self.clock = self.now
         self._layout = layout
         self._sizes = sizes
         self._successor = successor

@@ -9,8 +9,8 @@ import pytest
 
 from minimx.core.knobs import Knobs
 from minimx.core.knobs.declarations import DECLARATIONS
-from minimx.core.knobs.show import text_table
 from minimx.tools.knob_page import markdown
+from minimx.tools.knob_show import text_table
 
 PAGE = pathlib.Path(__file__).parents[3] / "book" / "knobs.md"
 
