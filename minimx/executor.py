@@ -29,7 +29,6 @@ from minimx.core.errors import ArgumentError, ShapeError, did_you_mean
 from minimx.core.events import attributed
 from minimx.core.graph.memory.memory import MemoryPlan, plan_memory
 from minimx.core.graph.running.bound import Bound, Unplanned
-from minimx.core.graph.running.log import announce
 from minimx.core.graph.running.run import decided
 from minimx.core.graph.running.settings import in_force
 from minimx.core.graph.values import graph_text
@@ -37,6 +36,7 @@ from minimx.core.graph.values.infer import infer, resolved
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
 from minimx.graphs.backward_steps import backward_steps
+from minimx.graphs.log import announce
 from minimx.graphs.monitored_walk import Calls, MonitoredWalk
 from minimx.graphs.places import places
 from minimx.graphs.watching import as_shown

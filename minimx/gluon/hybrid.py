@@ -25,11 +25,11 @@ from minimx.core.graph.passes.partition import backend_named, partition, print_s
 from minimx.core.graph.passes.prepare import Prepared
 from minimx.gluon import export as files
 from minimx.gluon import tracing
+from minimx.gluon.block import Block, _Edits
 from minimx.gluon.deferred import Completing, placeholder
 from minimx.gluon.flavours import refuse_mixed
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.parameter.parameter import shape_is_known
-from minimx.gluon.plain import Block, _Edits
 from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
 from minimx.gluon.symbolic import is_symbolic, settle_shapes, settle_types, write_down
 from minimx.graphs.watching import watched

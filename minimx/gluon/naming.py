@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from minimx.gluon.parameter.dictionary import ParameterDict
 
 if TYPE_CHECKING:
-    from minimx.gluon.plain import Block
+    from minimx.gluon.block import Block
 
 
 class _Current(threading.local):

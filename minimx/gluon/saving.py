@@ -15,7 +15,7 @@ from minimx.core.errors import DataError
 from minimx.core.files import write_whole
 
 if TYPE_CHECKING:
-    from minimx.gluon.plain import Block
+    from minimx.gluon.block import Block
 
 Part = dict[str, Any]
 

@@ -10,8 +10,8 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from minimx.gluon.block import Block
     from minimx.gluon.parameter import Parameter
-    from minimx.gluon.plain import Block
 
 WIDTH = 80
 _ROW = "{:>20}  {:>42} {:>15}"

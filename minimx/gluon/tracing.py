@@ -24,10 +24,10 @@ from minimx.core.flavour import is_np_array
 from minimx.core.graph.values.infer import infer
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.shapes import Open
+from minimx.gluon.block import Block
 from minimx.gluon.flavours import refusal
 from minimx.gluon.parameter import Constant, Parameter
 from minimx.gluon.parameter.parameter import shape_is_known
-from minimx.gluon.plain import Block
 from minimx.gluon.structure import Form, put_together, take_apart
 from minimx.name import Prefix
 from minimx.np.multiarray import ndarray

@@ -12,7 +12,7 @@ from minimx.core.knobs.declarations import DECLARATIONS
 from minimx.tools.knob_page import markdown
 from minimx.tools.knob_show import text_table
 
-PAGE = pathlib.Path(__file__).parents[3] / "book" / "knobs.md"
+PAGE = pathlib.Path(__file__).parents[2] / "book" / "knobs.md"
 
 
 class Balanced(HTMLParser):

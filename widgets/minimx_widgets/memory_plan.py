@@ -11,10 +11,10 @@ import traitlets
 
 from minimx.core.graph.memory import memory
 from minimx.core.graph.memory.memory import plan_memory
-from minimx.core.graph.memory.reasons import name_of
 from minimx.core.graph.passes.prepare import Prepared, prepare
 from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.ir import Node
+from minimx.graphs.memory_reasons import name_of
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.graph_picture import backward_half, shared_prefix
 from minimx_widgets.graph_view import GraphView

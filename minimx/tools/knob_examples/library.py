@@ -77,7 +77,7 @@ print(net.forward()[0].shape)""",
         },
     ),
     "MXNET_EXEC_VERBOSE_LOGGING": Example(
-        acts_in="minimx.core.graph.running.log.announce",
+        acts_in="minimx.graphs.log.announce",
         code="""\
 x = mx.sym.softmax(mx.sym.var("x"), name="one")
 net = mx.sym.softmax(x, name="two").simple_bind(mx.cpu(), "null", x=(8, 8))

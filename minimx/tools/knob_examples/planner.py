@@ -125,7 +125,7 @@ print(seen.texts(seen.ops()["name"]).count("elemwise_add"), "additions of two")"
         },
     ),
     "MXNET_MEM_PLAN_VERBOSE_LOGGING": Example(
-        acts_in="minimx.core.graph.running.log.announce",
+        acts_in="minimx.graphs.log.announce",
         code=NAMED,
         expect={
             "0": "(8, 8)",

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from minimx.core.extensions import provided
 from minimx.core.graph.memory.colours import colours as coloured
 from minimx.core.graph.memory.inplace import Verdict
-from minimx.core.graph.memory.reasons import explain, sharing, table
 from minimx.core.graph.memory.sharing import (  # fmt: skip
     DYNAMIC,
     EXTERNAL,
@@ -160,15 +160,19 @@ class MemoryPlan:
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """What became of each pair that might share a place, and why."""
-        return sharing(self.numbers, self.storage, self.asked)
+        found: tuple[Change, ...] = provided("memory plan texts").sharing(
+            self.numbers, self.storage, self.asked
+        )
+        return found
 
     @cached_property
     def reasons(self) -> dict[Entry, str]:
         """For each entry, why it lies where it lies."""
-        return explain(self)
+        found: dict[Entry, str] = provided("memory plan texts").explain(self)
+        return found
 
     def __str__(self) -> str:
-        return table(self)
+        return str(provided("memory plan texts").table(self))
 
 
 def plan_memory(

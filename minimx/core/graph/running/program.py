@@ -24,15 +24,19 @@ from minimx.core.device import Device
 from minimx.core.drivers import backend_of, kernels_as_on
 from minimx.core.engine.origin import capture
 from minimx.core.events import attribute, attribution, owner
+from minimx.core.extensions import provided
 from minimx.core.graph.memory.arena import Arena, Ground
 from minimx.core.graph.memory.workspaces import Lease, Workspace, Workspaces, workspaces
 from minimx.core.graph.passes.prepare import Prepared
 from minimx.core.graph.running import bulk
-from minimx.core.graph.running.log import announce
 from minimx.core.graph.running.segments import Location, Segment, Step, launcher_for
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.graph.values.specs import plan_of
+from minimx.core.knobs import knobs
 from minimx.core.ops.spec import Cost
+
+#: Knobs that print a graph, or the plan of its memory, when it is made ready.
+PRINTED = ("MXNET_EXEC_VERBOSE_LOGGING", "MXNET_MEM_PLAN_VERBOSE_LOGGING")
 
 
 class Program:
@@ -55,7 +59,8 @@ class Program:
         self._launcher = launcher_for(device, prepared, fixed)
         self.specs = prepared.specs
         self.plan = prepared.plan
-        announce(prepared.graph, self.specs, self.plan)
+        if any(map(knobs.get, PRINTED)):
+            provided("graph texts").announce(prepared.graph, self.specs, self.plan)
         blocks = prepared.plan.blocks
         self.nbytes = max([block.offset + block.nbytes for block in blocks], default=0)
         self._outside = {entry: i for i, entry in enumerate(prepared.external)}

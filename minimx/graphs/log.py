@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minimx.core.graph.memory.memory import MemoryPlan
-from minimx.core.graph.memory.reasons import name_of, size_of
 from minimx.core.graph.values.ir import Entry, Graph
 from minimx.core.graph.values.specs import Specs
 from minimx.core.knobs import knobs
+from minimx.graphs.memory_reasons import name_of, size_of
 
 
 def announce(graph: Graph, specs: Specs, plan: MemoryPlan | None = None) -> None:
