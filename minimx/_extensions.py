@@ -18,10 +18,12 @@ EXTENSIONS = {
     "knob examples": "minimx.tools.knob_examples",
     "memory plan texts": "minimx.graphs.memory_reasons",
     "memory reports": "minimx.tools.memory",
+    "knob presets": "minimx.tools.knob_presets",
     "knob texts": "minimx.tools.knob_show",
     "mirror strategies": "minimx.graphs.mirror_front",
     "oneDNN products": "minimx.fast.onednn_products",
     "operator tuning": "minimx.fast.tuning",
+    "record curves": "minimx.tools.record_curves",
     "record files": "minimx.tools.record_archive",
     "virtual time": "minimx.tools.virtual_time",
 }

@@ -21,17 +21,16 @@ from typing import Any
 import numpy as np
 
 from minimx import optimizer as opt
-from minimx.core import events
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context
 from minimx.core.errors import ArgumentError, DataError
 from minimx.core.events import attributed
 from minimx.core.files import write_whole
+from minimx.gluon.loss_scaling import overflowed
 from minimx.gluon.parameter import Parameter
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.kvstore import create
 from minimx.kvstore.choice import choose
-from minimx.nd import all_finite
 
 
 class UpdatedInStore(ArgumentError, AssertionError):
@@ -281,23 +280,8 @@ class Trainer:
         scaler = self._amp_loss_scaler
         if scaler is None:
             return False
-        scale, skipped = scaler.loss_scale, bool(scaler.has_overflow(self._params))
-        if events.recorder is not None:
-            guilty = self._not_finite() if skipped else []
-            # Backward comes from the loss: what is nearest to it overflowed first.
-            name, layer = guilty[-1] if guilty else ("", "")
-            events.recorder.scaling(
-                self._steps, scale, skipped, name, layer, len(guilty)
-            )
-        return skipped
-
-    def _not_finite(self) -> list[tuple[str, str]]:
-        """Name and layer of the parameters whose gradient holds infinity or NaN."""
-        return [
-            (parameter.name, parameter.layer)
-            for _, parameter in self._learning()
-            if not all_finite(parameter.list_grad()[0]).asscalar()
-        ]
+        learning = [parameter for _, parameter in self._learning()]
+        return overflowed(scaler, self._params, learning, self._steps)
 
     # -- the store --------------------------------------------------------------------
 

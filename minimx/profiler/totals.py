@@ -18,13 +18,13 @@ import numpy as np
 from minimx.core.device import as_device
 from minimx.core.errors import DeviceError
 from minimx.core.record import Record
-from minimx.core.record.curves import memory_curve, on_loan
 from minimx.core.record.tables import Array, Strings
 from minimx.core.storage import human
 from minimx.profiler import roofs
 from minimx.profiler.roofs import Roof
 from minimx.profiler.shares import BUCKETS, Calls, LaneShares, Span, lanes, present
 from minimx.profiler.work import Module, OperatorWork, kinds, modules, operators, pieces
+from minimx.tools.record_curves import memory_curve, on_loan
 
 #: Rows of the table of operators, and of blocks, in text.
 SHOWN: Final = 15

@@ -138,7 +138,7 @@ class MemoryTimeline(View):
     @property
     def peak(self) -> int:
         """The most bytes that were alive at one moment, by the chosen measure."""
-        return self.record.memory_curve(self.shown_device, self.measure).peak
+        return int(self.record.memory_curve(self.shown_device, self.measure).peak)
 
     @property
     def reuse(self) -> float:

@@ -19,12 +19,13 @@ way round.
 from __future__ import annotations
 
 import os
+from typing import Any
 
+from minimx.core.extensions import provided
 from minimx.core.knobs import assigned
+from minimx.core.knobs import ipython as _ipython
 from minimx.core.knobs.declarations import DECLARATIONS
-from minimx.core.knobs.ipython import runs as _ipython_runs
 from minimx.core.knobs.knob import Knob, KnobWarning, PlannedKnobWarning
-from minimx.core.knobs.presets import PRESETS, Preset
 from minimx.core.knobs.registry import Knobs
 
 __all__ = [
@@ -39,14 +40,20 @@ __all__ = [
 ]
 
 knobs = Knobs(DECLARATIONS)
-sync_from_environ = knobs.sync_from_environ
+sync_from_environ = _ipython.synchronize = knobs.sync_from_environ
 
 
 def _environ_changed(name: str) -> None:
-    if not _ipython_runs():  # there, changes act from the next cell
+    if not _ipython.runs():  # there, changes act from the next cell
         knobs.assigned(name)
 
 
 assigned.install(_environ_changed)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=knobs.after_fork)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("PRESETS", "Preset"):
+        return getattr(provided("knob presets"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

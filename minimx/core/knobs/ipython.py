@@ -6,7 +6,11 @@ IPython is never imported from here; where it does not run, there is nothing to 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
+
+#: What is done before a cell; the package sets it to `knobs.sync_from_environ`.
+synchronize: Callable[[], object] = dict
 
 
 def install() -> bool:
@@ -24,9 +28,7 @@ def install() -> bool:
 
 def before_cell(info: object) -> None:
     """Adopt what the cells before changed in the environment."""
-    from minimx.core.knobs import knobs  # which asks here whether IPython runs
-
-    knobs.sync_from_environ()
+    synchronize()
 
 
 def runs() -> bool:

@@ -20,7 +20,6 @@ from minimx.core.errors import KnobBusy, KnobError, MXNetError, did_you_mean
 from minimx.core.extensions import provided
 from minimx.core.knobs.environ import Environment
 from minimx.core.knobs.knob import Knob, KnobWarning, PlannedKnobWarning, Value
-from minimx.core.knobs.presets import PRESETS, Preset
 from minimx.core.knobs.scopes import Layer, Layers
 from minimx.core.knobs.telling import Needs, Why, warn
 
@@ -191,20 +190,22 @@ class Knobs:
             self._turn(dict.fromkeys(targets))
 
     @property
-    def presets(self) -> Mapping[str, Preset]:
+    def presets(self) -> Mapping[str, Any]:
         """The named presets, each with its values, its meaning and its document."""
-        return PRESETS
+        presets: Mapping[str, Any] = provided("knob presets").PRESETS
+        return presets
 
     def preset(self, name: str) -> dict[str, Any]:
         """Turn the knobs of a named preset together; returns what it sets.
 
         Raises `KnobError` for an unknown preset. `knobs.presets` describes them.
         """
-        if name not in PRESETS:
-            near = did_you_mean(name, PRESETS)
-            raise KnobError(f"{name!r} is not a preset: {', '.join(PRESETS)}.{near}")
-        self.set(**PRESETS[name].values)
-        return dict(PRESETS[name].values)
+        presets = self.presets
+        if name not in presets:
+            near = did_you_mean(name, presets)
+            raise KnobError(f"{name!r} is not a preset: {', '.join(presets)}.{near}")
+        self.set(**presets[name].values)
+        return dict(presets[name].values)
 
     def sync_from_environ(self) -> dict[str, Any]:
         """Adopt what changed in `os.environ` since it was last looked at.

@@ -26,7 +26,6 @@ from minimx.core.errors import MXNetError
 from minimx.core.events import Owner
 from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
-from minimx.core.record.curves import Curve, memory_curve
 from minimx.core.record.listening import Listening
 from minimx.core.record.several import join, leave, listeners
 from minimx.core.record.tables import (
@@ -291,12 +290,13 @@ class Record(Listening):
         device: object = None,
         quantity: str = "requested",
         by: str = "category",
-    ) -> Curve:
-        """What was in use over time; see `minimx.core.record.curves.memory_curve`."""
+    ) -> Any:
+        """What was in use over time; see `minimx.tools.record_curves.memory_curve`."""
         place = None if device is None else str(device)
         with self._reading:
             mem, complete = self.mem(), not self.dropped["mem"]
-            return memory_curve(mem, self._strings, place, quantity, by, complete)
+            curve = provided("record curves").memory_curve
+            return curve(mem, self._strings, place, quantity, by, complete)
 
     def __repr__(self) -> str:
         peak = storage.human(self.memory_curve().peak)

@@ -222,3 +222,19 @@ class Contents:
     strings: list[str]
     dropped: dict[str, int]
     conditions: dict[str, Any]
+
+
+def loans(block: Array, begins: Array, ends: Array) -> Array:
+    """+1 where a loan begins, -1 where it ends, else 0; all (n,), one row per event.
+
+    block: the number of the loan. begins, ends: where an event says so. A block that
+    was on loan when the record started may be told twice, by "live" and by an event
+    that was under way; the first counts. A return without a beginning, or a second
+    one, does not count.
+    """
+    sign = np.zeros(len(block), np.int64)
+    began, first = np.unique(block[begins], return_index=True)
+    ended, last = np.unique(block[ends], return_index=True)
+    sign[np.flatnonzero(begins)[first]] = 1
+    sign[np.flatnonzero(ends)[last[np.isin(ended, began)]]] = -1
+    return sign

@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from minimx.core.record import MEMORY_EVENTS, Record
-from minimx.core.record.curves import loans
-from minimx.core.record.tables import Array
+from minimx.core.record.tables import Array, loans
 
 LIVE, CACHED, ALLOC, HIT, FREE, RELEASE, FLUSH, OOM = range(len(MEMORY_EVENTS))
 # What becomes of a block that comes back; see `History.fate`.

@@ -22,3 +22,28 @@ def cross_entropy(data: Any, label: Any, losses: Any) -> None:
         right = int(label[r])
         known = right >= 0 and right < length
         losses[r] = -logs[right] if known else data.dtype.type(np.nan)
+
+
+@threads.jit(parallel=True)
+def output_gradient(
+    out: Any, label: Any, ignored: float, smooth: float, ddata: Any
+) -> None:
+    """The gradient of the cross entropy: out - one_hot(label); 0 for ignored labels.
+
+    out, ddata (groups, length, inner); label (groups, inner), class numbers
+    ignored: the label to skip, NaN for none
+    smooth: how much of the target is shared out over the other classes
+    """
+    groups, length, inner = out.shape
+    real = ddata.dtype.type
+    off = real(smooth / (length - 1)) if length > 1 else real(0)
+    for g in prange(groups):
+        for i in range(inner):
+            if label[g, i] == ignored:
+                ddata[g, :, i] = 0
+                continue
+            for k in range(length):
+                ddata[g, k, i] = out[g, k, i] - off
+            right = int(label[g, i])
+            if right >= 0 and right < length:
+                ddata[g, right, i] = out[g, right, i] - real(1 - smooth)

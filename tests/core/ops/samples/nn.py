@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from minimx.core.operators.softmax import SoftmaxOutput
+from minimx.operators.layers.softmax import SoftmaxOutput
 from tests.core.ops.oracles import softmax
 from tests.core.ops.sample import Sample, numbers
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.operators.softmax import SoftmaxOutput
+from minimx.operators.layers.softmax import SoftmaxOutput
 from tests.core.ops.oracles import softmax
 from tests.core.ops.sample import Sample, numbers
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.events import CATEGORIES, PHASES
-from minimx.core.record.tables import Array, Strings
+from minimx.core.record.tables import Array, Strings, loans
 
 QUANTITIES = ("requested", "rounded", "reserved")
 GROUPINGS = ("category", "device", "phase")
@@ -101,22 +101,6 @@ def _signs(mem: Array, strings: Strings) -> Array:
         for names in (("live", "alloc", "hit"), ("free",))
     )
     return loans(mem["block"], begins, ends)
-
-
-def loans(block: Array, begins: Array, ends: Array) -> Array:
-    """+1 where a loan begins, -1 where it ends, else 0; all (n,), one row per event.
-
-    block: the number of the loan. begins, ends: where an event says so. A block that
-    was on loan when the record started may be told twice, by "live" and by an event
-    that was under way; the first counts. A return without a beginning, or a second
-    one, does not count.
-    """
-    sign = np.zeros(len(block), np.int64)
-    began, first = np.unique(block[begins], return_index=True)
-    ended, last = np.unique(block[ends], return_index=True)
-    sign[np.flatnonzero(begins)[first]] = 1
-    sign[np.flatnonzero(ends)[last[np.isin(ended, began)]]] = -1
-    return sign
 
 
 def _reserved(mem: Array, sign: Array, strings: Strings) -> Array:
