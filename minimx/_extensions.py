@@ -16,15 +16,16 @@ EXTENSIONS = {
     "graph texts": "minimx.graphs.log",
     "knob declarations": "minimx.tools.knob_declarations",
     "knob examples": "minimx.tools.knob_examples",
-    "memory plan texts": "minimx.graphs.memory_reasons",
-    "memory reports": "minimx.tools.memory",
     "knob presets": "minimx.tools.knob_presets",
     "knob texts": "minimx.tools.knob_show",
+    "memory plan texts": "minimx.graphs.memory_reasons",
+    "memory reports": "minimx.tools.memory",
     "mirror strategies": "minimx.graphs.mirror_front",
     "oneDNN products": "minimx.fast.onednn_products",
     "operator tuning": "minimx.fast.tuning",
     "record curves": "minimx.tools.record_curves",
     "record files": "minimx.tools.record_archive",
+    "simulated GPUs": "minimx.tools.simulated_gpu",
     "virtual time": "minimx.tools.virtual_time",
 }
 

@@ -15,7 +15,6 @@ from minimx.core.drivers.host import HostDriver
 from minimx.core.drivers.links import HOST, hops, place
 from minimx.core.drivers.machine import Passage, link_between, passage
 from minimx.core.drivers.shared import SharedDriver
-from minimx.core.drivers.simulated import SimulatedGPU
 from minimx.core.errors import DeviceError
 from minimx.core.knobs import knobs
 
@@ -149,7 +148,7 @@ def _no_such_gpu(device: Device, count: int) -> str:
 def _described_anew(name: str, new: Any, old: Any) -> None:
     """A knob of the simulated machine was turned."""
     for driver in opened():
-        if isinstance(driver, SimulatedGPU):
+        if driver.device.device_type == "gpu" and driver.backend == "cpu":
             machine.describe(driver)
 
 

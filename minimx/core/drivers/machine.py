@@ -7,15 +7,15 @@ What the knobs leave open is as the card has it. `MINIMX_SIM_GPU_PRESET=V100` br
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from minimx.core.device import Device
 from minimx.core.drivers import links
-from minimx.core.drivers.base import Costs, DeviceFull
+from minimx.core.drivers.base import Costs, DeviceFull, Driver
 from minimx.core.drivers.cards import CARDS, Card
 from minimx.core.drivers.links import Link
-from minimx.core.drivers.simulated import SimulatedGPU
 from minimx.core.errors import DeviceError
+from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 
 # Knob of a cost -> the field of `Costs`, and how much of the field one unit is.
@@ -52,7 +52,7 @@ def link_between(source: Device, target: Device) -> Link | None:
     return layout(source.device_id, target.device_id)
 
 
-def open_gpu(device: Device) -> SimulatedGPU:
+def open_gpu(device: Device) -> Driver:
     """A simulated GPU. Raises `DeviceError` if the host cannot reserve its memory.
 
     Where nothing says how much that is, it is halved until the host can.
@@ -60,7 +60,9 @@ def open_gpu(device: Device) -> SimulatedGPU:
     mine = card()
     memory_is_set = any(map(knobs.is_set, MEMORY_KNOBS))
     try:
-        gpu = SimulatedGPU(device, mine.memory, mine, halve=not memory_is_set)
+        gpu: Driver = provided("simulated GPUs").SimulatedGPU(
+            device, mine.memory, mine, halve=not memory_is_set
+        )
     except DeviceFull:
         raise DeviceError(
             f"{device}: this machine cannot reserve the {mine.memory:,} bytes that "
@@ -70,7 +72,7 @@ def open_gpu(device: Device) -> SimulatedGPU:
     return gpu
 
 
-def describe(gpu: SimulatedGPU) -> None:
+def describe(gpu: Any) -> None:
     """Let a GPU have the costs and the links that the knobs say now."""
     gpu.card = card()
     gpu.costs = gpu.card.costs

@@ -16,10 +16,10 @@ from minimx.core.drivers.base import ALIGNMENT, Costs, DeviceFull, address_of
 from minimx.core.drivers.counting import CountingDriver
 from minimx.core.drivers.host import HostDriver, physical_memory
 from minimx.core.drivers.shared import MOST_DESCRIPTORS, Segment, SharedDriver
-from minimx.core.drivers.simulated import GIVEN_BACK, SimulatedGPU
 from minimx.core.errors import DataError, DeviceError
 from minimx.core.knobs import knobs
 from minimx.core.knobs.declarations import simulated
+from minimx.tools.simulated_gpu import GIVEN_BACK, SimulatedGPU
 
 MIB = 1 << 20
 

@@ -17,11 +17,11 @@ from minimx.core.device import gpu
 from minimx.core.drivers.address_space import AddressSpace
 from minimx.core.drivers.base import DeviceFull
 from minimx.core.drivers.counting import CountingDriver
-from minimx.core.drivers.simulated import SimulatedGPU
 from minimx.core.errors import ArgumentError, OutOfMemory
 from minimx.core.events import Owner
 from minimx.core.storage.policy import Policy, naive, round_power2, unpooled
 from minimx.core.storage.pool import Block, Pool
+from minimx.tools.simulated_gpu import SimulatedGPU
 
 KIB, MIB = 1 << 10, 1 << 20
 ME = Owner("conv", "net.conv1", "forward", "activation")

@@ -15,9 +15,9 @@ import pytest
 from minimx.core import storage
 from minimx.core.device import cpu, gpu
 from minimx.core.drivers.counting import CountingDriver
-from minimx.core.drivers.simulated import SimulatedGPU
 from minimx.core.storage.policy import Policy, naive, round_power2, unpooled
 from minimx.core.storage.pool import Block, Pool
+from minimx.tools.simulated_gpu import SimulatedGPU
 
 MIB = 1 << 20
 POLICIES = (naive(), round_power2(), unpooled())

@@ -7,13 +7,13 @@ import re
 import pytest
 
 from minimx.core.device import gpu
-from minimx.core.drivers.simulated import SimulatedGPU
 from minimx.core.errors import MXNetError, OutOfMemory
 from minimx.core.events import Owner
 from minimx.core.storage.policy import Policy, naive, round_power2, unpooled
 from minimx.core.storage.pool import Pool
 from minimx.tools.memory import report
 from minimx.tools.memory.report import largest_owners
+from minimx.tools.simulated_gpu import SimulatedGPU
 
 MIB = 1 << 20
 CONV = Owner("Convolution", "net.conv1", "forward", "activation")
