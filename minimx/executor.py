@@ -89,7 +89,7 @@ class Executor:
     def _planned(self, shared: Executor | None) -> Bound | None:
         """The graph as programs; None if it must be run operator by operator."""
         arrays = [*self.arg_arrays, *self.aux_arrays]
-        odd = any(array.spec.takes_over is not None for array in arrays)
+        odd = any(array.spec.eager is not None for array in arrays)
         away = any(array.context is not self._ctx for array in arrays)
         if self._places or odd or away:
             return None
@@ -449,7 +449,7 @@ class Executor:
         arrays = [*self.arg_arrays, *self.aux_arrays]
         variables = [*self._runs.arguments, *self._runs.states]
         known = zip(variables, arrays, strict=True)
-        dense = {n: x.spec for n, x in known if x.spec.takes_over is None}
+        dense = {n: x.spec for n, x in known if x.spec.eager is None}
         return every_spec(self._runs, dense)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minimx.core.operators import conv, elementwise, matmul, pooling, scalar, views
 from minimx.core.ops import devices, registry
-from minimx.core.ops.registry import Op, Site, bind, lookup
+from minimx.core.ops.registry import GradientContext, Op, Site, bind, lookup
 from minimx.core.ops.spec import Cost, Spec
 from minimx.operators import columns, contrib, quantize, users, warm
 from minimx.operators.arrays import (
@@ -70,6 +70,7 @@ from minimx.operators.users import register, unregister
 __all__ = [
     "sparse_reg",
     "Cost",
+    "GradientContext",
     "Op",
     "Site",
     "Spec",

@@ -37,7 +37,7 @@ from minimx.core.graph.running.settings import Settings, in_force
 from minimx.core.graph.running.variant import Call, Variant
 from minimx.core.graph.values.infer import resolved
 from minimx.core.graph.values.ir import Graph, Node
-from minimx.core.ops.registry import Op, Site
+from minimx.core.ops.registry import GradientContext, Op
 from minimx.core.ops.spec import Spec
 
 __all__ = ["CachedOp", "Flags"]
@@ -199,7 +199,7 @@ class CachedOp:
         wanted: tuple[bool, ...],
         settings: Settings,
     ) -> Variant | None:
-        if any(spec.takes_over is not None for spec in specs):
+        if any(spec.eager is not None for spec in specs):
             return None
         leads = [n for n, want in zip(self.variables, wanted, strict=False) if want]
         try:
@@ -228,14 +228,14 @@ class _CachedCall(Op):
 
     name = "_CachedOp"
     variadic = True
-    into = True
+    writes_gradients = True
 
     def __init__(self, whole: CachedOp, variant: Variant) -> None:
         object.__setattr__(self, "whole", whole)
         object.__setattr__(self, "variant", variant)
         object.__setattr__(self, "visible", variant.prepared.heads)
 
-    def grad(self, at: Site, dout: Any, *saved: Any) -> Sequence[Any]:
+    def grad(self, at: GradientContext, dout: Any, *saved: Any) -> Sequence[Any]:
         """Run the backward half."""
         variant: Variant = self.variant  # type: ignore[attr-defined]
         call: Call = saved[0]

@@ -93,7 +93,7 @@ def described(node: Node, specs: Specs) -> Member | str:
     ins = [specs.get(entry) for entry in node.inputs]
     outs = [specs.get(Entry(node, slot)) for slot in range(op.visible)]
     known = [spec for spec in (*ins, *outs) if spec is not None]
-    if len(known) < len(ins) + len(outs) or any(spec.takes_over for spec in known):
+    if len(known) < len(ins) + len(outs) or any(spec.eager for spec in known):
         return "its arrays are not known ahead as blocks of numbers"
     rule = _rule(op)
     if rule is None:

@@ -141,7 +141,7 @@ class Control(Op):
         raise OperatorError(f"{self.name} cannot run")
 
     @staticmethod
-    def takes_over(op: Control, inputs: Sequence[NDArray], out: Any) -> Any:
+    def eager(op: Control, inputs: Sequence[NDArray], out: Any) -> Any:
         """Run the bodies in place of a kernel."""
         outs = op.run(inputs)
         given = out if isinstance(out, (list, tuple)) or out is None else [out]

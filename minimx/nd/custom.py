@@ -27,7 +27,7 @@ from minimx.core.errors import (
     did_you_mean,
 )
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import Op, Site, Value, lookup, register
+from minimx.core.ops.registry import GradientContext, Op, Value, lookup, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -211,7 +211,7 @@ class Custom(Op):
         return f"the custom operator {self.op_type!r}"
 
     @staticmethod
-    def takes_over(op: Custom, inputs: Sequence[NDArray], out: Any) -> Any:
+    def eager(op: Custom, inputs: Sequence[NDArray], out: Any) -> Any:
         """Run `forward` in place of a kernel."""
         return run(op, inputs, out)
 
@@ -342,7 +342,9 @@ class _Call(Op):
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Let the user's `backward` fill the gradients that are wanted."""
         op = self.op
         values = dict(zip(self.kept, saved, strict=True))

@@ -148,7 +148,7 @@ def _check(name: str, sheet: Any) -> None:
     asked = ["infer"]
     if sheet.compute is Op.compute:
         asked.append("kernel")
-    for method in asked if sheet.takes_over is None else ():
+    for method in asked if sheet.eager is None else ():
         if getattr(sheet, method) is getattr(Op, method):
             raise OperatorError(
                 f"the sheet of {name!r} has no {method}(). {_WANTED[method]}"

@@ -47,7 +47,7 @@ class Function(Op):
         return list(found) if isinstance(found, (list, tuple)) else [found]
 
     @staticmethod
-    def takes_over(op: Function, inputs: Sequence[NDArray], out: Any) -> Any:
+    def eager(op: Function, inputs: Sequence[NDArray], out: Any) -> Any:
         """Call the function in place of a kernel."""
         outs = op.computed([x.as_np_ndarray() for x in inputs])
         if out is not None:

@@ -123,7 +123,7 @@ def _new_variable(
     op: Op, node: str, word: str, remarks: dict[str, Any], settings: Collection[str]
 ) -> Entry:
     """A variable for an input that was not given; it has the remarks of its node."""
-    start = op.starts.get(word)
+    start = op.default_initializers.get(word)
     said = {} if start is None else {"__init__": start}
     said |= {
         attribute.stored_name(key): str(value)

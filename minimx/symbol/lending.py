@@ -70,7 +70,7 @@ def _lent(
 
 
 def _has_room(old: Spec, spec: Spec) -> bool:
-    dense = old.takes_over is None and spec.takes_over is None
+    dense = old.eager is None and spec.eager is None
     return dense and old.dtype == spec.dtype and old.nbytes >= spec.nbytes
 
 

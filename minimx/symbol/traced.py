@@ -331,7 +331,7 @@ class Tracer:
 
 def _results(op: Op, specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
     """The specs of what an operator gives, hidden outputs left away."""
-    if op.takes_over is not None and not has_own(op, "infer"):
+    if op.eager is not None and not has_own(op, "infer"):
         raise NotImplementedForSymbol(f"{op.name}: the shape of its result depends on")
     found = op.infer(*specs)
     return found if isinstance(found, tuple) else (found,)
@@ -348,7 +348,7 @@ def _write(op: Op, inputs: Sequence[NDArray], out: Any) -> Any:
     return tracer.write(op, inputs, out)
 
 
-TracedSpec.takes_over = staticmethod(_write)
+TracedSpec.eager = staticmethod(_write)
 
 
 def tracing() -> Tracer | None:

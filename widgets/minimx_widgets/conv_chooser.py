@@ -157,7 +157,7 @@ class ConvChooser(anywidget.AnyWidget):
         if self._allowed is not None:
             conv = Convolution.of(**{**conv.settings, "workspace": self._allowed})
         kind = self.device.device_type
-        rules, at, dtype = conv.on(kind).question(direction, data)
+        rules, at, dtype = conv.for_device(kind).question(direction, data)
         if self._cuda and data.ndim < 5:  # volumes are computed on the host
             rules = tuner.as_on_cuda(rules)
         return conv, rules, at, dtype

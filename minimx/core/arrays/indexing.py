@@ -38,7 +38,7 @@ def get(array: NDArray, key: Any) -> NDArray:
         window = _contiguous(array.shape, parts)
         scalars = array._has_scalars()
         op = lookup("_basic_index").of(key=tuple(parts), np_shape=scalars)
-        if window is None or array.spec.takes_over is not None:
+        if window is None or array.spec.eager is not None:
             return array._bind(op, [array])  # type: ignore[no-any-return]
         start, shape = window
         return _view(array, op, start, shape if scalars else shape or (1,))
@@ -59,7 +59,7 @@ def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with
         picked = None
     if is_array(value):
         refuse_on_tape(value)
-        if value.spec.takes_over is not None:
+        if value.spec.eager is not None:
             value = value.tostype("default")
         value = value.as_in_context(array.context)
     else:

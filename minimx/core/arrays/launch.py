@@ -85,7 +85,7 @@ def invoke_whole(
 ) -> list[NDArray]:
     """Apply an operator, and return the outputs that only gradients see as well.
 
-    Nothing is recorded. The operator must have a plan (no `takes_over`).
+    Nothing is recorded. The operator must have a plan (no `eager`).
     """
     plan = op.plan(tuple([x.spec for x in inputs]))
     who = owner(plan.name)
@@ -164,9 +164,9 @@ def _invoke(
     array_class: type[NDArray] | None,
 ) -> Any:
     """Any call."""
-    if plan.takes_over is not None:
+    if plan.eager is not None:
         with device or nullcontext():
-            return plan.takes_over(op, inputs, out)
+            return plan.eager(op, inputs, out)
     if inputs:
         first = inputs[0]
         device = first.chunk.device.home
@@ -182,8 +182,8 @@ def _invoke(
     assert array_class is not None
     if out is not None:
         for array in out if isinstance(out, (list, tuple)) else (out,):
-            if array.spec.takes_over is not None:
-                return array.spec.takes_over(op, inputs, out)
+            if array.spec.eager is not None:
+                return array.spec.eager(op, inputs, out)
     if out is None:
         who = owner(plan.name)
         outs: Sequence[NDArray] = [
@@ -210,8 +210,8 @@ def _push(
 ) -> int:
     """Hand the call to the engine."""
     on_cuda = (device.backend or backend_of(device)) != "cpu"
-    if op.on and not on_cuda:
-        plan = op.on(device.device_type).plan(tuple([x.spec for x in inputs]))
+    if op.for_device and not on_cuda:
+        plan = op.for_device(device.device_type).plan(tuple([x.spec for x in inputs]))
     way = plan.on_cuda if on_cuda else plan
     kernel = way.kernel
     reads: Sequence[Chunk] = [x.chunk for x in inputs]

@@ -31,7 +31,7 @@ class BooleanMask(Op):
     inputs = ("data", "index")
 
     @staticmethod
-    def takes_over(op: BooleanMask, inputs: Sequence[NDArray], out: Any) -> Any:
+    def eager(op: BooleanMask, inputs: Sequence[NDArray], out: Any) -> Any:
         """Read the mask, then take the places where it is not 0."""
         data, index = inputs
         axis = normalize_axis(op.name, op.axis, data.ndim)

@@ -22,7 +22,7 @@ from minimx.core.drivers.cuda import cuda
 from minimx.core.dtypes import resolve
 from minimx.core.errors import DeviceError, ShapeError
 from minimx.core.events import owner
-from minimx.core.ops.registry import Op, Site, Value
+from minimx.core.ops.registry import GradientContext, Op, Value
 from minimx.core.ops.spec import Cost, Spec
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def copy(source: NDArray, target: NDArray) -> None:
     """Copy the numbers of one array into another, casting if the dtypes differ."""
-    if source.spec.takes_over is not None or target.spec.takes_over is not None:
+    if source.spec.eager is not None or target.spec.eager is not None:
         sparse.attached().copy(source, target)
         return
     if source.shape != target.shape:
@@ -101,7 +101,9 @@ class _Move(Op):
     def __init__(self, source: Device) -> None:
         object.__setattr__(self, "source", source)
 
-    def grad(self, at: Site, dout: Value, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Value, *saved: Value
+    ) -> Sequence[Value | None]:
         """The gradient travels back to where the array came from."""
         home = dout.as_in_context(self.source)  # type: ignore[attr-defined]
         return (home.astype(at.ins[0].dtype, copy=False),)

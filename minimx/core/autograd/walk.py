@@ -23,7 +23,7 @@ from minimx.core.engine.origin import capture
 from minimx.core.errors import GradientError
 from minimx.core.events import attribute, attribution
 from minimx.core.knobs import knobs
-from minimx.core.ops.registry import Op, Site, Value, bind, lookup
+from minimx.core.ops.registry import GradientContext, Op, Value, bind, lookup
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -106,7 +106,9 @@ class _SubgraphInput(Op):
 
     name = "_subgraph_input"
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """The gradient as it comes."""
         return [dout]
 
@@ -364,14 +366,14 @@ def _step(
     saved = [_restore(node, value, place, create_graph) for value, place in node.saved]
     if node.op.visible == 1:
         dout: Any = douts[0]
-    elif node.op.into:
+    elif node.op.writes_gradients:
         dout = tuple(douts)
     else:
         dout = tuple(
             _zeros(node.outs[i], douts) if d is None else d for i, d in enumerate(douts)
         )
-    site = Site(node.ins, node.outs, wants)
-    if node.op.into:
+    site = GradientContext(node.ins, node.outs, wants)
+    if node.op.writes_gradients:
         site.retain = pending.retain
         site.targets = pending.targets(node, wants) if pending.store else ()
     gradients = node.op.grad(site, dout, *saved)
@@ -393,7 +395,9 @@ class _Constant(Op):
 
     name = "_constant_gradient"
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Zeros."""
         pairs = zip(at.ins, at.wants, strict=True)
         return [dout._zeros_like_spec(spec) if want else None for spec, want in pairs]

@@ -32,7 +32,7 @@ from minimx.core.ops import deduction
 from minimx.core.ops.casting import TARGET
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, register
+from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, window
 
@@ -273,7 +273,7 @@ class Convolution(Multiplies, Op):
         return self.need(FORWARD, specs[0])
 
     def grad(
-        self, at: Site, dout: Any, data: Value, weight: Value
+        self, at: GradientContext, dout: Any, data: Value, weight: Value
     ) -> Sequence[Value | None]:
         """One operator for the data, one for weight and bias."""
         shape = at.ins[0].shape
@@ -321,7 +321,7 @@ class ConvolutionData(Multiplies, Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.conv`."""
         data = self._data(specs[0])
-        conv = self.conv.on(self.kind)
+        conv = self.conv.for_device(self.kind)
         run, (images, filters, outs) = conv.runner(DATA, data)
 
         def kernel(dout: Any, weight: Any, ddata: Any, *workspace: Any) -> None:
@@ -332,10 +332,10 @@ class ConvolutionData(Multiplies, Op):
 
     def workspace(self, *specs: Spec) -> int:
         """What the algorithm asks for."""
-        return int(self.conv.on(self.kind).need(DATA, self._data(specs[0])))
+        return int(self.conv.for_device(self.kind).need(DATA, self._data(specs[0])))
 
     def grad(
-        self, at: Site, dout: Any, head: Value, weight: Value
+        self, at: GradientContext, dout: Any, head: Value, weight: Value
     ) -> Sequence[Value | None]:
         """Linear in both inputs: a convolution, and the gradient of a weight."""
         plain = _without_bias(self.conv)
@@ -377,7 +377,7 @@ class ConvolutionWeight(Multiplies, Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.conv`."""
-        conv = self.conv.on(self.kind)
+        conv = self.conv.for_device(self.kind)
         run, (images, filters, outs) = conv.runner(WEIGHT, specs[1])
         biased = not self.conv.no_bias
 
@@ -395,10 +395,10 @@ class ConvolutionWeight(Multiplies, Op):
 
     def workspace(self, *specs: Spec) -> int:
         """What the algorithm asks for."""
-        return int(self.conv.on(self.kind).need(WEIGHT, specs[1]))
+        return int(self.conv.for_device(self.kind).need(WEIGHT, specs[1]))
 
     def grad(
-        self, at: Site, dout: Any, head: Value, data: Value
+        self, at: GradientContext, dout: Any, head: Value, data: Value
     ) -> Sequence[Value | None]:
         """Linear in both inputs; the bias's part is the bias of the convolution."""
         conv = self.conv

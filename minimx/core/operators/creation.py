@@ -7,7 +7,7 @@ from typing import Any
 
 from minimx.core.dtypes import numbers, resolve
 from minimx.core.flavour import is_np_shape
-from minimx.core.ops.registry import Kernel, Op, Site, Value, register
+from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, merge
 
@@ -17,7 +17,9 @@ class Creation(Op):
 
     inputs = ()
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """There is nothing to have a gradient."""
         return ()
 
@@ -35,7 +37,7 @@ class Constant(Creation):
     dtype: str
 
     @property
-    def open(self) -> bool:  # type: ignore[override]
+    def unresolved(self) -> bool:  # type: ignore[override]
         """Whether the shape is not all said."""
         least = 0 if is_np_shape() else 1  # there an axis may have the length 0
         return not self.shape or min(self.shape) < least
@@ -46,7 +48,7 @@ class Constant(Creation):
         said = tuple(n if n >= least else None for n in self.shape) or None
         return ins, [merge(self.name, said, outs[0])]
 
-    def settled(self, out: Spec) -> Op:
+    def resolve(self, out: Spec) -> Op:
         """The same with the whole shape."""
         return type(self).of(**{**self.settings, "shape": out.shape})
 

@@ -16,7 +16,14 @@ from minimx.core.kernels import find
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import EITHER
-from minimx.core.ops.registry import Kernel, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
 
@@ -61,7 +68,9 @@ class Take(Move):
         axis = self.axis % specs[0].ndim
         return _kernel("take", axis, specs[0].shape[axis], self.mode)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """Slices taken several times add up."""
         shape = at.ins[0].shape
         axis = self.axis % len(shape)
@@ -87,7 +96,9 @@ class BackwardTake(Move):
         """Zeros, then additions."""
         return _kernel("untake", self.shape, self.axis, self.mode)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """Take again."""
         return (bind(Take.of(axis=self.axis, mode=self.mode), dout, *saved), None)
 
@@ -126,7 +137,9 @@ class Embedding(Move):
         take = _kernel("take", 0, self.input_dim, "clip")
         return lambda data, weight, out: take(weight, data, out)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """Rows looked up several times add up."""
         if not at.wants[1]:
             return (None, None)
@@ -157,7 +170,9 @@ class TakeAlongAxis(Move):
         axis = self.axis % specs[0].ndim
         return _kernel("along", axis, specs[0].shape[axis], self.mode)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """To where it came from."""
         axis = self.axis % at.ins[0].ndim
         length = at.ins[0].shape[axis]
@@ -189,7 +204,9 @@ class PutAlongAxis(Move):
         """A scatter along the axis."""
         return _kernel("unalong", self.axis, self.length, self.mode)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """From where it went to."""
         take = TakeAlongAxis.of(axis=self.axis, mode=self.mode)
         return (bind(take, dout, *saved), None)
@@ -233,7 +250,9 @@ class Pick(Move):
         along = _kernel("along", axis, data.shape[axis], self.mode)
         return lambda x, index, out: along(x, index.reshape(kept), out.reshape(kept))
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """To the element that was picked."""
         data, index = at.ins
         axis, kept = self.axis % data.ndim, self.kept(data)
@@ -314,7 +333,9 @@ class AdvancedIndex(Move):
         """NumPy's indexing."""
         return _kernel("advanced", self.key)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """What was picked several times adds up."""
         back = BackwardAdvancedIndex.of(key=self.key, shape=at.ins[0].shape)
         return (bind(back, dout, *saved), *(None for _ in saved))
@@ -346,7 +367,9 @@ class BackwardAdvancedIndex(Move):
         """Zeros, then additions one by one."""
         return _kernel("unadvanced", self.key)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """Pick again."""
         picked = bind(AdvancedIndex.of(key=self.key, np_shape=True), dout, *saved)
         return (picked, *(None for _ in saved))

@@ -17,9 +17,9 @@ from minimx.core.ops import deduction
 from minimx.core.ops.casting import EITHER
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.registry import (
+    GradientContext,
     Kernel,
     Op,
-    Site,
     Types,
     Value,
     bind,
@@ -155,7 +155,9 @@ class BatchNorm(Op):
 
         return run_fixed
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """One operator for all three."""
         if not any(at.wants):
             return (None,) * 5
@@ -166,13 +168,13 @@ class BatchNorm(Op):
         )  # fmt: skip
         return *bind(op, dout, *saved), None, None
 
-    def again(self, *specs: Spec) -> Any:
+    def recompute(self, *specs: Spec) -> Any:
         """With the statistics of the first time, and without moving anything.
 
         Not where these were rounded to half precision after they were used.
         """
         if not self.batch:
-            return super().again(*specs)
+            return super().recompute(*specs)
         if specs[1].dtype.itemsize == 2:
             return None
         mean, invstd = self.saves[-2:]

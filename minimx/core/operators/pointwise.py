@@ -27,7 +27,15 @@ from minimx.core.kernels.formula import FUNCTIONS, Formula
 from minimx.core.operators.reduce import sum_to
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens
 
@@ -106,7 +114,9 @@ class Pointwise(Op):
         moved = sum(spec.nbytes for spec in specs) + out.nbytes
         return Cost(out.size * self.formula.steps, moved)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """One backward operator for each input that wants a gradient."""
         known = dict(zip(self.saves, saved, strict=True))
         grads: list[Value | None] = []

@@ -16,7 +16,15 @@ from minimx.core.operators.reduce import adding
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 
@@ -106,7 +114,9 @@ class Family(Op):
 
         return in_single(run, len(specs)) if out.dtype.itemsize == 2 else run
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """One operator, from the output alone."""
         axis = self.axis % at.ins[0].ndim
         if len(saved) == 2:
@@ -160,7 +170,9 @@ class HideBeyond(Op):
 
         return run
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """What was hidden does not move."""
         return bind(HideBeyond.of(axis=self.axis, value=0.0), dout, *saved), None
 

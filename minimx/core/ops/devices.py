@@ -31,7 +31,7 @@ class ByDevice:
     #: For which kind of device it makes plans.
     kind: ClassVar[str] = "cpu"
 
-    def on(self, kind: str) -> Self:
+    def for_device(self, kind: str) -> Self:
         """What makes the plans for a kind of device; all but "gpu" are as "cpu"."""
         kind = kind if kind == "gpu" else "cpu"
         if kind == self.kind:

@@ -48,14 +48,14 @@ class Plan:
 
     __slots__ = (
         "_compute", "cost", "kernel", "name", "needs_rng", "on_cuda", "outs", "plain",
-        "takes_over", "workspace",
+        "eager", "workspace",
     )  # fmt: skip
 
     def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
-        self.takes_over = op.takes_over
+        self.eager = op.eager
         for spec in specs if not op.any_storage else ():
-            self.takes_over = spec.takes_over or self.takes_over
-        if self.takes_over is not None:
+            self.eager = spec.eager or self.eager
+        if self.eager is not None:
             self.plain = False
             return
         inferred = op.infer(*specs)
@@ -76,11 +76,11 @@ class Plan:
             or op.needs_rng
             or op.mutates
             or op.is_view
-            or op.on
+            or op.for_device
         )
         for spec in self.outs:
-            if spec.takes_over is not None:
-                self.takes_over = spec.takes_over
+            if spec.eager is not None:
+                self.eager = spec.eager
                 self.plain = False
 
     def __getattr__(self, name: str) -> Any:
@@ -102,12 +102,13 @@ def _nothing(*arrays: Any) -> None:
     """The kernel of a rehearsal."""
 
 
-class Site:
+class GradientContext:
     """Where a gradient rule is applied: the call's specs, and who wants a gradient.
 
-    For operators with `into`: `targets` has, for each input, the array that its
-    gradient will be stored in, if the rule may as well write it there; `retain` says
-    that the rule will be asked once more.
+    ins, outs: the specs of inputs and outputs. wants: for each input, whether its
+    gradient is asked for. For operators with `writes_gradients`: `targets` has, for
+    each input, the array that its gradient will be stored in, if the rule may as well
+    write it there; `retain` says that the rule will be asked once more.
     """
 
     __slots__ = ("ins", "outs", "retain", "targets", "wants")
@@ -120,6 +121,10 @@ class Site:
         self.wants = wants
         self.targets: Sequence[Value | None] = ()
         self.retain = False
+
+
+#: The name of `GradientContext` in earlier versions.
+Site = GradientContext
 
 
 class Op:
@@ -143,7 +148,7 @@ class Op:
     state_inputs: Any = ()
     #: {input: an initializer in words}, for parameters that begin with other values
     #: than their names tell.
-    starts: ClassVar[Mapping[str, str]] = {}
+    default_initializers: ClassVar[Mapping[str, str]] = {}
     #: What the outputs are called in graphs; "output" or "output0", … without it.
     output_names: ClassVar[tuple[str, ...]] = ()
     #: {setting: the words it may be}, for settings that choose one of several ways.
@@ -151,8 +156,8 @@ class Op:
     #: An axis may be shorter than what is asked of it: how long the output is along an
     #: axis that is not known yet cannot be told from long ones.
     clips: ClassVar[bool] = False
-    #: In a graph, its shape waits for what its neighbours say; see `settled`.
-    open: ClassVar[bool] = False
+    #: In a graph, its shape waits for what its neighbours say; see `resolve`.
+    unresolved: ClassVar[bool] = False
     #: {output: inputs}: the answer may be written over the memory of the question. The
     #: kernel reads an element of such an input before it writes the one at its place,
     #: and never again. One name or several, the one to prefer first; of an open number
@@ -180,11 +185,11 @@ class Op:
     multiplies: ClassVar[bool] = False
     #: For which kind of device it makes plans.
     kind: ClassVar[str] = "cpu"
-    #: `on(kind)`: who makes the plans for a kind of device, where kernels differ.
-    on: ClassVar[Any] = None
-    #: `grad` looks at `Site.targets` and `Site.retain`, and takes None for an output
-    #: without a gradient.
-    into: ClassVar[bool] = False
+    #: `for_device(kind)`: the operator that plans for a kind of device.
+    for_device: ClassVar[Any] = None
+    #: `grad` looks at `GradientContext.targets` and `.retain`, and takes None for an
+    #: output without a gradient.
+    writes_gradients: ClassVar[bool] = False
 
     #: `composed(*values)`: the same answer from differentiable operators; used instead
     #: of the operator itself while recording (fused gradients of pointwise formulas).
@@ -195,11 +200,11 @@ class Op:
     #: keep as one node until then (graph/expand.py).
     expansion: ClassVar[Any] = None
 
-    #: Runs the call instead of a kernel: `takes_over(op, inputs, out)` with arrays; for
+    #: Runs the call instead of a kernel: `eager(op, inputs, out)` with arrays; for
     #: operators whose result cannot be planned ahead (its shape depends on numbers, or
     #: Python computes it).
-    takes_over: ClassVar[Any] = None
-    #: `takes_over` knows what to do with sparse arrays, too.
+    eager: ClassVar[Any] = None
+    #: `eager` knows what to do with sparse arrays, too.
     any_storage: ClassVar[bool] = False
 
     plans: dict[tuple[Spec, ...], Plan]
@@ -227,8 +232,8 @@ class Op:
         """
         return ins, outs
 
-    def settled(self, out: Spec) -> Op:
-        """The operator once its neighbours said what comes out, where it was `open`."""
+    def resolve(self, out: Spec) -> Op:
+        """The operator once what comes out is known, where it was `unresolved`."""
         return self
 
     def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
@@ -268,7 +273,9 @@ class Op:
         """The workspace; the same for that name."""
         return self.workspace(*specs)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Gradients of the inputs, written with operators.
 
         `dout` is the gradient of the output, a tuple if `visible` is more than one.
@@ -277,7 +284,7 @@ class Op:
         """
         raise OperatorError(f"{self.name} has no gradient")
 
-    def again(self, *specs: Spec) -> tuple[Op, tuple[str, ...] | None] | None:
+    def recompute(self, *specs: Spec) -> tuple[Op, tuple[str, ...] | None] | None:
         """How the visible outputs are computed a second time, to the bit.
 
         An operator without side effects, and the names of the inputs and outputs
@@ -372,13 +379,13 @@ class Op:
         """Whether it is the same operator with the same settings, -0.0 not being 0."""
         if self is other:
             return True
-        return type(self) is type(other) and self._told == other._told
+        return type(self) is type(other) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._told)
+        return hash(self._key)
 
     @cached_property
-    def _told(self) -> Any:
+    def _key(self) -> Any:
         if not dataclasses.is_dataclass(self):
             return id(self)  # made by hand, equal to no other
         return type(self), exact(tuple(self.settings.values()))
@@ -434,8 +441,8 @@ class _Settings:
 
     def __repr__(self) -> str:
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        told = ", ".join([f"{f.name}={getattr(self, f.name)!r}" for f in fields])
-        return f"{type(self).__qualname__}({told})"
+        settings = ", ".join([f"{f.name}={getattr(self, f.name)!r}" for f in fields])
+        return f"{type(self).__qualname__}({settings})"
 
 
 @dataclass_transform(frozen_default=True)
@@ -495,5 +502,5 @@ def forget_plans() -> None:
     for sheet in REGISTRY.values():
         for made in list(sheet._made.values()):
             made.plans.clear()
-            if made.on:
-                made.on("gpu").plans.clear()
+            if made.for_device:
+                made.for_device("gpu").plans.clear()

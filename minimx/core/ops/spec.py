@@ -23,9 +23,9 @@ class Spec:
 
     __slots__ = ("dtype", "nbytes", "shape", "size")
 
-    #: Who runs operators on arrays of this kind, `takes_over(op, inputs, out)`, where
+    #: Who runs operators on arrays of this kind, `eager(op, inputs, out)`, where
     #: they are not blocks of numbers that a kernel can read (sparse arrays).
-    takes_over: ClassVar[Any] = None
+    eager: ClassVar[Any] = None
 
     _known: dict[tuple[Shape, DType], Spec] = {}
 

@@ -34,7 +34,7 @@ _ROOTS = {2: Formula("sqrt(x)", ("x",)), 3: Formula("cbrt(x)", ("x",))}
 
 def algorithm(conv: Any, direction: str, data: Spec) -> Algorithm:
     """The algorithm of CUDA devices that the knobs and the tuner choose."""
-    rules, at, dtype = conv.on("gpu").question(direction, data)
+    rules, at, dtype = conv.for_device("gpu").question(direction, data)
     rules = tuner.as_on_cuda(rules)
     return decided(tuner.choose(direction, at, dtype, rules)).algorithm
 

@@ -285,4 +285,4 @@ def _converted(stored: Any, dtype: Any) -> Any:
     return stored.astype(dtype)
 
 
-SparseSpec.takes_over = staticmethod(run)
+SparseSpec.eager = staticmethod(run)

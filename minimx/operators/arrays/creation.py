@@ -45,7 +45,7 @@ class Arange(Creation):
     dtype: str = "float32"
 
     @property
-    def open(self) -> bool:  # type: ignore[override]
+    def unresolved(self) -> bool:  # type: ignore[override]
         """Whether the number of elements is not said."""
         return self.infer_range and self.stop is None
 
@@ -53,7 +53,7 @@ class Arange(Creation):
         """One axis."""
         return ins, [merge(self.name, (None,), outs[0])]
 
-    def settled(self, out: Spec) -> Op:
+    def resolve(self, out: Spec) -> Op:
         """The same with a stop that gives so many."""
         stop = self.start + out.size / self.repeat * self.step
         return type(self).of(**{**self.settings, "stop": stop, "infer_range": False})

@@ -19,7 +19,7 @@ from minimx.core.operators.indexing import (
 )
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.registry import Kernel, Site, Value, bind, register
+from minimx.core.ops.registry import GradientContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -61,7 +61,9 @@ class BatchTake(Move):
         """A gather along the rows."""
         return Pick.of(axis=1).kernel(*specs)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """To the element that was picked."""
         rows, length = at.ins[0].shape
         put = PutAlongAxis.of(axis=1, length=length)
@@ -97,12 +99,14 @@ class GatherNd(Move):
         made: Kernel = find("indexing.gather_nd")
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """What was gathered several times adds up."""
         return (bind(BackwardGatherNd.of(shape=at.ins[0].shape), dout, *saved), None)
 
 
-def _gather_like(at: Site) -> GatherNd:
+def _gather_like(at: GradientContext) -> GatherNd:
     """The gather whose result has the shape of the first input."""
     return GatherNd.of(np_shape=not at.ins[0].shape)
 
@@ -124,7 +128,9 @@ class BackwardGatherNd(Move):
         made: Kernel = find("indexing.scatter_nd_sum")
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """Gather again."""
         return (bind(_gather_like(at), dout, *saved), None)
 
@@ -156,6 +162,8 @@ class ScatterNd(Move):
         made: Kernel = find("indexing.scatter_nd")
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """From where it went to."""
         return (bind(_gather_like(at), dout, *saved), None)

@@ -17,7 +17,7 @@ from minimx.core.operators.matmul import Product, inner
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.views import ExpandDims
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, register
+from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays import triangles
@@ -138,7 +138,7 @@ class Gemm2(Product):
         return Product.cost(self.plain(), *moved)
 
     def grad(
-        self, at: Site, dout: Any, lhs: Value, rhs: Value
+        self, at: GradientContext, dout: Any, lhs: Value, rhs: Value
     ) -> Sequence[Value | None]:
         """Products again; the rows are moved there and back."""
         ndim = at.ins[0].ndim
@@ -146,7 +146,7 @@ class Gemm2(Product):
         if axis == ndim - 2:
             return super().grad(at, dout, lhs, rhs)
         there = [rows_moved(v, ndim, axis, ndim - 2) for v in (dout, lhs, rhs)]
-        site = Site(_specs(at.ins, axis), _specs(at.outs, axis), at.wants)
+        site = GradientContext(_specs(at.ins, axis), _specs(at.outs, axis), at.wants)
         found = Product.grad(self.plain(), site, *there)
         return [
             None if value is None else rows_moved(value, ndim, ndim - 2, axis)
@@ -223,9 +223,11 @@ class Gemm(Linalg):
         """That of the product, and an addition for each element."""
         return self.product().cost(*specs[:2]) + Cost(specs[2].size, specs[2].nbytes)
 
-    def grad(self, at: Site, dout: Any, a: Value, b: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, a: Value, b: Value
+    ) -> Sequence[Value | None]:
         """Those of the product; C gets beta times the gradient."""
-        site = Site(at.ins[:2], at.outs, at.wants[:2])
+        site = GradientContext(at.ins[:2], at.outs, at.wants[:2])
         first = self.product().grad(site, dout, a, b)
         return [*first, dout * self.beta if at.wants[2] else None]
 
@@ -290,7 +292,9 @@ class Trmm(Triangular):
     casting = SINGLE
     saves = ("A", "B")
 
-    def grad(self, at: Site, dout: Any, a: Value, b: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, a: Value, b: Value
+    ) -> Sequence[Value | None]:
         """Two products."""
         da = db = None
         if at.wants[0]:
@@ -316,7 +320,9 @@ class Trsm(Triangular):
     casting = SINGLE
     saves = ("A", "out")
 
-    def grad(self, at: Site, dout: Any, a: Value, out: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, a: Value, out: Value
+    ) -> Sequence[Value | None]:
         """A second system gives dB, and its product with X gives dA."""
         db = self.back(dout, a)
         da = None
@@ -349,7 +355,7 @@ class Syrk(Linalg):
         made: Kernel = find("linalg.syrk")(self.transpose, self.alpha)
         return made
 
-    def grad(self, at: Site, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradientContext, dout: Any, a: Value) -> tuple[Value, ...]:
         """A stands on both sides."""
         both = dout + turned(dout)
         pair = (a, both) if self.transpose else (both, a)
@@ -405,7 +411,7 @@ class Potrf(Square):
     casting = SINGLE
     saves = ("out",)
 
-    def grad(self, at: Site, dout: Any, low: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradientContext, dout: Any, low: Value) -> tuple[Value, ...]:
         """L⁻ᵀ · mirrored(Lᵀ · dL) · L⁻¹ / 2."""
         low, dout = self.as_lower(low, dout)
         inside = mirrored(bind(Gemm2.of(transpose_a=True), low, dout))
@@ -425,7 +431,9 @@ class Potri(Square):
     casting = SINGLE
     saves = ("A", "out")
 
-    def grad(self, at: Site, dout: Any, a: Value, out: Value) -> tuple[Value, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, a: Value, out: Value
+    ) -> tuple[Value, ...]:
         """-B · (dB + dBᵀ) · A⁻ᵀ, its lower triangle."""
         (a,) = self.as_lower(a)
         inside = bind(Gemm2.of(), out, dout + turned(dout))
@@ -456,7 +464,9 @@ class Gelqf(Linalg):
             )
         return a, a.with_shape((*a.shape[:-1], m))
 
-    def grad(self, at: Site, dout: Any, q: Value, low: Value) -> tuple[Value, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, q: Value, low: Value
+    ) -> tuple[Value, ...]:
         """L⁻ᵀ · (dQ + mirrored(Lᵀ · dL - dQ · Qᵀ) · Q)."""
         dq, dlow = dout
         inside = bind(Gemm2.of(transpose_a=True), low, dlow) - bind(
@@ -485,7 +495,9 @@ class Syevd(Linalg):
         self.check(a, square=True)
         return a, a.with_shape(a.shape[:-1])
 
-    def grad(self, at: Site, dout: Any, u: Value, values: Value) -> tuple[Value, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, u: Value, values: Value
+    ) -> tuple[Value, ...]:
         """Uᵀ · (sym((dU · Uᵀ) / (li - lj)) + diag(dL)) · U."""
         du, dvalues = dout
         gaps = bind(ExpandDims.of(axis=-1), values) - bind(

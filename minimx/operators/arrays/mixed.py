@@ -17,7 +17,15 @@ from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
 
@@ -47,7 +55,9 @@ class Cast(Op):
         formula = Formula("x", ("x",))
         return pointwise.kernel(formula, [data.shape], [data.dtype], data.shape, dtype)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """Convert back, as MXNet does even where one of the types is an integer."""
         data, out = at.ins[0].dtype, at.outs[0].dtype
         return (dout if data == out else bind(Cast.of(dtype=data.name), dout),)
@@ -107,7 +117,7 @@ class Where(Op):
             out.dtype,
         )
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> list[Value | None]:
         """The gradient goes where the element came from."""
         (condition,) = saved
         spec, out = at.ins[0], at.outs[0].shape
@@ -203,7 +213,9 @@ class AddN(Op):
         shape, dtype = spec.shape, spec.dtype
         return pointwise.kernel(formula, [shape] * count, [dtype] * count, shape, dtype)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """The same for all."""
         return [dout if wanted else None for wanted in at.wants]
 
@@ -229,7 +241,7 @@ class Filled(Op):
         value = self.value
         return lambda x, out: out.fill(value)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Zeros: the result does not depend on data."""
         return (bind(lookup("zeros_like").of(), dout),)
 

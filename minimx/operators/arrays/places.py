@@ -16,7 +16,15 @@ from minimx.core.operators.shape import BasicIndex, Move, Slice, numpy_key
 from minimx.core.operators.shape import picked as shape_picked
 from minimx.core.ops import deduction
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.indexing import GatherNd
@@ -149,7 +157,9 @@ class ScatterSetNd(Move):
         made: Kernel = find("places.scatter_set")
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """To rhs from its places, to lhs from all others."""
         part = bind(GatherNd.of(), dout, *saved) if max(at.wants[:2]) else None
         left = None
@@ -194,7 +204,9 @@ class SliceAssign(Assigned):
         made: Kernel = find("places.slice_assign")(numpy_key(self.key(specs[0])))
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """To rhs from its part, to lhs from the rest."""
         key = self.key(at.ins[0])
         left = right = None
@@ -225,7 +237,7 @@ class SliceAssignScalar(Assigned):
         made: Kernel = find("places.slice_fill")(key, self.scalar)
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """None where the number stands."""
         settings = {**self.settings, "scalar": 0.0}
         return (bind(SliceAssignScalar.of(**settings), dout),)
@@ -250,7 +262,9 @@ class IdentityWithAttrLikeRhs(Move):
         """A copy."""
         return lambda lhs, rhs, out: np.copyto(out, lhs)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Passed on to lhs."""
         return dout, None
 
@@ -272,7 +286,9 @@ class ZerosWithoutDtype(Op):
         """A fill."""
         return lambda out: out.fill(0)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """There is nothing to have a gradient."""
         return ()
 

@@ -20,7 +20,15 @@ from minimx.core.errors import DTypeError, OperatorError
 from minimx.core.kernels import find
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import EITHER
-from minimx.core.ops.registry import Kernel, Op, Site, Types, Value, bind, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Types,
+    Value,
+    bind,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, merge
 from minimx.operators.arrays.mixed import Cast
@@ -43,12 +51,14 @@ class AmpCast(Op):
         """A conversion."""
         return Cast.of(dtype=self.infer(*specs).dtype.name).kernel(*specs)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Convert back."""
         return _back(at, (dout,))
 
 
-def _back(at: Site, douts: Sequence[Value]) -> list[Value | None]:
+def _back(at: GradientContext, douts: Sequence[Value]) -> list[Value | None]:
     grads: list[Value | None] = []
     for spec, dout in zip(at.ins, douts, strict=True):
         real = is_float(spec.dtype)
@@ -94,7 +104,9 @@ class ScaledLoss(Op):
         """A copy, unless the output lies over the data."""
         return lambda data, out: np.copyto(out, data)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """The gradient times the scale of the moment."""
         loss_scale.used = True
         return (bind(ScaledLossGradient.of(), dout),)
@@ -192,7 +204,9 @@ class AmpMulticast(Many):
 
         return run
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Convert back."""
         return _back(at, dout if isinstance(dout, tuple) else (dout,))
 

@@ -11,7 +11,15 @@ from minimx.core.kernels import find
 from minimx.core.operators.random import Normal, Random, Uniform
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import EITHER
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -253,7 +261,9 @@ class SampleMultinomial(Op):
         made: Kernel = find("random.multinomial")
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """1 / p to the probability of what was chosen, as often as it was."""
         data, chosen = at.ins[0], at.outs[0].shape
         classes, likelihood = saved

@@ -21,7 +21,15 @@ from minimx.core.operators.pointwise import OPERATORS, same_dtype
 from minimx.core.operators.reduce import Sum
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 
@@ -92,7 +100,9 @@ class Density(Op):
 
         return run
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """The slopes of the logarithm, times the density where that was asked for."""
         known = dict(zip(self.saves, saved, strict=True))
         if not self.is_log:
@@ -309,7 +319,9 @@ class PDFDirichlet(Op):
 
         return run
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """(alpha - 1) / x, and digamma(sum(alpha)) - digamma(alpha) + log(x)."""
         sample, alpha, *out = saved
         if out:

@@ -11,7 +11,15 @@ from minimx.core.kernels import find
 from minimx.core.operators.reduce import Mean
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
 from minimx.operators.arrays.shape import Reverse
@@ -43,7 +51,9 @@ class CumSum(Op):
         made: Kernel = find("places.cumsum")(self.axis)
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """An element went into all later sums: running sums from the other end."""
         a, out = at.ins[0], at.outs[0]
         if not is_float(a.dtype):
@@ -143,7 +153,9 @@ class Moments(Op):
 
         return run
 
-    def grad(self, at: Site, dout: Any, data: Value, mean: Value) -> tuple[Value, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, data: Value, mean: Value
+    ) -> tuple[Value, ...]:
         """(dmean + 2 (x - mean) dvar) / n."""
         dmean, dvar = dout
         spec, out = at.ins[0], at.outs[0].shape

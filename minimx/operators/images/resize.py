@@ -16,7 +16,15 @@ from minimx.core.kernels import find
 from minimx.core.kernels.half import computing, in_single
 from minimx.core.operators.pooling import Pooling
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.layers.deconv import Deconvolution
@@ -69,7 +77,9 @@ class Resampling(Op):
         """Room for new rows of old pixels."""
         return _between(specs[0], self.infer(*specs))
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """The transposed map; how large a model is, has no gradient."""
         op = ResampleGradient.of(
             forward=self.plain(at.outs[0].shape[2:]), shape=at.ins[0].shape
@@ -118,7 +128,9 @@ class ResampleGradient(Op):
         """As much as the resampling."""
         return _between(self.infer(*specs), specs[0])
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Linear: the resampling itself."""
         return (bind(self.forward, dout),)
 
@@ -361,7 +373,9 @@ class UpSampling(Op):
             return 0
         return self._spreading(specs[0]).scratch(*specs)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """The sum over the copies."""
         if self.sample_type == "bilinear":
             return self._spreading(at.ins[0]).grad(at, dout, *saved)

@@ -15,7 +15,15 @@ from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 
@@ -68,7 +76,9 @@ class SamplePixels(Places):
 
         return in_single(kernel, 3) if specs[0].dtype.itemsize == 2 else kernel
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """One operator for all three."""
         op = SampleGradient.of(sharp=self.sharp, shape=at.ins[0].shape)
         found: Sequence[Value] = bind(op, dout, *saved)
@@ -162,7 +172,9 @@ class FetchPixels(Places):
         run: Kernel = find("sampling.fetch")
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: Site, dout: Any, y: Value, x: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, y: Value, x: Value
+    ) -> Sequence[Value | None]:
         """Put back to where it was fetched."""
         return bind(PutPixels.of(shape=at.ins[0].shape), dout, y, x), None, None
 
@@ -185,7 +197,9 @@ class PutPixels(Places):
         run: Kernel = find("sampling.put")
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: Site, dout: Any, y: Value, x: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, y: Value, x: Value
+    ) -> Sequence[Value | None]:
         """Fetch from where it was put."""
         return bind(FetchPixels.of(), dout, y, x), None, None
 

@@ -22,7 +22,15 @@ from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import BackwardBasicIndex, BasicIndex, Transpose
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 
@@ -89,7 +97,7 @@ class Heads(Op):
         return found
 
     def collected(
-        self, at: Site, grads: Sequence[Value | None]
+        self, at: GradientContext, grads: Sequence[Value | None]
     ) -> Sequence[Value | None]:
         """Gradients of the factors as gradients of the inputs."""
         found: list[Value | None] = [None] * len(at.ins)
@@ -141,7 +149,9 @@ class Scores(Heads):
 
         return run
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Products with the other factor."""
         values = dict(zip(self.inputs, saved, strict=True))
         queries, keys = (
@@ -185,7 +195,9 @@ class Weighted(Heads):
 
         return run
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Products with the other factor."""
         projected, attention = saved
         _, batch, heads, _, width = self.split(at.ins[0], self.parts[0])

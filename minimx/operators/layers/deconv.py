@@ -22,7 +22,15 @@ from minimx.core.ops import deduction
 from minimx.core.ops.casting import TARGET_IN_FLOAT16
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 
@@ -131,7 +139,7 @@ class Deconvolution(Multiplies, Op):
     def _spread(self, data: Spec) -> ConvolutionData:
         shape = data.shape[0], self.num_filter, *self._lengths(data)[1]
         found = ConvolutionData.of(conv=self.convolution(data), shape=shape)
-        return found.on(self.kind)
+        return found.for_device(self.kind)
 
     def complete(self, data: Spec) -> dict[str, Shape]:
         """What the parameters must look like for this data."""
@@ -168,7 +176,7 @@ class Deconvolution(Multiplies, Op):
         return self._spread(specs[0]).workspace(*specs[:2])
 
     def grad(
-        self, at: Site, dout: Any, data: Value, weight: Value
+        self, at: GradientContext, dout: Any, data: Value, weight: Value
     ) -> Sequence[Value | None]:
         """What gradients are to a convolution, the convolution is to this."""
         conv = self.convolution(at.ins[0])

@@ -20,7 +20,15 @@ from minimx.core.operators.conv import Convolution, ConvolutionData, Convolution
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.sampling import SampleGradient, SamplePixels
@@ -74,7 +82,9 @@ class DeformedPlaces(Op):
         each, apart, frame = steps
         return (places * each + taps * apart - frame).astype(computing(data.dtype))
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """A move changes a place by as much."""
         (groups, taps, _, stops), places = self._lengths(at.ins[0])
         dy, dx = (reshaped(d, places, (groups, taps, stops)) for d in dout)
@@ -211,7 +221,7 @@ class Deformable(Op):
         return each * seen.dtype.itemsize + inner
 
     def grad(
-        self, at: Site, dout: Any, data: Value, offset: Value, *rest: Value
+        self, at: GradientContext, dout: Any, data: Value, offset: Value, *rest: Value
     ) -> Sequence[Value | None]:
         """Through the convolution to the columns, and from there to where they are."""
         *masks, weight = rest
@@ -246,7 +256,7 @@ class Deformable(Op):
             head = head * mask
         op = SampleGradient.of(sharp=self.sharp, shape=images)
         ddata, dy, dx = bind(op, head, data, y, x)
-        (doffset,) = places.grad(Site(at.ins[1:2], (), (True,)), (dy, dx))
+        (doffset,) = places.grad(GradientContext(at.ins[1:2], (), (True,)), (dy, dx))
         ddata = reshaped(ddata, images, image.shape)
         return ddata, doffset, *grads, reshaped(dweight, matrix, shape), *dbias
 

@@ -21,7 +21,14 @@ from minimx.core.operators.conv import Convolution
 from minimx.core.operators.nn import ACTIVATIONS
 from minimx.core.operators.norm import grouped
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import Kernel, Site, Types, Value, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Types,
+    Value,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 
@@ -146,7 +153,9 @@ class FoldedConvolution(Convolution):
         """The folded parameters, and what the convolution asks for."""
         return self._room(specs)[1]
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """It is for prediction only."""
         raise OperatorError(
             "_sg_minimx_conv has no gradient: it was made for prediction. Train the "

@@ -20,7 +20,15 @@ from minimx.core.operators.nn import (
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import LOSS, Casting
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, merge
 
@@ -76,7 +84,7 @@ class Regression(Op):
         return lambda data, label, out: np.copyto(out, data)
 
     def grad(
-        self, at: Site, dout: Any, out: Value, label: Value
+        self, at: GradientContext, dout: Any, out: Value, label: Value
     ) -> Sequence[Value | None]:
         """The difference to the label, scaled."""
         data, given = at.ins
@@ -157,7 +165,7 @@ class LeakyReLU(Choice):
     casting = Casting("either", "either", {"act_type": ("elu", "selu")})
     inplace = {"out": "data"}
     all_inputs = ("data", "gamma")
-    starts = {"gamma": '["Constant", {"value": 0.25}]'}
+    default_initializers = {"gamma": '["Constant", {"value": 0.25}]'}
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -244,7 +252,9 @@ class LeakyReLU(Choice):
 
         return run
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """That of the formula, in the shape of gamma."""
         if self.masked:
             data, slopes = saved
@@ -255,7 +265,7 @@ class LeakyReLU(Choice):
         ins = self._aligned(at.ins)
         data, gamma = saved
         gamma = reshaped(gamma, at.ins[1].shape, ins[1].shape)
-        site = Site(ins, at.outs, at.wants)
+        site = GradientContext(ins, at.outs, at.wants)
         ddata, dgamma = super().grad(site, dout, data, gamma)
         if dgamma is not None:
             dgamma = reshaped(dgamma, ins[1].shape, at.ins[1].shape)

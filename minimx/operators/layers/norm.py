@@ -23,9 +23,9 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import (
+    GradientContext,
     Kernel,
     Op,
-    Site,
     Value,
     bind,
     lookup,
@@ -107,7 +107,9 @@ class LayerNorm(Op):
         """Room for data and out as rows."""
         return Rows.bytes(specs[0], self.axis, 2)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """One operator for all three."""
         dout = dout[0] if self.output_mean_var else dout
         shape = at.ins[0].shape

@@ -15,7 +15,15 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -45,7 +53,9 @@ class Loss(Through):
     casting = LOSS
     saves = ()
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Ones."""
         return (bind(lookup("ones_like").of(), dout),)
 
@@ -78,7 +88,9 @@ class MakeLoss(Through):
         """The data, if elements are counted."""
         return ("data",) if self.normalization == "valid" else ()
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """The same number everywhere."""
         ones = bind(lookup("ones_like").of(), dout)
         if self.normalization != "valid":
@@ -122,7 +134,9 @@ class SVMOutput(Through):
             )
         return data
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """Towards the margin: up for the right class, down for the others."""
         data, label = saved
         spec, given = at.ins
@@ -176,6 +190,8 @@ class SoftmaxActivation(Op):
         """That of softmax."""
         return self._softmax().kernel(*specs)
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> Sequence[Value | None]:
         """That of softmax."""
         return self._softmax().grad(at, dout, *saved)

@@ -12,7 +12,7 @@ from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.shape import Move
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import Kernel, Site, Value, bind, register
+from minimx.core.ops.registry import GradientContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -73,7 +73,9 @@ class SequenceMask(Sequences):
         made: Kernel = find("sequence.mask")(self.axis, self.value)
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """None where the value stands."""
         settings = {**self.settings, "value": 0.0}
         return (bind(SequenceMask.of(**settings), dout, *saved), *self.rest(saved))
@@ -100,7 +102,9 @@ class SequenceLast(Sequences):
         made: Kernel = find("sequence.last")(self.axis)
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """To the end of each sequence."""
         back = BackwardSequenceLast.of(**self.settings, shape=at.ins[0].shape)
         return (bind(back, dout, *saved), *self.rest(saved))
@@ -125,7 +129,9 @@ class BackwardSequenceLast(Sequences):
         made: Kernel = find("sequence.unlast")(self.axis)
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """From the end of each sequence."""
         forward = SequenceLast.of(
             use_sequence_length=self.use_sequence_length, axis=self.axis
@@ -158,6 +164,8 @@ class SequenceReverse(Sequences):
         made: Kernel = find("sequence.reverse")
         return made
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """Backwards again."""
         return (bind(self, dout, *saved), *self.rest(saved))

@@ -22,7 +22,15 @@ from minimx.core.operators.softmax import (
 )
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
 
@@ -93,7 +101,7 @@ class SoftmaxCrossEntropy(Op):
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
     def grad(
-        self, at: Site, dout: Any, data: Value, label: Value
+        self, at: GradientContext, dout: Any, data: Value, label: Value
     ) -> Sequence[Value | None]:
         """softmax(data) - one_hot(label)."""
         if not at.wants[0]:
@@ -198,7 +206,7 @@ class SoftmaxOutput(Op):
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
     def grad(
-        self, at: Site, dout: Any, label: Value, out: Value
+        self, at: GradientContext, dout: Any, label: Value, out: Value
     ) -> Sequence[Value | None]:
         """The output minus the label, whatever the gradient of the output is."""
         gradient = bind(SoftmaxOutputGradient.of(forward=self), label, out)

@@ -15,9 +15,9 @@ from minimx.core.errors import ShapeError
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import (
+    GradientContext,
     Kernel,
     Op,
-    Site,
     Value,
     bind,
     lookup,
@@ -148,7 +148,9 @@ class CumProd(Op):
 
         return launch
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """The later products over the element: not a number at 0."""
         (data,), (out,) = at.ins, at.outs
         if not (is_float(data.dtype) and is_float(out.dtype)):

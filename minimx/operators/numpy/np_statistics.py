@@ -15,7 +15,15 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.reduce import sum_to
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import Kernel, Op, Site, Value, bind, lookup, register
+from minimx.core.ops.registry import (
+    GradientContext,
+    Kernel,
+    Op,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
 from minimx.operators.arrays.mixed import BackwardWhereX, BackwardWhereY
@@ -45,7 +53,7 @@ class Diff(Op):
         n, axis = self.n, self.axis
         return lambda a, out: np.copyto(out, np.diff(a, n, axis))
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Plus to the later one, minus to the earlier one."""
         a, length = at.ins[0], at.outs[0].shape[self.axis]
         axis = self.axis % a.ndim
@@ -90,7 +98,9 @@ class NanToNum(Op):
         }  # fmt: skip
         return lambda x, out: np.copyto(out, np.nan_to_num(x, **words))
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> tuple[Value | None, ...]:
+    def grad(
+        self, at: GradientContext, dout: Any, *saved: Value
+    ) -> tuple[Value | None, ...]:
         """The gradient of what was a number before."""
         (data,) = saved
         finite = bind(lookup("isfinite").of(), data)
@@ -125,7 +135,7 @@ class NumpyWhere(Op):
             out.dtype,
         )
 
-    def grad(self, at: Site, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> list[Value | None]:
         """The gradient goes where the element came from."""
         out = at.outs[0].shape
         condition = saved[0]

@@ -100,7 +100,7 @@ def depthwise(kind: str = "gpu") -> str:
     """Who convolves every channel by itself: no product for a matrix to be part of."""
     conv = Convolution.of(kernel=(3, 3), stride=(2, 2), num_filter=128, num_group=128)
     spec = nd.ones((1, 128, 14, 14)).spec
-    return decided(conv.on(kind).choice("forward", spec)).algorithm.name
+    return decided(conv.for_device(kind).choice("forward", spec)).algorithm.name
 
 
 WORDS = ("a", "the data gradient of a", "the weight gradient of a")

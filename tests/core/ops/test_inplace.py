@@ -72,7 +72,7 @@ IN_PLACE = [
     pytest.param(sample, dtype, id=f"{sample}-{dtype}")
     for sample in SAMPLES
     for dtype in sample.dtypes
-    if lookup(sample.op).takes_over is None and declares(op_of(sample))
+    if lookup(sample.op).eager is None and declares(op_of(sample))
 ]
 
 
@@ -115,7 +115,7 @@ def test_large_arrays_are_as_safe_as_small_ones(name: str) -> None:
 BLIND = [
     sample
     for sample in SAMPLES
-    if lookup(sample.op).takes_over is None and op_of(sample).ignores
+    if lookup(sample.op).eager is None and op_of(sample).ignores
 ]
 
 

@@ -44,7 +44,7 @@ def question(sample: Sample, dtype: str) -> tuple[Op, list[Any], Any]:
     op = lookup(sample.op).of(**sample.settings)
     arrays = [np.asarray(a, order="C") for a in sample.cast(dtype)]
     plan = op.plan(tuple(Spec.of(a.shape, a.dtype) for a in arrays))
-    asked = plan.takes_over is None and not op.is_view
+    asked = plan.eager is None and not op.is_view
     with mx.knobs(MINIMX_CUDA_VERBOSE=0):
         return op, arrays, plan.on_cuda if asked else None
 

@@ -114,7 +114,7 @@ def question(
 ) -> tuple[Rules, tuple[Candidate, ...]]:
     """The rules that a simulated GPU goes by, and what they leave of the candidates."""
     conv = Convolution.of(**{**layer(*size).settings, "workspace": workspace})
-    rules, at, _ = conv.on("gpu").question(direction, spec(*size))
+    rules, at, _ = conv.for_device("gpu").question(direction, spec(*size))
     return rules, candidates(direction, at, 4, rules)
 
 

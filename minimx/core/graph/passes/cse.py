@@ -55,7 +55,7 @@ def repeatable(node: Node) -> bool:
 
 def pure(op: Op) -> bool:
     """Whether all that an operator does is to compute its outputs from its inputs."""
-    remembers = op.mutates or op.state_inputs or op.takes_over is not None
+    remembers = op.mutates or op.state_inputs or op.eager is not None
     return op.deterministic and not op.needs_rng and not remembers
 
 

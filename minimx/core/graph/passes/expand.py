@@ -28,7 +28,7 @@ def expanded(graph: Graph, variables: Mapping[Node, Spec]) -> Graph:
         if node.op is None or any(entry not in specs for entry in node.inputs):
             return
         plan = plan_of(node, specs)
-        if plan.takes_over is None:
+        if plan.eager is None:
             specs.update({Entry(node, k): spec for k, spec in enumerate(plan.outs)})
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:

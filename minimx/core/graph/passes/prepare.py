@@ -139,7 +139,7 @@ def prepare(
 
 def _decided(graph: Graph, variables: Mapping[Node, Spec], training: bool) -> Graph:
     """The graph with all settings that shapes and the mode of running decide."""
-    if any(node.op is not None and node.op.open for node in graph):
+    if any(node.op is not None and node.op.unresolved for node in graph):
         graph = resolved(graph, {node.name: spec for node, spec in variables.items()})
     return as_run(expanded(graph, variables), training)
 

@@ -85,7 +85,7 @@ class Repeats:
         return None
 
     def _again(self, node: Node, op: Op) -> tuple[Op, tuple[str, ...] | None] | None:
-        return op.again(*[self._specs[entry] for entry in node.inputs])
+        return op.recompute(*[self._specs[entry] for entry in node.inputs])
 
 
 def _named(node: Node, names: tuple[str, ...]) -> tuple[Entry, ...]:

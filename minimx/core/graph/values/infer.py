@@ -150,7 +150,7 @@ def _ask(found: Inference, node: Node) -> bool:
     try:
         if all(found.spec(out) for out in outs) and all(specs):
             return False
-        if op.open:
+        if op.unresolved:
             news |= _types(found, op, node.inputs, outs)
             return _deduced(found, op, node, outs) or news
         if not all(specs):
@@ -170,7 +170,7 @@ def _forward(
     found: Inference, op: Op, node: Node, outs: list[Entry], specs: list[Spec | None]
 ) -> bool:
     """What comes out, from what goes in."""
-    if op.takes_over is not None and not has_own(op, "infer"):
+    if op.eager is not None and not has_own(op, "infer"):
         return False
     news = False
     if all(specs):
@@ -285,14 +285,14 @@ def resolved(graph: Graph, specs: Mapping[str, Spec]) -> Graph:
     shapes = {name: spec.shape for name, spec in specs.items()}
     found = infer(graph, shapes, {name: spec.dtype for name, spec in specs.items()})
 
-    if not any(node.op is not None and node.op.open for node in graph):
+    if not any(node.op is not None and node.op.unresolved for node in graph):
         return graph
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> list[Entry] | None:
         spec = found.spec(Entry(node))
-        if node.op is None or not node.op.open or spec is None:
+        if node.op is None or not node.op.unresolved or spec is None:
             return None
-        op = node.op.settled(spec)
+        op = node.op.resolve(spec)
         attrs, explicit = node.attrs, node.explicit
         return [Entry(Node(op, inputs, node.name, attrs, explicit, node.layer))]
 

@@ -24,7 +24,7 @@ def plan_of(node: Node, specs: Specs, kind: str = "cpu") -> Plan:
     """
     assert node.op is not None
     try:
-        op = node.op.on(kind) if node.op.on else node.op
+        op = node.op.for_device(kind) if node.op.for_device else node.op
         return op.plan(tuple([specs[entry] for entry in node.inputs]))
     except (ShapeError, DTypeError) as reason:
         raise type(reason)(f"{node.name}: {reason}") from None
@@ -42,6 +42,6 @@ def every_spec(graph: Graph, variables: Mapping[Node, Spec]) -> dict[Entry, Spec
         if node.op is None or any(entry not in found for entry in node.inputs):
             continue
         plan = plan_of(node, found)
-        if plan.takes_over is None:
+        if plan.eager is None:
             found |= {Entry(node, slot): spec for slot, spec in enumerate(plan.outs)}
     return found

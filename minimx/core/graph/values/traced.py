@@ -48,7 +48,7 @@ class Writer:
         name, of = self.unused(self.name), self.forward
         whose = ("", "") if of is None else (of.layer, of.name)
         node = Node(op, inputs, name, remarks, (), *whose)
-        if plan.takes_over is not None:
+        if plan.eager is not None:
             raise GradientError(
                 f"{node.name}: what {op.name} gives cannot be planned ahead, so that "
                 "it has no place in the graph of a gradient. Compute with autograd "
