@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import minimx.graphs.control  # noqa: F401 (registers loops and branches)
 from minimx.core import flavour
 from minimx.core.arrays.calls import INTERNAL
 from minimx.core.errors import DataError, MXNetError, did_you_mean
@@ -186,8 +187,9 @@ def _node(place: int, value: Any, nodes: list[Node], how: _Reading) -> Node:
         raise DataError(f"{where} ({name}): `subgraphs` must be a list.")
     inner = [_body(where, body, how.deeper()) for body in bodies]
     op, remarks = _operator(f"{where} ({name})", kind, attrs, how, inner)
-    if not 0 < op.visible <= _MOST_OUTPUTS:
-        raise DataError(f"{where} ({name}): {op.visible} outputs are not plausible.")
+    visible: Any = op.visible  # as a setting of the file says
+    if not isinstance(visible, int) or not 0 < visible <= _MOST_OUTPUTS:
+        raise DataError(f"{where} ({name}): {visible} outputs are not plausible.")
     if not op.variadic:
         inputs = _with_missing(op, name, inputs, where)
     return Node(op, inputs, name, remarks, attrs.keys() - remarks.keys())

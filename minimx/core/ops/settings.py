@@ -57,7 +57,9 @@ def to_type(op: str, name: str, value: Any, wanted: str) -> Any:
     try:
         if wanted.startswith("bool"):
             return bool(value)
-        if wanted.startswith("int") and not isinstance(value, tuple):
+        if wanted in ("int", "int | None") or (
+            wanted.startswith("int") and not isinstance(value, tuple)
+        ):
             return operator.index(value)
         if wanted.startswith("float"):
             return float(value)
