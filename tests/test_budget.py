@@ -26,23 +26,27 @@ TOP = {
 }
 MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
-#: By wing, its folders and modules, and its budget. The core is to come down to 20,000.
+#: By wing, its folders and modules, and its budget.
 WINGS = {
-    "the core": ("core", 22_790),
-    "operators": ("operators", 10_620),
-    "graphs of symbols": ("graphs", 1_140),
-    "fast kernels": ("fast", 3_720),
+    "the core": ("core", 20_000),
+    "operators": ("operators", 12_930),
+    "graphs of symbols": ("graphs", 1_540),
+    "fast kernels": ("fast", 3_450),
     "CUDA": ("cuda", 9_730),
-    "operators under public names": ("nd np npx symbol executor", 9_720),
+    "operators under public names": ("nd np npx symbol executor", 9_660),
     "the training kit": (
         "gluon optimizer initializer metric lr_scheduler callback kvstore amp numerics",
-        12_530,
+        11_200,
     ),
-    "older names and data": ("io image recordio module rnn model contrib rtc", 6_520),
-    "tools": ("profiler monitor visualization test_utils commands tools", 8_010),
-    "the rest": ("", 1_160),
+    "older names and data": ("io image recordio module rnn model contrib rtc", 6_420),
+    "tools": ("profiler monitor visualization test_utils commands tools", 9_530),
+    "the rest": ("", 1_040),
 }
 WING = {room: wing for wing, (rooms, _) in WINGS.items() for room in rooms.split()}
+#: What the reading order visits in the training kit counts for the core as well.
+CORE_OF_GLUON = {
+    f"gluon/{name}.py" for name in ("block", "hybrid", "parameter/parameter", "trainer")
+}
 
 SILENT = {
     tokenize.STRING,
@@ -102,9 +106,10 @@ def test_a_file_is_one_idea_and_a_function_one_screen(path: Path) -> None:
 
 def wing(path: Path) -> str:
     """Which of the budgets a file counts for."""
-    return WING.get(
-        path.relative_to(ROOT / "minimx").with_suffix("").parts[0], "the rest"
-    )
+    place = path.relative_to(ROOT / "minimx")
+    if place.as_posix() in CORE_OF_GLUON:
+        return "the core"
+    return WING.get(place.with_suffix("").parts[0], "the rest")
 
 
 @pytest.mark.parametrize("which", WINGS)

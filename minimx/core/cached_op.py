@@ -37,7 +37,7 @@ from minimx.core.graph.running.settings import Settings, in_force
 from minimx.core.graph.running.variant import Call, Variant
 from minimx.core.graph.values.infer import resolved
 from minimx.core.graph.values.ir import Graph, Node
-from minimx.core.ops.registry import GradientContext, Op
+from minimx.core.ops.registry import GradContext, Op
 from minimx.core.ops.spec import Spec
 
 __all__ = ["CachedOp", "Flags"]
@@ -235,7 +235,7 @@ class _CachedCall(Op):
         object.__setattr__(self, "variant", variant)
         object.__setattr__(self, "visible", variant.prepared.heads)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Any) -> Sequence[Any]:
+    def grad(self, at: GradContext, dout: Any, *saved: Any) -> Sequence[Any]:
         """Run the backward half."""
         variant: Variant = self.variant  # type: ignore[attr-defined]
         call: Call = saved[0]

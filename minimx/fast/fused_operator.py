@@ -18,7 +18,7 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import every_spec, plan_of
 from minimx.core.kernels.half import computing
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Plan, Value
+from minimx.core.ops.registry import GradContext, Kernel, Op, Plan, Value
 from minimx.core.ops.spec import Cost, Spec
 from minimx.fast import fused
 from minimx.fast.fused_text import Line, Loop, Operand, write
@@ -132,9 +132,7 @@ class FusedOp(Op):
         written = self.written
         return fused.launcher(written.loop, written.walks, written.sources, size)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Gradients are taken before nodes are fused."""
         raise OperatorError(
             "_FusedOp has no gradient: operators are fused when their gradients are in "

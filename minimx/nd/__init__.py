@@ -30,36 +30,12 @@ from minimx.nd.serialize import load, load_frombuffer, save
 from minimx.nd.tables import histogram, onehot_encode
 
 __all__ = [
-    "Custom",
-    "NDArray",
-    "_internal",
-    "arange",
-    "array",
-    "concatenate",
-    "contrib",
-    "empty",
-    "eye",
-    "from_dlpack",
-    "from_numpy",
-    "full",
-    "histogram",
-    "image",
-    "linalg",
-    "linspace",
-    "load",
-    "load_frombuffer",
-    "moveaxis",
-    "ones",
-    "onehot_encode",
-    "random",
-    "save",
-    "sparse",
-    "split_v2",
-    "to_dlpack_for_read",
-    "to_dlpack_for_write",
-    "waitall",
-    "zeros",
-]
+    "Custom", "NDArray", "_internal", "arange", "array", "concatenate", "contrib",
+    "empty", "eye", "from_dlpack", "from_numpy", "full", "histogram", "image", "linalg",
+    "linspace", "load", "load_frombuffer", "moveaxis", "ones", "onehot_encode",
+    "random", "save", "sparse", "split_v2", "to_dlpack_for_read", "to_dlpack_for_write",
+    "waitall", "zeros",
+]  # fmt: skip
 BY_HAND = frozenset(__all__)  # the others are written from the registry
 __all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
 __all__ += PAIRS

@@ -27,7 +27,7 @@ from minimx.core.errors import (
     did_you_mean,
 )
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradientContext, Op, Value, lookup, register
+from minimx.core.ops.registry import GradContext, Op, Value, lookup, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -342,9 +342,7 @@ class _Call(Op):
         for name, fact in facts.items():
             object.__setattr__(self, name, fact)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Let the user's `backward` fill the gradients that are wanted."""
         op = self.op
         values = dict(zip(self.kept, saved, strict=True))

@@ -2,125 +2,34 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import minimx.core.operators  # noqa: F401 (the main ones come first)
 from minimx.core import kernels
-from minimx.operators import columns, contrib, quantize, warm
-from minimx.operators.arrays import (
-    creation,
-    indexing,
-    join,
-    linalg,
-    mixed,
-    places,
-    precision,
-    random,
-    random_more,
-    random_pdf,
-    reduce,
-    shape,
-    sorting,
-    statistics,
-    triangles,
-)
-from minimx.operators.images import (
-    boxes,
-    images,
-    multibox,
-    regions,
-    resize,
-    roi,
-    sampling,
-    transformer,
-)
-from minimx.operators.layers import (
-    attention,
-    correlation,
-    ctc,
-    deconv,
-    deformable,
-    folded,
-    hawkes,
-    nn,
-    norm,
-    norm_batch,
-    norm_groups,
-    outputs,
-    rnn,
-    sequence,
-    softmax,
-)
-from minimx.operators.numpy import (
-    np_contraction,
-    np_elementwise,
-    np_join,
-    np_linalg,
-    np_matrix,
-    np_random,
-    np_reduce,
-    np_shape,
-    np_statistics,
-)
-from minimx.operators.sparse import sparse_reg, storage_types
-from minimx.operators.updates import adagrad, optim, optim_adaptive, optim_many
+from minimx.operators import warm
 
-__all__ = [
-    "softmax",
-    "shape",
-    "reduce",
-    "norm",
-    "nn",
-    "join",
-    "indexing",
-    "creation",
-    "random",
-    "adagrad",
-    "attention",
-    "boxes",
-    "columns",
-    "contrib",
-    "correlation",
-    "ctc",
-    "deconv",
-    "deformable",
-    "folded",
-    "hawkes",
-    "images",
-    "linalg",
-    "mixed",
-    "multibox",
-    "norm_batch",
-    "norm_groups",
-    "np_contraction",
-    "np_elementwise",
-    "np_join",
-    "np_linalg",
-    "np_matrix",
-    "np_random",
-    "np_reduce",
-    "np_shape",
-    "np_statistics",
-    "optim",
-    "optim_adaptive",
-    "optim_many",
-    "outputs",
-    "places",
-    "precision",
-    "quantize",
-    "random_more",
-    "random_pdf",
-    "regions",
-    "resize",
-    "rnn",
-    "roi",
-    "sampling",
-    "sequence",
-    "sorting",
-    "sparse_reg",
-    "statistics",
-    "storage_types",
-    "transformer",
-    "triangles",
-    "warm",
-]
+#: By folder, the modules with data sheets.
+MODULES = {
+    "": "columns contrib quantize",
+    "arrays": (
+        "creation indexing join linalg mixed places precision random "
+        "random_more random_pdf reduce shape sorting statistics triangles"
+    ),
+    "images": "boxes images multibox regions resize roi sampling transformer",
+    "layers": (
+        "attention correlation ctc deconv deformable folded hawkes nn norm "
+        "norm_batch norm_groups outputs rnn sequence softmax"
+    ),
+    "numpy": (
+        "np_contraction np_elementwise np_join np_linalg np_matrix np_random "
+        "np_reduce np_shape np_statistics"
+    ),
+    "sparse": "sparse_reg storage_types",
+    "updates": "adagrad optim optim_adaptive optim_many",
+}
+
+for _folder, _names in MODULES.items():
+    for _name in _names.split():
+        import_module(".".join(filter(None, ("minimx.operators", _folder, _name))))
 
 kernels.offer(warm.jobs)

@@ -12,7 +12,7 @@ from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.operators.conv import per_axis
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, window
 
@@ -105,9 +105,7 @@ class Im2col(Windows):
         run = self.run("unfold", specs[0].shape)
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The columns added up."""
         back = self.other(Col2im, output_size=at.ins[0].shape[2:])
         return (bind(back, dout),)
@@ -145,8 +143,6 @@ class Col2im(Windows):
         run = self.run("fold", self.infer(*specs).shape)
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The windows of the gradient."""
         return (bind(self.other(Im2col), dout),)

@@ -21,7 +21,7 @@ from minimx.core.operators.shape import Move
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -73,9 +73,7 @@ class GradientMultiplier(Pointwise):
         """None: the setting is not part of the formula."""
         return ()
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Multiplied."""
         return (dout * self.scalar,)
 
@@ -99,9 +97,7 @@ class DivSqrtDim(Op):
         factor = specs[0].dtype.type(self.factor(specs[0]))
         return lambda x, out: np.multiply(x, factor, out=out)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The same division."""
         return (bind(self, dout),)
 
@@ -231,9 +227,7 @@ class IndexCopy(Move):
         made: Kernel = find("places.index_copy")
         return made
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """To the new rows from their places, to the old array from all others."""
         (index,) = saved
         rows = bind(Take.of(), dout, index)
@@ -274,9 +268,7 @@ class CountSketch(Move):
         made: Kernel = find("transforms.count_sketch")
         return made
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """From where each column went."""
         h, s = saved
         flat = bind(lookup("_reshape_to").of(shape=(at.ins[1].size,)), h)
@@ -321,9 +313,7 @@ class FFT(Fourier):
         (data,) = specs
         return data.with_shape((*data.shape[:-1], 2 * data.shape[-1]))
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The transform is linear; its transpose is the one back."""
         return (bind(IFFT.of(), dout),)
 
@@ -347,8 +337,6 @@ class IFFT(Fourier):
             )
         return data.with_shape((*data.shape[:-1], data.shape[-1] // 2))
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The transform there."""
         return (bind(FFT.of(), dout),)

@@ -16,7 +16,7 @@ import numpy as np
 
 from minimx.core.dtypes import FLOAT32
 from minimx.core.operators.pointwise import Pointwise
-from minimx.core.ops.registry import REGISTRY, GradientContext, Op, lookup
+from minimx.core.ops.registry import REGISTRY, GradContext, Op, lookup
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -75,7 +75,7 @@ def launch_gradient(op: Op, ins: tuple[Spec, ...]) -> None:
     known = dict(zip(op.inputs, ins, strict=True))
     known |= {f"out{k}" if k else "out": spec for k, spec in enumerate(outs)}
     saved = [_Ones(known[name]) for name in op.saves]
-    op.grad(GradientContext(ins, outs, (True,) * len(ins)), _Ones(outs[0]), *saved)
+    op.grad(GradContext(ins, outs, (True,) * len(ins)), _Ones(outs[0]), *saved)
 
 
 _ROW, _SQUARE, _IMAGE = (64,), (8, 8), (2, 4, 8, 8)

@@ -22,33 +22,11 @@ from minimx.optimizer.sgd import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
 from minimx.optimizer.updater import Updater, get_updater
 
 __all__ = [
-    "DCASGD",
-    "FTML",
-    "LAMB",
-    "LARS",
-    "LBSGD",
-    "NAG",
-    "SGD",
-    "SGLD",
-    "AdaDelta",
-    "AdaGrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "Ftrl",
-    "GroupAdaGrad",
-    "Nadam",
-    "Optimizer",
-    "RMSProp",
-    "Signum",
-    "Test",
-    "Updater",
-    "ccSGD",
-    "contrib",
-    "create",
-    "get_updater",
+    "DCASGD", "FTML", "LAMB", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "AdaDelta",
+    "AdaGrad", "Adam", "AdamW", "Adamax", "Ftrl", "GroupAdaGrad", "Nadam", "Optimizer",
+    "RMSProp", "Signum", "Test", "Updater", "ccSGD", "contrib", "create", "get_updater",
     "register",
-]
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 

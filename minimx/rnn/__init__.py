@@ -25,30 +25,12 @@ from minimx.rnn.stacks import (
 )
 
 __all__ = [
-    "BaseConvRNNCell",
-    "BaseRNNCell",
-    "BidirectionalCell",
-    "BucketSentenceIter",
-    "ConvGRUCell",
-    "ConvLSTMCell",
-    "ConvRNNCell",
-    "DropoutCell",
-    "FusedRNNCell",
-    "GRUCell",
-    "LSTMCell",
-    "ModifierCell",
-    "RNNCell",
-    "RNNParams",
-    "ResidualCell",
-    "SequentialRNNCell",
-    "ZoneoutCell",
-    "do_rnn_checkpoint",
-    "encode_sentences",
-    "io",
-    "load_rnn_checkpoint",
-    "rnn_unroll",
-    "save_rnn_checkpoint",
-]
+    "BaseConvRNNCell", "BaseRNNCell", "BidirectionalCell", "BucketSentenceIter",
+    "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell", "DropoutCell", "FusedRNNCell",
+    "GRUCell", "LSTMCell", "ModifierCell", "RNNCell", "RNNParams", "ResidualCell",
+    "SequentialRNNCell", "ZoneoutCell", "do_rnn_checkpoint", "encode_sentences", "io",
+    "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint",
+]  # fmt: skip
 
 if not TYPE_CHECKING:  # a checker should still miss what is not there
 

@@ -26,32 +26,10 @@ from minimx.symbol.pairs import PAIRS, histogram, pow, split_v2
 from minimx.symbol.symbol import Symbol
 
 __all__ = [
-    "Custom",
-    "Group",
-    "Symbol",
-    "Variable",
-    "_internal",
-    "arange",
-    "contrib",
-    "eye",
-    "fromjson",
-    "full",
-    "histogram",
-    "image",
-    "linalg",
-    "linspace",
-    "load",
-    "load_json",
-    "np",
-    "npx",
-    "ones",
-    "pow",
-    "random",
-    "sparse",
-    "split_v2",
-    "var",
-    "zeros",
-]
+    "Custom", "Group", "Symbol", "Variable", "_internal", "arange", "contrib", "eye",
+    "fromjson", "full", "histogram", "image", "linalg", "linspace", "load", "load_json",
+    "np", "npx", "ones", "pow", "random", "sparse", "split_v2", "var", "zeros",
+]  # fmt: skip
 BY_HAND = frozenset(__all__)  # the others are written from the registry
 __all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
 __all__ += [name for name in PAIRS if name not in __all__]

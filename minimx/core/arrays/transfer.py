@@ -22,7 +22,7 @@ from minimx.core.drivers.cuda import cuda
 from minimx.core.dtypes import resolve
 from minimx.core.errors import DeviceError, ShapeError
 from minimx.core.events import owner
-from minimx.core.ops.registry import GradientContext, Op, Value
+from minimx.core.ops.registry import GradContext, Op, Value
 from minimx.core.ops.spec import Cost, Spec
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class _Move(Op):
         object.__setattr__(self, "source", source)
 
     def grad(
-        self, at: GradientContext, dout: Value, *saved: Value
+        self, at: GradContext, dout: Value, *saved: Value
     ) -> Sequence[Value | None]:
         """The gradient travels back to where the array came from."""
         home = dout.as_in_context(self.source)  # type: ignore[attr-defined]

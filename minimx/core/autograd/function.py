@@ -9,7 +9,7 @@ from typing import Any
 from minimx.core.autograd.modes import pause, state
 from minimx.core.autograd.tape import Leaf, Node
 from minimx.core.errors import GradientError
-from minimx.core.ops.registry import GradientContext, Op, Value
+from minimx.core.ops.registry import GradContext, Op, Value
 
 
 class _Once(Op):
@@ -25,9 +25,7 @@ class _Once(Op):
         object.__setattr__(self, "whose", whose)
         object.__setattr__(self, "visible", count)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """There is none."""
         raise GradientError(
             f"{self.whose} has a first derivative and no second: its "  # type: ignore[attr-defined]
@@ -78,9 +76,7 @@ class _FunctionOp(Op):
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "visible", outputs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         function: Function = self.function  # type: ignore[attr-defined]
         douts = dout if isinstance(dout, tuple) else (dout,)
         with pause(train_mode=state.training):

@@ -23,7 +23,7 @@ from minimx.core.engine.origin import capture
 from minimx.core.errors import GradientError
 from minimx.core.events import attribute, attribution
 from minimx.core.knobs import knobs
-from minimx.core.ops.registry import GradientContext, Op, Value, bind, lookup
+from minimx.core.ops.registry import GradContext, Op, Value, bind, lookup
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -106,9 +106,7 @@ class _SubgraphInput(Op):
 
     name = "_subgraph_input"
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The gradient as it comes."""
         return [dout]
 
@@ -372,7 +370,7 @@ def _step(
         dout = tuple(
             _zeros(node.outs[i], douts) if d is None else d for i, d in enumerate(douts)
         )
-    site = GradientContext(node.ins, node.outs, wants)
+    site = GradContext(node.ins, node.outs, wants)
     if node.op.writes_gradients:
         site.retain = pending.retain
         site.targets = pending.targets(node, wants) if pending.store else ()
@@ -395,9 +393,7 @@ class _Constant(Op):
 
     name = "_constant_gradient"
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Zeros."""
         pairs = zip(at.ins, at.wants, strict=True)
         return [dout._zeros_like_spec(spec) if want else None for spec, want in pairs]

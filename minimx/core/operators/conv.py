@@ -32,7 +32,7 @@ from minimx.core.ops import deduction
 from minimx.core.ops.casting import TARGET
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, window
 
@@ -273,7 +273,7 @@ class Convolution(Multiplies, Op):
         return self.need(FORWARD, specs[0])
 
     def grad(
-        self, at: GradientContext, dout: Any, data: Value, weight: Value
+        self, at: GradContext, dout: Any, data: Value, weight: Value
     ) -> Sequence[Value | None]:
         """One operator for the data, one for weight and bias."""
         shape = at.ins[0].shape
@@ -335,7 +335,7 @@ class ConvolutionData(Multiplies, Op):
         return int(self.conv.for_device(self.kind).need(DATA, self._data(specs[0])))
 
     def grad(
-        self, at: GradientContext, dout: Any, head: Value, weight: Value
+        self, at: GradContext, dout: Any, head: Value, weight: Value
     ) -> Sequence[Value | None]:
         """Linear in both inputs: a convolution, and the gradient of a weight."""
         plain = _without_bias(self.conv)
@@ -398,7 +398,7 @@ class ConvolutionWeight(Multiplies, Op):
         return int(self.conv.for_device(self.kind).need(WEIGHT, specs[1]))
 
     def grad(
-        self, at: GradientContext, dout: Any, head: Value, data: Value
+        self, at: GradContext, dout: Any, head: Value, data: Value
     ) -> Sequence[Value | None]:
         """Linear in both inputs; the bias's part is the bias of the convolution."""
         conv = self.conv

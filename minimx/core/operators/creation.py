@@ -7,7 +7,7 @@ from typing import Any
 
 from minimx.core.dtypes import numbers, resolve
 from minimx.core.flavour import is_np_shape
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, merge
 
@@ -17,9 +17,7 @@ class Creation(Op):
 
     inputs = ()
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """There is nothing to have a gradient."""
         return ()
 

@@ -17,7 +17,7 @@ from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import EITHER
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Value,
     bind,
@@ -69,7 +69,7 @@ class Take(Move):
         return _kernel("take", axis, specs[0].shape[axis], self.mode)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """Slices taken several times add up."""
         shape = at.ins[0].shape
@@ -97,7 +97,7 @@ class BackwardTake(Move):
         return _kernel("untake", self.shape, self.axis, self.mode)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """Take again."""
         return (bind(Take.of(axis=self.axis, mode=self.mode), dout, *saved), None)
@@ -138,7 +138,7 @@ class Embedding(Move):
         return lambda data, weight, out: take(weight, data, out)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """Rows looked up several times add up."""
         if not at.wants[1]:
@@ -171,7 +171,7 @@ class TakeAlongAxis(Move):
         return _kernel("along", axis, specs[0].shape[axis], self.mode)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """To where it came from."""
         axis = self.axis % at.ins[0].ndim
@@ -205,7 +205,7 @@ class PutAlongAxis(Move):
         return _kernel("unalong", self.axis, self.length, self.mode)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """From where it went to."""
         take = TakeAlongAxis.of(axis=self.axis, mode=self.mode)
@@ -251,7 +251,7 @@ class Pick(Move):
         return lambda x, index, out: along(x, index.reshape(kept), out.reshape(kept))
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """To the element that was picked."""
         data, index = at.ins
@@ -334,7 +334,7 @@ class AdvancedIndex(Move):
         return _kernel("advanced", self.key)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """What was picked several times adds up."""
         back = BackwardAdvancedIndex.of(key=self.key, shape=at.ins[0].shape)
@@ -368,7 +368,7 @@ class BackwardAdvancedIndex(Move):
         return _kernel("unadvanced", self.key)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """Pick again."""
         picked = bind(AdvancedIndex.of(key=self.key, np_shape=True), dout, *saved)

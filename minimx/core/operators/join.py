@@ -12,7 +12,7 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import WIDEST, Casting
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Value,
     bind,
@@ -60,7 +60,7 @@ class Concat(Move):
         """One copy for each input."""
         return _kernel("concatenate", self.dim % specs[0].ndim)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
         """Each input gets its piece."""
         axis = self.dim % at.ins[0].ndim
         grads: list[Value | None] = []
@@ -99,7 +99,7 @@ class Stack(Move):
         """One copy for each input."""
         return _kernel("stack", self.axis % (specs[0].ndim + 1))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
         """Each input gets its layer."""
         out = at.outs[0].shape
         axis = self.axis % len(out)
@@ -152,7 +152,7 @@ class Pieces(Move):
         axis = self.axis % specs[0].ndim
         return _kernel("split", axis, self.lengths(specs[0].shape[axis]))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Join the gradients of the pieces."""
         douts = dout if isinstance(dout, tuple) else (dout,)
         axis = self.axis % at.ins[0].ndim

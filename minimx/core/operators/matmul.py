@@ -20,7 +20,7 @@ from minimx.core.ops import deduction
 from minimx.core.ops.casting import TARGET, WIDEST
 from minimx.core.ops.devices import Multiplies
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -98,7 +98,7 @@ class Product(Multiplies, Op):
         return Cost(2 * size * k, moved)
 
     def grad(
-        self, at: GradientContext, dout: Any, lhs: Value, rhs: Value
+        self, at: GradContext, dout: Any, lhs: Value, rhs: Value
     ) -> Sequence[Value | None]:
         """Products with dout: d(AB) = dA B + A dB, for each way A and B are stored."""
         ta, tb = self.transpose_a, self.transpose_b
@@ -267,7 +267,7 @@ class FullyConnected(Multiplies, Op):
         return offers(run, prebuilt) if small else run
 
     def grad(
-        self, at: GradientContext, dout: Any, data: Value, weight: Value
+        self, at: GradContext, dout: Any, data: Value, weight: Value
     ) -> Sequence[Value | None]:
         """Two products; the bias gets the sum over rows."""
         rows, features = self.rows(at.ins[0])

@@ -15,7 +15,7 @@ from minimx.core.ops import deduction
 from minimx.core.ops.casting import Casting
 from minimx.core.ops.checks import same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -58,9 +58,7 @@ class Choice(Op):
         """Generated from the formula."""
         return self._form.kernel(*specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """That of the chosen operator."""
         return self._form.grad(at, dout, *saved)
 
@@ -204,9 +202,7 @@ class Dropout(Op):
 
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The same elements pass, scaled alike."""
         if not self.drops:
             return (dout,)
@@ -267,9 +263,7 @@ class Mask(Op):
         run = _masking(specs[0], self.axes, self.scale)
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The same operator."""
         return bind(self, dout, *saved), None
 

@@ -17,7 +17,7 @@ from minimx.core.ops import deduction
 from minimx.core.ops.casting import EITHER
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Types,
@@ -155,9 +155,7 @@ class BatchNorm(Op):
 
         return run_fixed
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator for all three."""
         if not any(at.wants):
             return (None,) * 5

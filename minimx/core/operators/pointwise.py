@@ -28,7 +28,7 @@ from minimx.core.operators.reduce import sum_to
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -114,9 +114,7 @@ class Pointwise(Op):
         moved = sum(spec.nbytes for spec in specs) + out.nbytes
         return Cost(out.size * self.formula.steps, moved)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One backward operator for each input that wants a gradient."""
         known = dict(zip(self.saves, saved, strict=True))
         grads: list[Value | None] = []

@@ -19,7 +19,7 @@ from minimx.core.operators.conv import LAYOUTS, per_axis
 from minimx.core.ops.casting import EITHER
 from minimx.core.ops.checks import same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -194,9 +194,7 @@ class Pooling(Op):
             size += specs[0].size + (outs[0] if isinstance(outs, tuple) else outs).size
         return size * itemsize
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Back to the winner, or shared out."""
         if self.is_last:
             return (self._grad_of_last(at, dout, *saved),)
@@ -210,7 +208,7 @@ class Pooling(Op):
         back = bind(AverageSpread.of(pool=self, shape=shape), share)
         return (back * (data if self.p_value == 2 else data * data),)
 
-    def _grad_of_last(self, at: GradientContext, dout: Any, *saved: Value) -> Value:
+    def _grad_of_last(self, at: GradContext, dout: Any, *saved: Value) -> Value:
         """The same with channels second, between two transpositions."""
         axes = range(at.ins[0].ndim)
         forth = lookup("transpose").of(axes=(0, axes[-1], *axes[1:-1]))
@@ -218,7 +216,7 @@ class Pooling(Op):
         pool = Pooling.of(**{**self.settings, "layout": None})
         ins = tuple(self.channels_second(spec) for spec in at.ins)
         kept = saved if self.is_max else [bind(forth, value) for value in saved]
-        site = GradientContext(ins, at.outs, at.wants)
+        site = GradContext(ins, at.outs, at.wants)
         (found,) = pool.grad(site, bind(forth, dout), *kept)
         return bind(back, found)
 
@@ -297,9 +295,7 @@ class MaxSpread(_Gradient):
         run = find("pooling.max_spread")
         return _kernel(lambda *arrays: run(*arrays, at), specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Linear: fetch from where it was put."""
         op = MaxPick.of(pool=self.pool, shape=self.shape)
         return bind(op, dout, *saved), None
@@ -325,9 +321,7 @@ class MaxPick(_Gradient):
         run = find("pooling.max_pick")
         return _kernel(lambda *arrays: run(*arrays, at), specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Linear: put back to where it was fetched."""
         op = MaxSpread.of(pool=self.pool, shape=self.shape)
         return bind(op, dout, *saved), None
@@ -352,8 +346,6 @@ class AverageSpread(_Gradient):
         run = find("pooling.average_spread")
         return _kernel(lambda *arrays: run(*arrays, at), specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Linear: the pooling itself."""
         return (bind(self.pool, dout),)

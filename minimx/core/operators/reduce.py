@@ -19,7 +19,7 @@ from minimx.core.kernels import find
 from minimx.core.knobs import knobs
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -99,7 +99,7 @@ class Reduction(Op):
         (data,) = specs
         return Cost(data.size, data.nbytes + self.infer(data).nbytes)
 
-    def spread(self, at: GradientContext, value: Value) -> Value:
+    def spread(self, at: GradContext, value: Value) -> Value:
         """A value of the output's shape, ready to be stretched over the input's."""
         (data,) = at.ins
         kept = reduced(data.shape, self.axes(data), keepdims=True)
@@ -129,7 +129,7 @@ class Sum(OverAxes):
     casting = SINGLE
     kind = "sum"
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Each element gets the gradient of the sum it went into."""
         return (_stretched(self.spread(at, dout), at.ins[0].shape),)
 
@@ -141,7 +141,7 @@ class Mean(OverAxes):
     casting = SINGLE
     kind = "mean"
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """As for the sum, divided by the number of elements."""
         data, out = at.ins[0], at.outs[0]
         count = max(1, data.size // max(1, out.size))
@@ -155,7 +155,7 @@ class Extremum(OverAxes):
     saves = ("data", "out")
     has_empty = False
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Every element that equals the extremum gets the whole gradient."""
         data, out = saved
         return (self.spread(at, dout) * (data == self.spread(at, out)),)
@@ -214,7 +214,7 @@ class SumTo(Op):
         )
         return made
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Stretch it again."""
         return (_stretched(dout, at.ins[0].shape),)
 

@@ -10,7 +10,7 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import EITHER
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, merge, normalize_axis
 
@@ -74,7 +74,7 @@ class Transpose(Move):
         """A copy of the turned view."""
         return _kernel("transpose", self.order(specs[0].ndim))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The inverse order."""
         order = self.order(at.ins[0].ndim)
         inverse = tuple(order.index(axis) for axis in range(len(order)))
@@ -103,7 +103,7 @@ class BasicIndex(Move):
         """A copy of the view that the key gives."""
         return _kernel("pick", numpy_key(self.key))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The gradient in its place, zeros around it."""
         return (bind(BackwardBasicIndex.of(key=self.key, shape=at.ins[0].shape), dout),)
 
@@ -123,7 +123,7 @@ class BackwardBasicIndex(Move):
         """Fill, then copy."""
         return _kernel("place", numpy_key(self.key))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The part."""
         part = bind(BasicIndex.of(key=self.key), dout)
         return (reshaped(part, picked(self.shape, self.key) or (1,), at.ins[0].shape),)
@@ -175,7 +175,7 @@ class Part(Move):
         return lambda data, *rest: inner(data, rest[-1])
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """The gradient in its place, zeros around it."""
         place = BackwardBasicIndex.of(key=self.key(*at.ins), shape=at.ins[0].shape)
@@ -271,7 +271,7 @@ class Stretch(Op):
         return lambda data, *rest: inner(data, rest[-1])
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """Add up what was stretched."""
         first = sum_to(dout, at.outs[0].shape, at.ins[0].shape)

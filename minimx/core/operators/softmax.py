@@ -17,7 +17,7 @@ from minimx.core.ops import deduction
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -114,9 +114,7 @@ class Family(Op):
 
         return in_single(run, len(specs)) if out.dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator, from the output alone."""
         axis = self.axis % at.ins[0].ndim
         if len(saved) == 2:
@@ -170,9 +168,7 @@ class HideBeyond(Op):
 
         return run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """What was hidden does not move."""
         return bind(HideBeyond.of(axis=self.axis, value=0.0), dout, *saved), None
 

@@ -10,7 +10,7 @@ import numpy as np
 from minimx.core.errors import ShapeError
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import EITHER
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis
 
@@ -41,7 +41,7 @@ class View(Op):
         return copy
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """The gradient in the shape of the input."""
         first = reshaped(dout, at.outs[0].shape, at.ins[0].shape)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from minimx.core.knobs import knobs
 from minimx.core.ops import devices, registry
-from minimx.core.ops.registry import GradientContext, Op, Site, bind, lookup
+from minimx.core.ops.registry import GradContext, Op, Site, bind, lookup
 from minimx.core.ops.spec import Cost, Spec
 
 __all__ = [
     "Cost",
-    "GradientContext",
+    "GradContext",
     "Op",
     "Site",
     "Spec",

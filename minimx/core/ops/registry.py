@@ -25,7 +25,7 @@ from minimx.core.dtypes import NAMES, DType
 from minimx.core.errors import MXNetError, OperatorError, did_you_mean
 from minimx.core.ops.casting import USUAL, Casting
 from minimx.core.ops.devices import as_multiplied
-from minimx.core.ops.settings import exact, to_type
+from minimx.core.ops.settings import FrozenSettings, exact, to_type
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens
 
@@ -102,7 +102,7 @@ def _nothing(*arrays: Any) -> None:
     """The kernel of a rehearsal."""
 
 
-class GradientContext:
+class GradContext:
     """Where a gradient rule is applied: the call's specs, and who wants a gradient.
 
     ins, outs: the specs of inputs and outputs. wants: for each input, whether its
@@ -123,8 +123,8 @@ class GradientContext:
         self.retain = False
 
 
-#: The name of `GradientContext` in earlier versions.
-Site = GradientContext
+#: The name of `GradContext` in earlier versions.
+Site = GradContext
 
 
 class Op:
@@ -187,7 +187,7 @@ class Op:
     kind: ClassVar[str] = "cpu"
     #: `for_device(kind)`: the operator that plans for a kind of device.
     for_device: ClassVar[Any] = None
-    #: `grad` looks at `GradientContext.targets` and `.retain`, and takes None for an
+    #: `grad` looks at `GradContext.targets` and `.retain`, and takes None for an
     #: output without a gradient.
     writes_gradients: ClassVar[bool] = False
 
@@ -273,9 +273,7 @@ class Op:
         """The workspace; the same for that name."""
         return self.workspace(*specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Gradients of the inputs, written with operators.
 
         `dout` is the gradient of the output, a tuple if `visible` is more than one.
@@ -414,37 +412,6 @@ ALIASES: dict[str, str] = {}
 OpT = TypeVar("OpT", bound=Op)
 
 
-class _Settings:
-    """What sheets share that `dataclass` would compile anew for each of hundreds."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        every = dataclasses.fields(self)  # type: ignore[arg-type]
-        names = [field.name for field in every if not field.kw_only]
-        given = dict(zip(names, args, strict=False))
-        if len(args) > len(names) or not settings.keys().isdisjoint(given):
-            raise TypeError(f"{type(self).__name__}: too many settings: {args}")
-        given |= settings
-        for field in every:
-            value = given.pop(field.name, field.default)
-            if value is dataclasses.MISSING:
-                raise TypeError(f"{type(self).__name__}: {field.name} is missing")
-            object.__setattr__(self, field.name, value)
-        if given:
-            raise TypeError(f"{type(self).__name__} has no setting {min(given)!r}")
-        self.__post_init__()  # type: ignore[attr-defined]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
-
-    def __repr__(self) -> str:
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        settings = ", ".join([f"{f.name}={getattr(self, f.name)!r}" for f in fields])
-        return f"{type(self).__qualname__}({settings})"
-
-
 @dataclass_transform(frozen_default=True)
 def with_settings(sheet: type[OpT]) -> type[OpT]:
     """Make the fields of a class settings; for classes that several sheets share."""
@@ -454,7 +421,7 @@ def with_settings(sheet: type[OpT]) -> type[OpT]:
         return dataclasses.dataclass(frozen=True, eq=False)(sheet)
     for name in ("__init__", "__setattr__", "__delattr__", "__repr__"):
         if name not in vars(sheet):
-            setattr(sheet, name, vars(_Settings)[name])
+            setattr(sheet, name, vars(FrozenSettings)[name])
     return dataclasses.dataclass(init=False, repr=False, eq=False)(sheet)
 
 

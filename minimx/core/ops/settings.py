@@ -7,6 +7,7 @@ exact(-0.0) == exact(0.0)                          False
 from __future__ import annotations
 
 import ast
+import dataclasses
 import operator
 from typing import Any
 
@@ -71,3 +72,34 @@ def to_type(op: str, name: str, value: Any, wanted: str) -> Any:
             f"{op}: {name}={value!r} is not a value of type {wanted}."
         ) from None
     return value
+
+
+class FrozenSettings:
+    """What sheets share that `dataclass` would compile anew for each of hundreds."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        every = dataclasses.fields(self)  # type: ignore[arg-type]
+        names = [field.name for field in every if not field.kw_only]
+        given = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or not settings.keys().isdisjoint(given):
+            raise TypeError(f"{type(self).__name__}: too many settings: {args}")
+        given |= settings
+        for field in every:
+            value = given.pop(field.name, field.default)
+            if value is dataclasses.MISSING:
+                raise TypeError(f"{type(self).__name__}: {field.name} is missing")
+            object.__setattr__(self, field.name, value)
+        if given:
+            raise TypeError(f"{type(self).__name__} has no setting {min(given)!r}")
+        self.__post_init__()  # type: ignore[attr-defined]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __repr__(self) -> str:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        settings = ", ".join([f"{f.name}={getattr(self, f.name)!r}" for f in fields])
+        return f"{type(self).__qualname__}({settings})"

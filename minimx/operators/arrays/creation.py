@@ -15,18 +15,9 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, merge
 
 __all__ = [
-    "Arange",
-    "Constant",
-    "Creation",
-    "Description",
-    "Eye",
-    "Full",
-    "Linspace",
-    "Ones",
-    "ShapeArray",
-    "SizeArray",
-    "Zeros",
-]
+    "Arange", "Constant", "Creation", "Description", "Eye", "Full", "Linspace", "Ones",
+    "ShapeArray", "SizeArray", "Zeros",
+]  # fmt: skip
 
 
 @register("_arange")

@@ -19,25 +19,15 @@ from minimx.core.operators.indexing import (
 )
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.registry import GradientContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
 __all__ = [
-    "AdvancedIndex",
-    "BackwardAdvancedIndex",
-    "BackwardGatherNd",
-    "BackwardTake",
-    "BatchTake",
-    "Embedding",
-    "GatherNd",
-    "OneHot",
-    "Pick",
-    "PutAlongAxis",
-    "ScatterNd",
-    "Take",
-    "TakeAlongAxis",
-]
+    "AdvancedIndex", "BackwardAdvancedIndex", "BackwardGatherNd", "BackwardTake",
+    "BatchTake", "Embedding", "GatherNd", "OneHot", "Pick", "PutAlongAxis", "ScatterNd",
+    "Take", "TakeAlongAxis",
+]  # fmt: skip
 
 
 @register("batch_take")
@@ -62,7 +52,7 @@ class BatchTake(Move):
         return Pick.of(axis=1).kernel(*specs)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """To the element that was picked."""
         rows, length = at.ins[0].shape
@@ -100,13 +90,13 @@ class GatherNd(Move):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """What was gathered several times adds up."""
         return (bind(BackwardGatherNd.of(shape=at.ins[0].shape), dout, *saved), None)
 
 
-def _gather_like(at: GradientContext) -> GatherNd:
+def _gather_like(at: GradContext) -> GatherNd:
     """The gather whose result has the shape of the first input."""
     return GatherNd.of(np_shape=not at.ins[0].shape)
 
@@ -129,7 +119,7 @@ class BackwardGatherNd(Move):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """Gather again."""
         return (bind(_gather_like(at), dout, *saved), None)
@@ -163,7 +153,7 @@ class ScatterNd(Move):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """From where it went to."""
         return (bind(_gather_like(at), dout, *saved), None)

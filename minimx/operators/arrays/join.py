@@ -15,7 +15,7 @@ from minimx.core.operators.join import (
 )
 from minimx.core.operators.shape import Move
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -27,19 +27,9 @@ from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
 
 __all__ = [
-    "BackwardDiag",
-    "BackwardPad",
-    "Concat",
-    "DepthToSpace",
-    "Diag",
-    "Frame",
-    "Pad",
-    "Pieces",
-    "SliceChannel",
-    "SpaceToDepth",
-    "SplitV2",
-    "Stack",
-]
+    "BackwardDiag", "BackwardPad", "Concat", "DepthToSpace", "Diag", "Frame", "Pad",
+    "Pieces", "SliceChannel", "SpaceToDepth", "SplitV2", "Stack",
+]  # fmt: skip
 
 
 @with_settings
@@ -93,7 +83,7 @@ class Pad(Frame):
             "pad", self.widths(specs[0].ndim), self.mode, self.constant_value
         )
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """What was repeated adds up."""
         back = BackwardPad.of(mode=self.mode, pad_width=self.pad_width)
         return (bind(back, dout),)
@@ -115,7 +105,7 @@ class BackwardPad(Frame):
         """Fold the frame back, the last axis first."""
         return _kernel("unpad", self.widths(specs[0].ndim), self.mode)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Padding with zeros or as before: the operator is linear."""
         return (bind(Pad.of(mode=self.mode, pad_width=self.pad_width), dout),)
 
@@ -153,7 +143,7 @@ class DepthToSpace(Move):
         apart, back = (n, b, b, c // (b * b), h, w), (n, c // (b * b), h, b, w, b)
         return lambda x, out: turn(x.reshape(apart), out.reshape(back))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The way back."""
         return (bind(SpaceToDepth.of(block_size=self.block_size), dout),)
 
@@ -180,7 +170,7 @@ class SpaceToDepth(Move):
         apart, back = (n, c, h // b, b, w // b, b), (n, b, b, c, h // b, w // b)
         return lambda x, out: turn(x.reshape(apart), out.reshape(back))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The way back."""
         return (bind(DepthToSpace.of(block_size=self.block_size), dout),)
 
@@ -230,7 +220,7 @@ class Diag(Move):
             return _kernel("place_diagonal", self.k, 0, 1)
         return _kernel("pick_diagonal", self.k, *self.axes(specs[0].ndim))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """To where the diagonal was."""
         shape = at.ins[0].shape
         if len(shape) == 1:
@@ -258,7 +248,7 @@ class BackwardDiag(Move):
         """Zeros, then the diagonal."""
         return _kernel("place_diagonal", self.k, self.axis1, self.axis2)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The diagonal."""
         diag = Diag.of(k=self.k, axis1=self.axis1, axis2=self.axis2)
         return (bind(diag, dout),)

@@ -17,11 +17,13 @@ from minimx.core.operators.matmul import Product, inner
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.views import ExpandDims
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays import triangles
 from minimx.operators.arrays.shape import SwapAxis
+
+Gradients = Sequence[Value | None]  # one for each input
 
 
 def turned(value: Value) -> Value:
@@ -137,16 +139,14 @@ class Gemm2(Product):
         moved = [spec.with_shape(_moved(spec.shape, axis, -2)) for spec in specs[:2]]
         return Product.cost(self.plain(), *moved)
 
-    def grad(
-        self, at: GradientContext, dout: Any, lhs: Value, rhs: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, lhs: Value, rhs: Value) -> Gradients:
         """Products again; the rows are moved there and back."""
         ndim = at.ins[0].ndim
         axis = self.rows(at.ins[0])
         if axis == ndim - 2:
             return super().grad(at, dout, lhs, rhs)
         there = [rows_moved(v, ndim, axis, ndim - 2) for v in (dout, lhs, rhs)]
-        site = GradientContext(_specs(at.ins, axis), _specs(at.outs, axis), at.wants)
+        site = GradContext(_specs(at.ins, axis), _specs(at.outs, axis), at.wants)
         found = Product.grad(self.plain(), site, *there)
         return [
             None if value is None else rows_moved(value, ndim, ndim - 2, axis)
@@ -223,11 +223,9 @@ class Gemm(Linalg):
         """That of the product, and an addition for each element."""
         return self.product().cost(*specs[:2]) + Cost(specs[2].size, specs[2].nbytes)
 
-    def grad(
-        self, at: GradientContext, dout: Any, a: Value, b: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, a: Value, b: Value) -> Gradients:
         """Those of the product; C gets beta times the gradient."""
-        site = GradientContext(at.ins[:2], at.outs, at.wants[:2])
+        site = GradContext(at.ins[:2], at.outs, at.wants[:2])
         first = self.product().grad(site, dout, a, b)
         return [*first, dout * self.beta if at.wants[2] else None]
 
@@ -292,9 +290,7 @@ class Trmm(Triangular):
     casting = SINGLE
     saves = ("A", "B")
 
-    def grad(
-        self, at: GradientContext, dout: Any, a: Value, b: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, a: Value, b: Value) -> Gradients:
         """Two products."""
         da = db = None
         if at.wants[0]:
@@ -320,9 +316,7 @@ class Trsm(Triangular):
     casting = SINGLE
     saves = ("A", "out")
 
-    def grad(
-        self, at: GradientContext, dout: Any, a: Value, out: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
         """A second system gives dB, and its product with X gives dA."""
         db = self.back(dout, a)
         da = None
@@ -355,7 +349,7 @@ class Syrk(Linalg):
         made: Kernel = find("linalg.syrk")(self.transpose, self.alpha)
         return made
 
-    def grad(self, at: GradientContext, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value) -> tuple[Value, ...]:
         """A stands on both sides."""
         both = dout + turned(dout)
         pair = (a, both) if self.transpose else (both, a)
@@ -411,7 +405,7 @@ class Potrf(Square):
     casting = SINGLE
     saves = ("out",)
 
-    def grad(self, at: GradientContext, dout: Any, low: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, low: Value) -> tuple[Value, ...]:
         """L⁻ᵀ · mirrored(Lᵀ · dL) · L⁻¹ / 2."""
         low, dout = self.as_lower(low, dout)
         inside = mirrored(bind(Gemm2.of(transpose_a=True), low, dout))
@@ -431,9 +425,7 @@ class Potri(Square):
     casting = SINGLE
     saves = ("A", "out")
 
-    def grad(
-        self, at: GradientContext, dout: Any, a: Value, out: Value
-    ) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
         """-B · (dB + dBᵀ) · A⁻ᵀ, its lower triangle."""
         (a,) = self.as_lower(a)
         inside = bind(Gemm2.of(), out, dout + turned(dout))
@@ -464,9 +456,7 @@ class Gelqf(Linalg):
             )
         return a, a.with_shape((*a.shape[:-1], m))
 
-    def grad(
-        self, at: GradientContext, dout: Any, q: Value, low: Value
-    ) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, q: Value, low: Value) -> Gradients:
         """L⁻ᵀ · (dQ + mirrored(Lᵀ · dL - dQ · Qᵀ) · Q)."""
         dq, dlow = dout
         inside = bind(Gemm2.of(transpose_a=True), low, dlow) - bind(
@@ -495,9 +485,7 @@ class Syevd(Linalg):
         self.check(a, square=True)
         return a, a.with_shape(a.shape[:-1])
 
-    def grad(
-        self, at: GradientContext, dout: Any, u: Value, values: Value
-    ) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, u: Value, values: Value) -> Gradients:
         """Uᵀ · (sym((dU · Uᵀ) / (li - lj)) + diag(dL)) · U."""
         du, dvalues = dout
         gaps = bind(ExpandDims.of(axis=-1), values) - bind(

@@ -18,7 +18,7 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -56,7 +56,7 @@ class Cast(Op):
         return pointwise.kernel(formula, [data.shape], [data.dtype], data.shape, dtype)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """Convert back, as MXNet does even where one of the types is an integer."""
         data, out = at.ins[0].dtype, at.outs[0].dtype
@@ -117,7 +117,7 @@ class Where(Op):
             out.dtype,
         )
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
         """The gradient goes where the element came from."""
         (condition,) = saved
         spec, out = at.ins[0], at.outs[0].shape
@@ -213,9 +213,7 @@ class AddN(Op):
         shape, dtype = spec.shape, spec.dtype
         return pointwise.kernel(formula, [shape] * count, [dtype] * count, shape, dtype)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The same for all."""
         return [dout if wanted else None for wanted in at.wants]
 
@@ -241,7 +239,7 @@ class Filled(Op):
         value = self.value
         return lambda x, out: out.fill(value)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Zeros: the result does not depend on data."""
         return (bind(lookup("zeros_like").of(), dout),)
 

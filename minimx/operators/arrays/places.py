@@ -17,7 +17,7 @@ from minimx.core.operators.shape import picked as shape_picked
 from minimx.core.ops import deduction
 from minimx.core.ops.checks import expect
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -157,9 +157,7 @@ class ScatterSetNd(Move):
         made: Kernel = find("places.scatter_set")
         return made
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """To rhs from its places, to lhs from all others."""
         part = bind(GatherNd.of(), dout, *saved) if max(at.wants[:2]) else None
         left = None
@@ -204,9 +202,7 @@ class SliceAssign(Assigned):
         made: Kernel = find("places.slice_assign")(numpy_key(self.key(specs[0])))
         return made
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """To rhs from its part, to lhs from the rest."""
         key = self.key(at.ins[0])
         left = right = None
@@ -237,7 +233,7 @@ class SliceAssignScalar(Assigned):
         made: Kernel = find("places.slice_fill")(key, self.scalar)
         return made
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """None where the number stands."""
         settings = {**self.settings, "scalar": 0.0}
         return (bind(SliceAssignScalar.of(**settings), dout),)
@@ -262,9 +258,7 @@ class IdentityWithAttrLikeRhs(Move):
         """A copy."""
         return lambda lhs, rhs, out: np.copyto(out, lhs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Passed on to lhs."""
         return dout, None
 
@@ -286,9 +280,7 @@ class ZerosWithoutDtype(Op):
         """A fill."""
         return lambda out: out.fill(0)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """There is nothing to have a gradient."""
         return ()
 

@@ -21,7 +21,7 @@ from minimx.core.kernels import find
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import EITHER
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Types,
@@ -51,14 +51,12 @@ class AmpCast(Op):
         """A conversion."""
         return Cast.of(dtype=self.infer(*specs).dtype.name).kernel(*specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Convert back."""
         return _back(at, (dout,))
 
 
-def _back(at: GradientContext, douts: Sequence[Value]) -> list[Value | None]:
+def _back(at: GradContext, douts: Sequence[Value]) -> list[Value | None]:
     grads: list[Value | None] = []
     for spec, dout in zip(at.ins, douts, strict=True):
         real = is_float(spec.dtype)
@@ -104,9 +102,7 @@ class ScaledLoss(Op):
         """A copy, unless the output lies over the data."""
         return lambda data, out: np.copyto(out, data)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The gradient times the scale of the moment."""
         loss_scale.used = True
         return (bind(ScaledLossGradient.of(), dout),)
@@ -204,9 +200,7 @@ class AmpMulticast(Many):
 
         return run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Convert back."""
         return _back(at, dout if isinstance(dout, tuple) else (dout,))
 

@@ -12,7 +12,7 @@ from minimx.core.operators.random import Normal, Random, Uniform
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import EITHER
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -24,25 +24,11 @@ from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
 __all__ = [
-    "Bernoulli",
-    "Exponential",
-    "Gamma",
-    "GeneralizedNegativeBinomial",
-    "NegativeBinomial",
-    "Normal",
-    "Poisson",
-    "RandInt",
-    "Random",
-    "Sample",
-    "SampleExponential",
-    "SampleGamma",
-    "SampleMultinomial",
-    "SampleNormal",
-    "SamplePoisson",
-    "SampleUniform",
-    "Shuffle",
-    "Uniform",
-]
+    "Bernoulli", "Exponential", "Gamma", "GeneralizedNegativeBinomial",
+    "NegativeBinomial", "Normal", "Poisson", "RandInt", "Random", "Sample",
+    "SampleExponential", "SampleGamma", "SampleMultinomial", "SampleNormal",
+    "SamplePoisson", "SampleUniform", "Shuffle", "Uniform",
+]  # fmt: skip
 
 
 @register("_random_gamma", "random_gamma")
@@ -262,7 +248,7 @@ class SampleMultinomial(Op):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """1 / p to the probability of what was chosen, as often as it was."""
         data, chosen = at.ins[0], at.outs[0].shape

@@ -22,7 +22,7 @@ from minimx.core.operators.reduce import Sum
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -100,9 +100,7 @@ class Density(Op):
 
         return run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The slopes of the logarithm, times the density where that was asked for."""
         known = dict(zip(self.saves, saved, strict=True))
         if not self.is_log:
@@ -319,9 +317,7 @@ class PDFDirichlet(Op):
 
         return run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """(alpha - 1) / x, and digamma(sum(alpha)) - digamma(alpha) + log(x)."""
         sample, alpha, *out = saved
         if out:

@@ -26,7 +26,7 @@ from minimx.core.operators.reduce import (
 )
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Value,
     bind,
@@ -36,26 +36,10 @@ from minimx.core.ops.registry import (
 from minimx.core.ops.spec import Spec
 
 __all__ = [
-    "ArgExtremum",
-    "ArgMax",
-    "ArgMaxChannel",
-    "ArgMin",
-    "Extremum",
-    "Max",
-    "Mean",
-    "Min",
-    "NanProd",
-    "NanSum",
-    "Norm",
-    "OverAxes",
-    "Prod",
-    "Reduction",
-    "Sum",
-    "SumTo",
-    "accumulator",
-    "adding",
-    "sum_to",
-]
+    "ArgExtremum", "ArgMax", "ArgMaxChannel", "ArgMin", "Extremum", "Max", "Mean",
+    "Min", "NanProd", "NanSum", "Norm", "OverAxes", "Prod", "Reduction", "Sum", "SumTo",
+    "accumulator", "adding", "sum_to",
+]  # fmt: skip
 
 
 @register("prod")
@@ -66,7 +50,7 @@ class Prod(OverAxes):
     kind = "prod"
     saves = ("data", "out")
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The product of the others, found by division: not a number at 0."""
         data, out = saved
         return (self.spread(at, dout * out) / data,)
@@ -80,7 +64,7 @@ class NanSum(OverAxes):
     kind = "nansum"
     saves = ("data",)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The gradient goes where there was a number."""
         (data,) = saved
         return (self.spread(at, dout) * (data == data),)
@@ -94,7 +78,7 @@ class NanProd(OverAxes):
     kind = "nanprod"
     saves = ("data", "out")
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """As for the product, where there was a number."""
         data, out = saved
         quotient = self.spread(at, dout * out) / data
@@ -153,7 +137,7 @@ class Norm(Reduction):
         made = find(f"reduce.{which}")(f"norm{self.ord}", data.shape, axes, wide)
         return made
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Data / norm for ord=2, the sign of data for ord=1."""
         data, *out = saved
         mine, its = at.ins[0].dtype, at.outs[0].dtype

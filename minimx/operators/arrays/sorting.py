@@ -15,7 +15,7 @@ from minimx.core.kernels import find
 from minimx.core.operators.indexing import PutAlongAxis
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 
@@ -38,7 +38,7 @@ class Ordering(Op):
         return Cost(data.size * max(1, shape[axis].bit_length()), 3 * data.nbytes)
 
     def put_back(
-        self, at: GradientContext, dout: Value, places: Value
+        self, at: GradContext, dout: Value, places: Value
     ) -> tuple[Value, ...]:
         """The gradient where the elements stood before."""
         data, out = at.ins[0], at.outs[0]
@@ -80,7 +80,7 @@ class Sort(Ordering):
         sort = find("indexing.sort")(axis, self.is_ascend)
         return lambda x, out, places: sort(x.reshape(shape), out, places)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """To where each element stood."""
         return self.put_back(at, dout, saved[0])
 
@@ -186,7 +186,7 @@ class TopK(Ordering):
 
         return launch
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """To where each value stood."""
         values = dout[0] if isinstance(dout, tuple) else dout
         return self.put_back(at, values, saved[0])

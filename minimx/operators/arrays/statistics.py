@@ -12,7 +12,7 @@ from minimx.core.operators.reduce import Mean
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -52,7 +52,7 @@ class CumSum(Op):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """An element went into all later sums: running sums from the other end."""
         a, out = at.ins[0], at.outs[0]
@@ -154,7 +154,7 @@ class Moments(Op):
         return run
 
     def grad(
-        self, at: GradientContext, dout: Any, data: Value, mean: Value
+        self, at: GradContext, dout: Any, data: Value, mean: Value
     ) -> tuple[Value, ...]:
         """(dmean + 2 (x - mean) dvar) / n."""
         dmean, dvar = dout

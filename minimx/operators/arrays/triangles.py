@@ -15,7 +15,7 @@ from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.operators.arrays.shape import SwapAxis
 
@@ -44,7 +44,7 @@ class Solved(Op):
         _stack(self, a)
         return a.with_shape(a.shape[:-2] or (1,))
 
-    def spread(self, at: GradientContext, value: Value) -> Value:
+    def spread(self, at: GradContext, value: Value) -> Value:
         """A number for each matrix, ready to be stretched over its elements."""
         shape = at.ins[0].shape
         return reshaped(value, shape[:-2] or (1,), (*shape[:-2], 1, 1))
@@ -80,7 +80,7 @@ class Inverse(Solved):
         _stack(self, specs[0])
         return specs[0]
 
-    def grad(self, at: GradientContext, dout: Any, out: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, out: Value) -> tuple[Value, ...]:
         """-B⁻ᵀ · dB · B⁻ᵀ, with B the inverse."""
         product = bind(_product(transpose_a=True, alpha=-1.0), out, dout)
         return (bind(_product(transpose_b=True), product, out),)
@@ -119,7 +119,7 @@ class Det(Solved):
         return self.numbers(specs[0])
 
     def grad(
-        self, at: GradientContext, dout: Any, a: Value, out: Value
+        self, at: GradContext, dout: Any, a: Value, out: Value
     ) -> tuple[Value, ...]:
         """det(A) · A⁻ᵀ."""
         inverse = bind(InverseOrZeros.of(), a)
@@ -142,7 +142,7 @@ class Slogdet(Solved):
         """Two numbers for each matrix."""
         return (self.numbers(specs[0]),) * 2
 
-    def grad(self, at: GradientContext, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value) -> tuple[Value, ...]:
         """A⁻ᵀ; the sign has no gradient."""
         inverse = bind(InverseOrZeros.of(), a)
         return (_turned(inverse) * self.spread(at, dout[1]),)
@@ -159,7 +159,7 @@ class SumLogDiag(Solved):
         """One number for each matrix."""
         return self.numbers(specs[0])
 
-    def grad(self, at: GradientContext, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value) -> tuple[Value, ...]:
         """1 / x on the diagonal."""
         shape = at.ins[0].shape
         row = reshaped(dout, shape[:-2] or (1,), (*shape[:-2], 1))
@@ -215,7 +215,7 @@ class ExtractDiag(Line):
         (a,) = specs
         return a.with_shape((*a.shape[:-2], self.side(a)))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """In its place, zeros elsewhere."""
         return (bind(MakeDiag.of(offset=self.offset), dout),)
 
@@ -237,7 +237,7 @@ class MakeDiag(Line):
         side = a.shape[-1] + abs(self.offset)
         return a.with_shape((*a.shape[:-1], side, side))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """From its place."""
         return (bind(ExtractDiag.of(offset=self.offset), dout),)
 
@@ -264,7 +264,7 @@ class ExtractTrian(Line):
         k = self.side(a)
         return a.with_shape((*a.shape[:-2], k * (k + 1) // 2))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """In its place, zeros elsewhere."""
         return (bind(MakeTrian.of(**self.settings), dout),)
 
@@ -295,7 +295,7 @@ class MakeTrian(Line):
         side = k + abs(self.offset)
         return a.with_shape((*a.shape[:-1], side, side))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """From its place."""
         return (bind(ExtractTrian.of(**self.settings), dout),)
 

@@ -13,7 +13,7 @@ from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 
 FORMATS = ("corner", "center")
@@ -178,9 +178,7 @@ class BoxNMS(Op):
             new = to_centers(boxes[keep]) if center else boxes[keep]
             kept[:, at : at + 4] = new
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Each kept row takes its gradient back to where it came from."""
         return (bind(UndoNMS.of(), dout, *saved),)
 

@@ -15,7 +15,7 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
@@ -108,9 +108,7 @@ class Normalize(Op):
 
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Divided by the same numbers."""
         return (bind(Normalize.of(std=self.std, mean=(0.0,)), dout),)
 
@@ -134,9 +132,7 @@ class Flip(Op):
         axis = self.axis
         return lambda data, out: np.copyto(out, np.flip(data, axis))
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Flipped back."""
         return (bind(self, dout),)
 
@@ -224,9 +220,7 @@ class Crop(Op):
         part = self.part()
         return lambda data, out: np.copyto(out, data[part])
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Back to its place."""
         return (bind(CropGradient.of(forward=self, shape=at.ins[0].shape), dout),)
 
@@ -254,9 +248,7 @@ class CropGradient(Op):
 
         return run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The part again."""
         return (bind(self.forward, dout),)
 
@@ -459,9 +451,7 @@ class AdjustLighting(Colours):
         amounts = floats("image.adjust_lighting", "alpha", self.alpha, 3)
         return [(find("colours.lighting"), amounts)]
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The same is added everywhere."""
         return (dout,)
 

@@ -16,7 +16,7 @@ from minimx.core.kernels.half import in_single
 from minimx.core.operators.shape import Key, Part
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
@@ -87,9 +87,7 @@ class PSROIPooling(_Cells):
         run = self.launch(backward=False)
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Shared out over the cell."""
         op = PSROIPoolingGradient.of(shape=at.ins[0].shape, **self.settings)
         return bind(op, dout, *saved), None
@@ -120,9 +118,7 @@ class PSROIPoolingGradient(_Cells):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """PSROIPooling itself, as that is linear in the images."""
         settings = {k: v for k, v in self.settings.items() if k != "shape"}
         return bind(PSROIPooling.of(**settings), dout, *saved), None

@@ -17,7 +17,7 @@ from minimx.core.kernels.half import computing, in_single
 from minimx.core.operators.pooling import Pooling
 from minimx.core.ops.checks import same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -77,9 +77,7 @@ class Resampling(Op):
         """Room for new rows of old pixels."""
         return _between(specs[0], self.infer(*specs))
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The transposed map; how large a model is, has no gradient."""
         op = ResampleGradient.of(
             forward=self.plain(at.outs[0].shape[2:]), shape=at.ins[0].shape
@@ -128,9 +126,7 @@ class ResampleGradient(Op):
         """As much as the resampling."""
         return _between(self.infer(*specs), specs[0])
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Linear: the resampling itself."""
         return (bind(self.forward, dout),)
 
@@ -373,9 +369,7 @@ class UpSampling(Op):
             return 0
         return self._spreading(specs[0]).scratch(*specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The sum over the copies."""
         if self.sample_type == "bilinear":
             return self._spreading(at.ins[0]).grad(at, dout, *saved)

@@ -12,7 +12,7 @@ from minimx.core.kernels import find
 from minimx.core.kernels.half import computing, in_single
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 
@@ -69,9 +69,7 @@ class ROIPooling(Op):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """To where the largest numbers stand."""
         return bind(ROIPoolingGradient.of(shape=at.ins[0].shape), dout, *saved), None
 
@@ -107,9 +105,7 @@ class ROIPoolingGradient(Op):
 
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Each gradient was copied from one place."""
         return bind(ROIPicked.of(), dout, *saved), None, None
 
@@ -137,9 +133,7 @@ class ROIPicked(Op):
 
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Back again."""
         op = ROIPoolingGradient.of(shape=at.ins[0].shape)
         return bind(op, dout, *saved), None, None
@@ -210,9 +204,7 @@ class ROIAlign(Aligned):
         run = self.launch(specs[0].dtype, backward=False)
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """To the pixels around each point."""
         op = ROIAlignGradient.of(shape=at.ins[0].shape, **self.settings)
         return bind(op, dout, *saved), None
@@ -250,9 +242,7 @@ class ROIAlignGradient(Aligned):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """ROIAlign itself, as that is linear in the images."""
         settings = {k: v for k, v in self.settings.items() if k != "shape"}
         return bind(ROIAlign.of(**settings), dout, *saved), None

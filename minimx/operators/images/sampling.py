@@ -16,7 +16,7 @@ from minimx.core.kernels.half import in_single
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -76,9 +76,7 @@ class SamplePixels(Places):
 
         return in_single(kernel, 3) if specs[0].dtype.itemsize == 2 else kernel
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator for all three."""
         op = SampleGradient.of(sharp=self.sharp, shape=at.ins[0].shape)
         found: Sequence[Value] = bind(op, dout, *saved)
@@ -173,7 +171,7 @@ class FetchPixels(Places):
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
     def grad(
-        self, at: GradientContext, dout: Any, y: Value, x: Value
+        self, at: GradContext, dout: Any, y: Value, x: Value
     ) -> Sequence[Value | None]:
         """Put back to where it was fetched."""
         return bind(PutPixels.of(shape=at.ins[0].shape), dout, y, x), None, None
@@ -198,7 +196,7 @@ class PutPixels(Places):
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
     def grad(
-        self, at: GradientContext, dout: Any, y: Value, x: Value
+        self, at: GradContext, dout: Any, y: Value, x: Value
     ) -> Sequence[Value | None]:
         """Fetch from where it was put."""
         return bind(FetchPixels.of(), dout, y, x), None, None

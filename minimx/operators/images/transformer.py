@@ -17,7 +17,7 @@ from minimx.core.kernels.half import computing, in_single
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -97,9 +97,7 @@ class GridGenerator(Op):
         run = affine if self.is_affine else warp
         return in_single(run, 1) if data.dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The transposed product."""
         op = GridGradient.of(affine=self.is_affine, target_shape=at.outs[0].shape[2:])
         return (bind(op, dout),)
@@ -168,9 +166,7 @@ class GridGradient(Op):
 
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The linear part; for flows, which are only scaled, this again."""
         if not self.affine:
             return (bind(self, dout),)
@@ -260,7 +256,7 @@ class BilinearSampler(Looking):
         return specs[1].size * computing(specs[1].dtype).itemsize
 
     def grad(
-        self, at: GradientContext, dout: Any, data: Value, grid: Value
+        self, at: GradContext, dout: Any, data: Value, grid: Value
     ) -> Sequence[Value | None]:
         """One operator for both."""
         return self.gradients(at.ins[0], at.ins[1], dout, (data, grid))
@@ -338,7 +334,7 @@ class SpatialTransformer(Looking):
         return 2 * grid.size * computing(grid.dtype).itemsize
 
     def grad(
-        self, at: GradientContext, dout: Any, data: Value, loc: Value
+        self, at: GradContext, dout: Any, data: Value, loc: Value
     ) -> Sequence[Value | None]:
         """Through the sampler, then through the generator."""
         grid = self.generator.infer(at.ins[1])

@@ -23,7 +23,7 @@ from minimx.core.operators.shape import BackwardBasicIndex, BasicIndex, Transpos
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -97,7 +97,7 @@ class Heads(Op):
         return found
 
     def collected(
-        self, at: GradientContext, grads: Sequence[Value | None]
+        self, at: GradContext, grads: Sequence[Value | None]
     ) -> Sequence[Value | None]:
         """Gradients of the factors as gradients of the inputs."""
         found: list[Value | None] = [None] * len(at.ins)
@@ -149,9 +149,7 @@ class Scores(Heads):
 
         return run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Products with the other factor."""
         values = dict(zip(self.inputs, saved, strict=True))
         queries, keys = (
@@ -195,9 +193,7 @@ class Weighted(Heads):
 
         return run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Products with the other factor."""
         projected, attention = saved
         _, batch, heads, _, width = self.split(at.ins[0], self.parts[0])

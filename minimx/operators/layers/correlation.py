@@ -14,7 +14,7 @@ from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 
@@ -91,7 +91,7 @@ class Correlation(Op):
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
     def grad(
-        self, at: GradientContext, dout: Any, data1: Value, data2: Value
+        self, at: GradContext, dout: Any, data1: Value, data2: Value
     ) -> Sequence[Value | None]:
         """One operator for each image, or one for both."""
         shape = at.ins[0].shape
@@ -146,7 +146,7 @@ class CorrelationSpread(Op):
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
     def grad(
-        self, at: GradientContext, dout: Any, head: Value, other: Value
+        self, at: GradContext, dout: Any, head: Value, other: Value
     ) -> Sequence[Value | None]:
         """Linear in both: the correlation, and the gradient for the other image."""
         images = (dout, other) if self.first else (other, dout)

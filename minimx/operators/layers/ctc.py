@@ -12,7 +12,7 @@ from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 
 # Sums of logarithms, for one place of the label at one step.
@@ -101,9 +101,7 @@ class CTCLoss(Op):
         half = specs[0].dtype.itemsize == 2
         return in_single(run, len(specs)) if half else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator, for data."""
         if not at.wants[0]:
             return (None,) * len(at.ins)

@@ -23,7 +23,7 @@ from minimx.core.ops.casting import TARGET_IN_FLOAT16
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.devices import Multiplies
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -176,7 +176,7 @@ class Deconvolution(Multiplies, Op):
         return self._spread(specs[0]).workspace(*specs[:2])
 
     def grad(
-        self, at: GradientContext, dout: Any, data: Value, weight: Value
+        self, at: GradContext, dout: Any, data: Value, weight: Value
     ) -> Sequence[Value | None]:
         """What gradients are to a convolution, the convolution is to this."""
         conv = self.convolution(at.ins[0])

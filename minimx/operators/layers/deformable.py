@@ -21,7 +21,7 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -82,9 +82,7 @@ class DeformedPlaces(Op):
         each, apart, frame = steps
         return (places * each + taps * apart - frame).astype(computing(data.dtype))
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """A move changes a place by as much."""
         (groups, taps, _, stops), places = self._lengths(at.ins[0])
         dy, dx = (reshaped(d, places, (groups, taps, stops)) for d in dout)
@@ -221,7 +219,7 @@ class Deformable(Op):
         return each * seen.dtype.itemsize + inner
 
     def grad(
-        self, at: GradientContext, dout: Any, data: Value, offset: Value, *rest: Value
+        self, at: GradContext, dout: Any, data: Value, offset: Value, *rest: Value
     ) -> Sequence[Value | None]:
         """Through the convolution to the columns, and from there to where they are."""
         *masks, weight = rest
@@ -256,7 +254,7 @@ class Deformable(Op):
             head = head * mask
         op = SampleGradient.of(sharp=self.sharp, shape=images)
         ddata, dy, dx = bind(op, head, data, y, x)
-        (doffset,) = places.grad(GradientContext(at.ins[1:2], (), (True,)), (dy, dx))
+        (doffset,) = places.grad(GradContext(at.ins[1:2], (), (True,)), (dy, dx))
         ddata = reshaped(ddata, images, image.shape)
         return ddata, doffset, *grads, reshaped(dweight, matrix, shape), *dbias
 

@@ -22,7 +22,7 @@ from minimx.core.operators.nn import ACTIVATIONS
 from minimx.core.operators.norm import grouped
 from minimx.core.ops.checks import expect
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Types,
     Value,
@@ -153,9 +153,7 @@ class FoldedConvolution(Convolution):
         """The folded parameters, and what the convolution asks for."""
         return self._room(specs)[1]
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """It is for prediction only."""
         raise OperatorError(
             "_sg_minimx_conv has no gradient: it was made for prediction. Train the "

@@ -21,7 +21,7 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import LOSS, Casting
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -33,17 +33,10 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, merge
 
 __all__ = [
-    "Activation",
-    "Choice",
-    "Dropout",
-    "LeakyReLU",
-    "LinearRegressionOutput",
-    "LogisticRegressionOutput",
-    "MAERegressionOutput",
-    "Mask",
-    "Regression",
+    "Activation", "Choice", "Dropout", "LeakyReLU", "LinearRegressionOutput",
+    "LogisticRegressionOutput", "MAERegressionOutput", "Mask", "Regression",
     "decisions_of",
-]
+]  # fmt: skip
 
 
 class Regression(Op):
@@ -84,7 +77,7 @@ class Regression(Op):
         return lambda data, label, out: np.copyto(out, data)
 
     def grad(
-        self, at: GradientContext, dout: Any, out: Value, label: Value
+        self, at: GradContext, dout: Any, out: Value, label: Value
     ) -> Sequence[Value | None]:
         """The difference to the label, scaled."""
         data, given = at.ins
@@ -252,9 +245,7 @@ class LeakyReLU(Choice):
 
         return run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """That of the formula, in the shape of gamma."""
         if self.masked:
             data, slopes = saved
@@ -265,7 +256,7 @@ class LeakyReLU(Choice):
         ins = self._aligned(at.ins)
         data, gamma = saved
         gamma = reshaped(gamma, at.ins[1].shape, ins[1].shape)
-        site = GradientContext(ins, at.outs, at.wants)
+        site = GradContext(ins, at.outs, at.wants)
         ddata, dgamma = super().grad(site, dout, data, gamma)
         if dgamma is not None:
             dgamma = reshaped(dgamma, ins[1].shape, at.ins[1].shape)

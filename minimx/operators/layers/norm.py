@@ -23,7 +23,7 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -35,15 +35,9 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 
 __all__ = [
-    "BatchNorm",
-    "BatchNormAgain",
-    "BatchNormGradient",
-    "LayerNorm",
-    "LayerNormGradient",
-    "Rows",
-    "check_parameters",
-    "grouped",
-]
+    "BatchNorm", "BatchNormAgain", "BatchNormGradient", "LayerNorm",
+    "LayerNormGradient", "Rows", "check_parameters", "grouped",
+]  # fmt: skip
 
 
 @register("LayerNorm")
@@ -107,9 +101,7 @@ class LayerNorm(Op):
         """Room for data and out as rows."""
         return Rows.bytes(specs[0], self.axis, 2)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator for all three."""
         dout = dout[0] if self.output_mean_var else dout
         shape = at.ins[0].shape

@@ -20,7 +20,7 @@ from minimx.core.ops import deduction
 from minimx.core.ops.casting import SINGLE, SINGLE_IN_FLOAT16
 from minimx.core.ops.checks import same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -89,9 +89,7 @@ class Grouped(Op):
 
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator for all three."""
         dout = dout[0] if self.visible > 1 else dout
         shape, seen = at.ins[0].shape, self.seen(at.ins[0])
@@ -249,9 +247,7 @@ class LRN(Op):
 
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, data: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value) -> Sequence[Value | None]:
         """Through the number itself, and through what it adds to its neighbours."""
         samples, channels, *image = shape = at.ins[0].shape
         flat = (samples, 1, channels, prod(image))
@@ -322,9 +318,7 @@ class L2Normalization(Op):
 
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator, from the data and the lengths."""
         shape = at.ins[0].shape
         op = L2NormalizationGradient.of(

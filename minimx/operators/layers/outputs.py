@@ -16,7 +16,7 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -53,9 +53,7 @@ class Loss(Through):
     casting = LOSS
     saves = ()
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Ones."""
         return (bind(lookup("ones_like").of(), dout),)
 
@@ -88,9 +86,7 @@ class MakeLoss(Through):
         """The data, if elements are counted."""
         return ("data",) if self.normalization == "valid" else ()
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The same number everywhere."""
         ones = bind(lookup("ones_like").of(), dout)
         if self.normalization != "valid":
@@ -134,9 +130,7 @@ class SVMOutput(Through):
             )
         return data
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Towards the margin: up for the right class, down for the others."""
         data, label = saved
         spec, given = at.ins
@@ -190,8 +184,6 @@ class SoftmaxActivation(Op):
         """That of softmax."""
         return self._softmax().kernel(*specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """That of softmax."""
         return self._softmax().grad(at, dout, *saved)

@@ -14,7 +14,7 @@ from minimx.core.operators.join import Concat
 from minimx.core.ops.casting import TARGET_IN_FLOAT16, USUAL
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape
 
@@ -201,9 +201,7 @@ class RNN(Multiplies, Op):
 
         return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """One operator for all."""
         if not any(at.wants):
             return (None,) * len(at.ins)

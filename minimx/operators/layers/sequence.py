@@ -12,7 +12,7 @@ from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.shape import Move
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import GradientContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -74,7 +74,7 @@ class SequenceMask(Sequences):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """None where the value stands."""
         settings = {**self.settings, "value": 0.0}
@@ -103,7 +103,7 @@ class SequenceLast(Sequences):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """To the end of each sequence."""
         back = BackwardSequenceLast.of(**self.settings, shape=at.ins[0].shape)
@@ -130,7 +130,7 @@ class BackwardSequenceLast(Sequences):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """From the end of each sequence."""
         forward = SequenceLast.of(
@@ -165,7 +165,7 @@ class SequenceReverse(Sequences):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """Backwards again."""
         return (bind(self, dout, *saved), *self.rest(saved))

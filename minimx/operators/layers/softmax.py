@@ -23,7 +23,7 @@ from minimx.core.operators.softmax import (
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -35,16 +35,9 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
 
 __all__ = [
-    "Family",
-    "HideBeyond",
-    "LogSoftmax",
-    "Softmax",
-    "SoftmaxCrossEntropy",
-    "SoftmaxGradient",
-    "SoftmaxOutput",
-    "SoftmaxOutputGradient",
-    "Softmin",
-]
+    "Family", "HideBeyond", "LogSoftmax", "Softmax", "SoftmaxCrossEntropy",
+    "SoftmaxGradient", "SoftmaxOutput", "SoftmaxOutputGradient", "Softmin",
+]  # fmt: skip
 
 
 @register("softmin")
@@ -101,7 +94,7 @@ class SoftmaxCrossEntropy(Op):
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
     def grad(
-        self, at: GradientContext, dout: Any, data: Value, label: Value
+        self, at: GradContext, dout: Any, data: Value, label: Value
     ) -> Sequence[Value | None]:
         """softmax(data) - one_hot(label)."""
         if not at.wants[0]:
@@ -206,7 +199,7 @@ class SoftmaxOutput(Op):
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
     def grad(
-        self, at: GradientContext, dout: Any, label: Value, out: Value
+        self, at: GradContext, dout: Any, label: Value, out: Value
     ) -> Sequence[Value | None]:
         """The output minus the label, whatever the gradient of the output is."""
         gradient = bind(SoftmaxOutputGradient.of(forward=self), label, out)

@@ -22,7 +22,7 @@ from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import TARGET_IN_FLOAT16, WIDEST
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
@@ -146,7 +146,7 @@ class Einsum(Multiplies, Op):
         count = self.subscripts.partition("->")[0].count(",") + 1
         return tuple(f"data{k}" for k in range(count)) if count > 1 else ()
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
         """One einsum for each operand."""
         read = self.read(at.ins)
         lengths = read.lengths([spec.shape for spec in at.ins])
@@ -160,7 +160,7 @@ class Einsum(Multiplies, Op):
         k: int,
         read: Labels,
         lengths: dict[str, int],
-        at: GradientContext,
+        at: GradContext,
         dout: Value,
         saved: tuple[Value, ...],
     ) -> Value:
@@ -207,7 +207,7 @@ class PlaceDiagonals(Move):
         made: Kernel = find("np_contraction.place")(f"{self.labels}->{unique}")
         return made
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The diagonal."""
         unique = "".join(dict.fromkeys(self.labels))
         return (bind(Einsum.of(subscripts=f"{self.labels}->{unique}"), dout),)
@@ -257,9 +257,7 @@ class _TensorDot(Multiplies, Op):
         made: Kernel = find("np_contraction.tensordot")(*self.pairs(*specs))
         return made
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """As for the einsum."""
         return self.einsum(*at.ins).grad(at, dout, *saved)
 

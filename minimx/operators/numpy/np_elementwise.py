@@ -17,7 +17,7 @@ from minimx.core.dtypes import DType
 from minimx.core.errors import DTypeError
 from minimx.core.operators.pointwise import binary, same_dtype, unary
 from minimx.core.ops.casting import SINGLE, USUAL, WIDEST
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, register
 from minimx.core.ops.spec import Cost, Spec
 
 BOOL = np.dtype(np.bool_)
@@ -199,6 +199,6 @@ class Around(Op):
         decimals = self.decimals
         return lambda x, out: np.copyto(out, np.around(x, decimals))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Zero: it is a staircase."""
         return (dout * 0,)

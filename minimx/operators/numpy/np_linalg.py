@@ -11,7 +11,7 @@ from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.views import ExpandDims, reshaped
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradientContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.linalg import Gemm2, Linalg, turned
@@ -53,7 +53,7 @@ class Svd(_Numpy):
         return tuple(a.with_shape(shape) for shape in shapes)
 
     def grad(
-        self, at: GradientContext, dout: Any, u: Value, values: Value, v: Value
+        self, at: GradContext, dout: Any, u: Value, values: Value, v: Value
     ) -> tuple[Value, ...]:
         """U · (sym(F ∘ Uᵀ·dU) · L + L · sym(F ∘ V·dVᵀ) + diag(dL)) · V, and the rest.
 
@@ -116,7 +116,7 @@ class Solve(_Numpy):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, a: Value, out: Value
+        self, at: GradContext, dout: Any, a: Value, out: Value
     ) -> list[Value | None]:
         """DB = A⁻ᵀ · dx, dA = -dB · xᵀ."""
         left = bind(Solve.of(), turned(a), dout)
@@ -172,7 +172,7 @@ class _Numbers(Solved):
         """The shape of the stack."""
         return super().numbers(a).with_shape(a.shape[:-2])
 
-    def spread(self, at: GradientContext, value: Value) -> Value:
+    def spread(self, at: GradContext, value: Value) -> Value:
         """A number for each matrix, ready to be stretched over its elements."""
         shape = at.ins[0].shape[:-2]
         return reshaped(value, shape, (*shape, 1, 1))

@@ -11,7 +11,7 @@ from minimx.core.kernels import find
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.registry import GradientContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays.join import BackwardDiag
@@ -36,7 +36,7 @@ class _Triangle(Move):
         made: Kernel = find("np_shape.triangle")(self.k, self.lower)
         return made
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The same triangle; the rows that a vector became add up."""
         kept = bind(type(self).of(k=self.k), dout)
         return (sum_to(kept, at.outs[0].shape, at.ins[0].shape),)
@@ -90,7 +90,7 @@ class _Diagonals(Move):
         kept = (n for axis, n in enumerate(data.shape) if axis not in (one, two))
         return (*kept, max(0, length))
 
-    def placed(self, at: GradientContext, value: Value) -> Value:
+    def placed(self, at: GradContext, value: Value) -> Value:
         """The gradient of data from that of its diagonals."""
         (data,) = at.ins
         one, two = self.axes(data.ndim)
@@ -117,7 +117,7 @@ class Diagonal(_Diagonals):
         )
         return made
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """To where the diagonal was."""
         return (self.placed(at, dout),)
 
@@ -145,7 +145,7 @@ class Trace(_Diagonals):
 
         return launch
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The same number all along the diagonal."""
         shape = self.diagonal(at.ins[0])
         column = reshaped(dout, shape[:-1], (*shape[:-1], 1))
@@ -186,7 +186,7 @@ class NumpyDiag(Move):
         return made
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """The other way."""
         pick = Diagonal.of(offset=self.k)
@@ -211,7 +211,7 @@ class DiagFlat(Move):
         place = find("shape.place_diagonal")(self.k, 0, 1)
         return lambda data, out: place(data.reshape(-1), out)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The diagonal, in the shape of data."""
         (data,) = at.ins
         flat = bind(Diagonal.of(offset=self.k), dout)

@@ -19,7 +19,7 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.reduce import sum_to
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -98,7 +98,7 @@ class Draw(Op):
         return Cost(10 * out.size, out.nbytes)
 
     def to_arrays(
-        self, at: GradientContext, rules: Mapping[str, Callable[[], Value]]
+        self, at: GradContext, rules: Mapping[str, Callable[[], Value]]
     ) -> list[Value | None]:
         """Gradients of the parameters that are arrays, in their shapes and types.
 
@@ -110,7 +110,7 @@ class Draw(Op):
         ]
 
 
-def _fitted(value: Value, at: GradientContext, k: int) -> Value:
+def _fitted(value: Value, at: GradContext, k: int) -> Value:
     """A value of the output's shape and type in those of input k."""
     spec, out = at.ins[k], at.outs[0]
     if spec.dtype != out.dtype:
@@ -143,9 +143,7 @@ class _LocScale(Draw):
         """The standard numbers, where the scale is an array."""
         return ("out1",) if "scale" in self.arrays else ()
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """1 for loc, the standard number for scale."""
         rules = {"loc": lambda: dout, "scale": lambda: dout * saved[0]}
         return self.to_arrays(at, rules)
@@ -189,9 +187,7 @@ class NpUniform(Draw):
     keeps_standard = True
     saves = ("out1",)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """High gets the standard number's share, low the rest."""
         share = dout * saved[0]
         rules = {"low": lambda: dout - share, "high": lambda: share}
@@ -219,9 +215,7 @@ class _Scaled(Draw):
         """The standard numbers, where the scale is an array."""
         return ("out1",) if self.arrays else ()
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The standard number."""
         return self.to_arrays(at, {"scale": lambda: dout * saved[0]})
 
@@ -252,9 +246,7 @@ class _Shaped(Draw):
         """The numbers and the parameter, where it is an array."""
         return ("out", "input1") if self.arrays else ()
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """- power · log(power) / a."""
         if not at.ins:
             return []

@@ -15,7 +15,7 @@ from minimx.core.errors import ShapeError
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -149,7 +149,7 @@ class CumProd(Op):
         return launch
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """The later products over the element: not a number at 0."""
         (data,), (out,) = at.ins, at.outs

@@ -15,7 +15,7 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.shape import Move, Stretch, Transpose
 from minimx.core.operators.views import View, reshaped
-from minimx.core.ops.registry import GradientContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis
 
@@ -206,7 +206,7 @@ class _AtLeast(Move):
         """One output for each input."""
         return self.num_args
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The gradient in the shape of the input."""
         douts = dout if isinstance(dout, tuple | list) else (dout,)
         triples = zip(douts, at.outs, at.ins, strict=True)
@@ -297,7 +297,7 @@ class MoveAxis(Move):
         return self.turn(specs[0].ndim).kernel(*specs)
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """Back to where they were."""
         return tuple(self.turn(at.ins[0].ndim).grad(at, dout))
@@ -344,7 +344,7 @@ class Roll(Move):
         """Copies of parts."""
         return _kernel("roll", self.pairs(specs[0].ndim))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """The same way back."""
         shift = self.shift
         back = tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
@@ -384,6 +384,6 @@ class Rot90(Move):
         k, plane = self.k, self.plane(specs[0].ndim)
         return lambda data, out: np.copyto(out, np.rot90(data, k, plane))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Turned back."""
         return (bind(Rot90.of(k=-self.k, axes=self.axes), dout),)

@@ -16,7 +16,7 @@ from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.reduce import sum_to
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -53,7 +53,7 @@ class Diff(Op):
         n, axis = self.n, self.axis
         return lambda a, out: np.copyto(out, np.diff(a, n, axis))
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Plus to the later one, minus to the earlier one."""
         a, length = at.ins[0], at.outs[0].shape[self.axis]
         axis = self.axis % a.ndim
@@ -99,7 +99,7 @@ class NanToNum(Op):
         return lambda x, out: np.copyto(out, np.nan_to_num(x, **words))
 
     def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
+        self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
         """The gradient of what was a number before."""
         (data,) = saved
@@ -135,7 +135,7 @@ class NumpyWhere(Op):
             out.dtype,
         )
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
         """The gradient goes where the element came from."""
         out = at.outs[0].shape
         condition = saved[0]

@@ -10,7 +10,7 @@ import numpy as np
 from minimx.core.errors import ShapeError
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradientContext, Kernel, Op, Value, register
+from minimx.core.ops.registry import GradContext, Kernel, Op, Value, register
 from minimx.core.ops.spec import Cost, Spec
 
 
@@ -61,7 +61,7 @@ class IdentityAttachKLSparseReg(Op):
         return run
 
     def grad(
-        self, at: GradientContext, dout: Any, average: Value
+        self, at: GradContext, dout: Any, average: Value
     ) -> Sequence[Value | None]:
         """The gradient and the penalty's."""
         target = self.sparseness_target

@@ -17,7 +17,7 @@ from minimx.core.operators.pointwise import binary, unary
 from minimx.core.operators.reduce import OverAxes
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import (
-    GradientContext,
+    GradContext,
     Kernel,
     Op,
     Value,
@@ -55,9 +55,7 @@ class CastStorage(Op):
         """A copy."""
         return lambda data, out: np.copyto(out, data)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The same gradient, however it is stored."""
         return (dout,)
 
@@ -94,9 +92,7 @@ class SparseRetain(Op):
 
         return run
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The gradients of the rows that were kept."""
         return (bind(self, dout, *saved) if at.wants[0] else None, None)
 
@@ -113,7 +109,7 @@ class SquareSum(OverAxes):
         total = lookup("sum").of(**self.settings).kernel(*specs)
         return lambda data, out: total(data * data, out)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
         """Twice the element, times the gradient of its sum."""
         (data,) = saved
         spread = bind(
@@ -181,9 +177,7 @@ class BackwardSparseEmbedding(Op):
         dense_rule = lookup("_backward_take").of(shape=self.shape, mode="clip")
         return dense_rule.kernel(*specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Look up again."""
         (data,) = saved
         table, width = self.shape
@@ -218,9 +212,7 @@ class SparseEmbedding(Op):
         """That of Embedding."""
         return self._embedding().kernel(*specs)
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Rows looked up several times add up."""
         if not at.wants[1]:
             return (None, None)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.graph.values.ir import Entry, Graph, Node
-from minimx.core.ops.registry import GradientContext, Op, bind
+from minimx.core.ops.registry import GradContext, Op, bind
 from minimx.core.ops.spec import Spec
 
 
@@ -47,7 +47,7 @@ class FullyConnected(Sheet):
         data, weight, _ = specs
         return Spec.of((data.shape[0], weight.shape[0]), data.dtype)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Any) -> Sequence[Any]:
+    def grad(self, at: GradContext, dout: Any, *saved: Any) -> Sequence[Any]:
         return bind(made(BackwardFullyConnected), dout, *saved)  # type: ignore[no-any-return]
 
 
@@ -66,7 +66,7 @@ class Tanh(Sheet):
     saves = ("out", "data")
     inplace: Any = {"out": "data"}
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Any) -> Sequence[Any]:
+    def grad(self, at: GradContext, dout: Any, *saved: Any) -> Sequence[Any]:
         return (bind(made(BackwardTanh), dout, *saved),)
 
 
@@ -86,7 +86,7 @@ class Sin(Sheet):
     saves = ("data", "out")
     inplace: Any = {"out": "data"}
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Any) -> Sequence[Any]:
+    def grad(self, at: GradContext, dout: Any, *saved: Any) -> Sequence[Any]:
         return (bind(made(BackwardSin), dout, *saved),)
 
 
@@ -110,7 +110,7 @@ class Sum(Sheet):
     def infer(self, *specs: Spec) -> Any:
         return Spec.of((1,), specs[0].dtype)
 
-    def grad(self, at: GradientContext, dout: Any, *saved: Any) -> Sequence[Any]:
+    def grad(self, at: GradContext, dout: Any, *saved: Any) -> Sequence[Any]:
         return (bind(made(BackwardSum), dout, *saved),)
 
 

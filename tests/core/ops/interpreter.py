@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import minimx.operators  # noqa: F401  (fills the registry)
-from minimx.core.ops.registry import GradientContext, Op, lookup
+from minimx.core.ops.registry import GradContext, Op, lookup
 from minimx.core.ops.spec import Spec
 
 NOTHING: Mapping[int, int] = MappingProxyType({})
@@ -133,7 +133,7 @@ def gradients(
     outs = run(op, *inputs)
     if saved is None:
         saved = saved_values(op, inputs, outs)
-    site = GradientContext(specs_of(inputs), specs_of(outs), tuple(wants))
+    site = GradContext(specs_of(inputs), specs_of(outs), tuple(wants))
     dout: Any = tuple(Value(d) for d in douts) if op.visible > 1 else Value(douts[0])
     found = op.grad(site, dout, *(Value(s) for s in saved))
     return [None if value is None else value.array for value in found]

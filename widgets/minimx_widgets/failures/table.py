@@ -14,7 +14,7 @@ import numpy as np
 from minimx.core.arrays.launch import invoke
 from minimx.core.errors import OperatorError
 from minimx.core.operators.indexing import BackwardTake
-from minimx.core.ops.registry import GradientContext, Op, Value, bind, with_settings
+from minimx.core.ops.registry import GradContext, Op, Value, bind, with_settings
 from minimx.core.ops.spec import Spec
 
 Array = Any
@@ -51,9 +51,7 @@ class TakeRows(Op):
         """Plain NumPy."""
         return _take
 
-    def grad(
-        self, at: GradientContext, dout: Any, *saved: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Each row gets what its readers got."""
         back = BackwardTake.of(shape=at.ins[0].shape)
         return (bind(back, dout, *saved), None)

@@ -26,7 +26,7 @@ from minimx.core.graph.values.infer import has_own
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs
 from minimx.core.graph.values.traced import Traced, Writer
-from minimx.core.ops.registry import GradientContext, Op, bind, lookup
+from minimx.core.ops.registry import GradContext, Op, bind, lookup
 from minimx.core.ops.spec import Spec
 
 #: The remark of a node that is to run as soon as it can: in a group with others it
@@ -232,9 +232,7 @@ class _GradientBuilder:
             lead and _flowing(entry.node)
             for lead, entry in zip(leads, node.inputs, strict=True)
         )
-        at = GradientContext(
-            tuple(specs[e] for e in node.inputs), self._outs(node), wants
-        )
+        at = GradContext(tuple(specs[e] for e in node.inputs), self._outs(node), wants)
         read = self.clones.reader(node)
         saved = [self.writer.value(read(value_named(node, name))) for name in op.saves]
         example = next(dout for dout in douts if dout is not None)

@@ -38,30 +38,12 @@ from minimx.gluon.nn.basic import HybridSequential, Sequential
 from minimx.image import functions
 
 __all__ = [
-    "Cast",
-    "CenterCrop",
-    "Compose",
-    "CropResize",
-    "HybridCompose",
-    "HybridRandomApply",
-    "Normalize",
-    "RandomApply",
-    "RandomBrightness",
-    "RandomColorJitter",
-    "RandomContrast",
-    "RandomCrop",
-    "RandomFlipLeftRight",
-    "RandomFlipTopBottom",
-    "RandomGray",
-    "RandomHue",
-    "RandomLighting",
-    "RandomResizedCrop",
-    "RandomRotation",
-    "RandomSaturation",
-    "Resize",
-    "Rotate",
-    "ToTensor",
-]
+    "Cast", "CenterCrop", "Compose", "CropResize", "HybridCompose", "HybridRandomApply",
+    "Normalize", "RandomApply", "RandomBrightness", "RandomColorJitter",
+    "RandomContrast", "RandomCrop", "RandomFlipLeftRight", "RandomFlipTopBottom",
+    "RandomGray", "RandomHue", "RandomLighting", "RandomResizedCrop", "RandomRotation",
+    "RandomSaturation", "Resize", "Rotate", "ToTensor",
+]  # fmt: skip
 
 
 class Compose(Sequential):
