@@ -16,9 +16,12 @@ from importlib import import_module
 MODULES = (
     *(
         f"minimx.core.kernels.cpu.{name}"
-        for name in ("conv", "pooling", "norm", "matmul", "reduce", "softmax")
+        for name in (
+            *("conv", "pooling", "norm", "matmul", "reduce", "softmax", "indexing"),
+            "random",
+        )
     ),
-    *(f"minimx.core.kernels.cpu.{name}" for name in ("indexing", "updates", "random")),
+    "minimx.operators.kernels.updates",
     "minimx.fast.cpu.short_products",
 )
 
