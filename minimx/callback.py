@@ -18,7 +18,7 @@ from minimx.core.errors import ArgumentError
 
 
 class BatchEndParam(NamedTuple):
-    """What a batch callback is told."""
+    """What a batch callback is called with."""
 
     epoch: int
     nbatch: int

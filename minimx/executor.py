@@ -213,7 +213,7 @@ class Executor:
                 grad[:] = 0  # nothing that it leads to has a gradient
 
     def _pending(self, heads: Sequence[int]) -> Pending:
-        """How the tape is walked from some of the outputs: so that a monitor hears."""
+        """How the tape is walked from some of the outputs, for a monitor to see."""
         if self._monitor is None or self._calls is None:
             return Pending(retain=True, store=True)
         slots = zip(self._runs.arguments, self.grad_arrays, self._reqs, strict=True)

@@ -1,6 +1,6 @@
 """`mx.runtime`: which of the features that MXNet is compiled with are here.
 
-MXNet asks its library what the compiler was told; here the answer is what an import
+MXNet asks its library how it was compiled; here the answer is what an import
 finds. Names that belong to C++ (TensorRT, TVM, …) are known and off.
 `operator_tuning` tells what was measured of this machine, `onednn_primitives` what
 oneDNN prepared and how often that was found again.

@@ -82,13 +82,13 @@ def convert_symbol(
     graph, kinds = sym.graph, dict(kinds_of(sym.graph))
     first = insert_casts(graph, kinds, wanted)
     names = narrowable(first.after, wanted, free, cast_optional_params)
-    told = dict.fromkeys(names, resolve(wanted.target))
-    kinds |= {Entry(v): told[v.name] for v in graph.variables if v.name in told}
-    return Symbol(saying(insert_casts(graph, kinds, wanted).after, told).outputs)
+    declared = dict.fromkeys(names, resolve(wanted.target))
+    kinds |= {Entry(v): declared[v.name] for v in graph.variables if v.name in declared}
+    return Symbol(saying(insert_casts(graph, kinds, wanted).after, declared).outputs)
 
 
 def _refuse_widest(target_dtype: Any, names: Sequence[str]) -> None:
-    """As MXNet does: in a graph these cannot be told otherwise."""
+    """As MXNet does: in a graph there is no other way to give these."""
     fixed = sorted({*names} & {*list_widest_type_cast(target_dtype)})
     if fixed:
         raise ListedTwice(

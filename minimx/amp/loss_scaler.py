@@ -128,7 +128,7 @@ class LossScaler:
         """Whether there is an overflow in what `launch_check_overflow` began with."""
         found, self._finite = self._finite, None
         overflow = found is not None and not found.asscalar()
-        loss_scale.now = 1.0  # the gradients are here; whoever comes now is not scaled
+        loss_scale.now = 1.0  # the gradients are here; later losses are not scaled
         return self.update(overflow)
 
     def has_overflow(self, params: Iterable[Any]) -> bool:

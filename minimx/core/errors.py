@@ -112,7 +112,7 @@ class EngineError(MXNetError):
 
 
 class ProfilerError(MXNetError, ValueError):
-    """Something that the profiler cannot do, or was not told rightly."""
+    """Something that the profiler cannot do, or wrong arguments for it."""
 
 
 class DataError(MXNetError, ValueError):

@@ -62,7 +62,7 @@ class Stream:
     def reseed(self, value: int) -> None:
         """Start again from a seed.
 
-        Whoever draws at the same moment must be kept out by the engine: push this as an
+        Draws at the same moment must be kept out by the engine: push this as an
         operation that writes `var`.
         """
         value = _checked(value)

@@ -189,7 +189,7 @@ class CudaDriver(Working, Driver):
             return int(self._context().get_memory_info().free)
 
     def alloc(self, nbytes: int) -> Region:
-        """Lend `nbytes`. Raises `DeviceFull` where CUDA refuses."""
+        """Allocate `nbytes`. Raises `DeviceFull` where CUDA refuses."""
         with self.working():
             try:
                 array = toolkit.cuda().device_array(nbytes, np.uint8)

@@ -173,7 +173,7 @@ class Library:
     def team(self, number: int) -> Iterator[None]:
         """Let what this thread runs or prepares meanwhile have so many threads.
 
-        Whoever else uses OpenMP on this thread keeps the number that it had.
+        Other users of OpenMP on this thread keep the number that they had.
         """
         # A build on another runtime than OpenMP has no such function.
         tell = getattr(self._functions, "omp_set_num_threads", None)

@@ -109,7 +109,7 @@ def _gridded(
     return launch
 
 
-# -- compiling, and telling about it ---------------------------------------------------
+# -- compiling, and reports of it -----------------------------------------------------
 
 #: From so many kernels on, a program probably meets ever new ones.
 MANY = 10_000

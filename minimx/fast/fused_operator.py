@@ -88,7 +88,7 @@ class FusedOp(Op):
 
     @cached_property
     def ignores(self) -> tuple[str, ...]:
-        """The inputs that only lend their shape."""
+        """The inputs of which only the shape counts."""
         return tuple(word for k, word in enumerate(self.inputs) if k not in self._read)
 
     @property

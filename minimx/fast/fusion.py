@@ -291,7 +291,7 @@ class _Contraction:
                 todo += reversed(missing)
 
     def change(self, nodes: Sequence[Node]) -> Change:
-        """What is told of a group."""
+        """What is reported of a group."""
         fused = next(self.made[n][0].node for n in nodes if n in self.made)
         assert isinstance(fused.op, FusedOp)
         before, after = fused.op.unfused, fused.op.cost(*fused.op.specs)

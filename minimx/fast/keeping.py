@@ -5,9 +5,9 @@
     keeper.keep_at_most(most)         drops at once what is too many
     keeper.counts()                   kept, hits, misses, dropped
 
-When one too many is kept, the one that nobody took for longest goes. Whoever meets more
-shapes in turn than are kept therefore never finds one again: with a bound of 2, the
-shapes A B C A B C … are six misses, as every one is dropped just before it is wanted.
+When one too many is kept, the one that nobody took for longest goes. A program that
+meets more shapes in turn than are kept therefore never finds one again: with a bound of
+2, the shapes A B C A B C … are six misses, as every one is dropped just before its use.
 """
 
 from __future__ import annotations

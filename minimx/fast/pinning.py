@@ -50,7 +50,7 @@ def machine() -> list[Processor]:
         try:
             package = int((folder / "physical_package_id").read_text())
             core = int((folder / "core_id").read_text())
-        except (OSError, ValueError):  # not told: a core of its own
+        except (OSError, ValueError):  # unknown: a core of its own
             package, core = 0, number
         thread = sum((one.package, one.core) == (package, core) for one in found)
         found.append(Processor(package, core, thread, number))

@@ -31,7 +31,7 @@ from minimx.core.kernels import threads
 from minimx.core.knobs import knobs
 
 SMALL: Final = threads.SMALL
-#: Costs are told per so many elements, as MXNet does.
+#: Costs are given per so many elements, as MXNet does.
 UNIT: Final = 2048
 #: So many different values, at random, are what a loop is measured on.
 VALUES: Final = 256

@@ -39,7 +39,7 @@ class Placeholder(NDArray):
         return super().__new__(cls) if len(args) == 1 else NDArray(*args)
 
     def __init__(self, parameter: Parameter) -> None:
-        # Nothing of an array is set yet: whoever asks gets the error below.
+        # Nothing of an array is set yet: an access gives the error below.
         self._parameter = parameter
 
     def __getattr__(self, name: str) -> Any:

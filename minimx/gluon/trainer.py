@@ -307,7 +307,7 @@ class Trainer:
             updater.set_states(content)
 
     def _remembering(self) -> list[Any]:
-        """Whoever keeps states of the optimizer."""
+        """Those who keep states of the optimizer."""
         return [self._kvstore._updater] if self._update_on_kvstore else self._updaters
 
     def _choose_store(self) -> tuple[Any, bool | None]:

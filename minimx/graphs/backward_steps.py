@@ -1,4 +1,4 @@
-"""What monitors are told of a backward pass, in MXNet 1.9.1's names and order.
+"""What monitors see of a backward pass, in MXNet 1.9.1's names and order.
 
     steps = backward_steps(graph, wanted)
     [name for step in steps for name in step.names]
@@ -30,7 +30,7 @@ class Step:
     kind: "head" (the gradient of an output), "rule" (what an operator's rule gives),
         "sum" or "zeros" (where no gradient comes).
     about: the number of the output; the operator's node; the entry whose gradient it is
-    names: of what it gives, where it is told.
+    names: of what it gives, where they are known.
     places: of a rule, the inputs whose gradients these are.
     upto: of a sum, how many gradients are in it.
     is_zero: nothing is computed, and no sum has it in it.
@@ -92,7 +92,7 @@ def _total(entry: Entry, given: Sequence[_Given]) -> _Given:
         return Step("sum", entry, ("sum_grad_output",), steps, upto=count), 0
     so_far = steps[0]
     for k, step in enumerate(steps[1:], 1):
-        # A rule that only this sum asks adds in place, and nobody hears of the sum.
+        # A rule that only this sum asks adds in place, and no monitor sees the sum.
         silent = step.kind == "rule" and given.count(given[k]) == 1
         names = () if silent else (f"sum_grad_{k}_output",)
         so_far = Step("sum", entry, names, (so_far, step), upto=k + 1)

@@ -4,9 +4,9 @@
 
 Which operator computes in which type, and what that asks of its inputs, is decided by
 the policy in ops/casting.py; the conversions, `amp_cast` and `amp_multicast`, follow.
-One entry is converted to one type once, whoever needs it. Shapes do not matter here,
-and need not be known. What an operator changes, such as the running means of BatchNorm,
-is never converted. The outputs of the graph have the types that they had before.
+One entry is converted to one type once, for all that need it. Shapes do not matter
+here, and need not be known. What an operator changes, such as the running means of
+BatchNorm, is never converted. The outputs of the graph keep their types.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Telling a monitor what a walk over the tape computes, step by step.
+"""What a walk over the tape computes, shown to a monitor, step by step.
 
     calls = Calls()
     calls.note(node, inputs, outs)         # for each call of the forward pass
@@ -24,7 +24,7 @@ from minimx.core.ops.registry import bind, lookup
 from minimx.core.ops.spec import Spec
 from minimx.graphs.backward_steps import Step
 
-# When everything may be told: before the first call.
+# When everything may be shown: before the first call.
 _END = -2
 
 
@@ -63,7 +63,7 @@ class Calls:
 
 
 class MonitoredWalk(Pending):
-    """A walk of which a monitor hears.
+    """A walk that a monitor sees.
 
     heads: the numbers of the outputs that the walk begins at. kept: the arrays to which
     the gradients of variables will be added; as in MXNet the sum is shown. like: an
@@ -81,7 +81,7 @@ class MonitoredWalk(Pending):
         kept: Mapping[Node, NDArray],
         like: NDArray,
     ) -> None:
-        # Nothing is written into an array of gradients before it is told.
+        # Nothing is written into an array of gradients before it is shown.
         super().__init__(retain=True)
         self._calls, self._callback, self._kept = calls, callback, kept
         self._steps, self._starts = [*reversed(steps)], [*reversed(heads)]

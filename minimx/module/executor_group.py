@@ -29,7 +29,7 @@ class DataParallelExecutorGroup:
 
     workload: how much each device does in proportion; data_shapes, label_shapes: of
     whole batches, as DataDesc or (name, shape). param_names, state_names: arguments
-    that are trained, and that are set by hand. shared_group: lends its arrays and its
+    that are trained, and that are set by hand. shared_group: shares its arrays and its
     memory. grad_req, group2ctxs: see `slices.requests` and `slices.by_device`.
     """
 

@@ -448,7 +448,7 @@ class Module(BaseModule):
         save_optimizer_states: bool = False,
         remove_amp_cast: bool = True,
     ) -> None:
-        """Write the graph, the parameters and, if told so, where the optimizer is."""
+        """Write the graph, the parameters and, if asked to, where the optimizer is."""
         model.save_checkpoint(prefix, epoch, self._symbol, *self.get_params())
         if save_optimizer_states:
             self.save_optimizer_states(f"{prefix}-{epoch:04d}.states")

@@ -13,7 +13,7 @@ from minimx.module.slices import Described
 class SequentialModule(BaseModule):
     """A chain: `SequentialModule().add(first).add(second, take_labels=True)`."""
 
-    #: What `add` may be told about a module.
+    #: The settings that `add` takes for a module.
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
 

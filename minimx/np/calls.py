@@ -51,7 +51,7 @@ def _as_array(value: Any, who: str, device: Any) -> Any:
 
 
 def constant(numbers: Any, beside: Any, dtype: Any = None) -> Any:
-    """Numbers as an array on the device of another array, in its type unless told."""
+    """Numbers as an array on the device of another array, by default in its type."""
     kind = beside.spec.dtype if dtype is None else dtype
     return array(onp.asarray(numbers), dtype=kind, ctx=beside.context)
 

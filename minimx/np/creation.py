@@ -378,7 +378,7 @@ def genfromtxt(
     skip_footer: int = 0,
     **further: Any,
 ) -> ndarray:
-    """Numbers from a text file, float64 unless told; read by NumPy.
+    """Numbers from a text file, float64 unless a type is given; read by NumPy.
 
     fname: the file's name, the file, or its lines. further: see `numpy.genfromtxt`.
     """

@@ -42,7 +42,7 @@ def public(room: Any) -> dict[str, Any]:
 def explain_class(cls: type[Any]) -> None:
     """Give the members of a class their examples, `ndarray.…` in the file.
 
-    What a base class defines is left as it is there: the class gets twins.
+    What a base class defines is left as it is there: the class gets copies.
     """
     for name, example in examples(EXAMPLES).items():
         place, _, member = name.partition(".")
@@ -55,25 +55,25 @@ def _explained(member: Any, example: str) -> Any:
     doc = with_example(member.__doc__ or "", example)
     if isinstance(member, property):
         return property(member.fget, member.fset, member.fdel, doc)
-    twin = _twin(member)
-    twin.__doc__ = doc
-    return twin
+    copy = _copy_of(member)
+    copy.__doc__ = doc
+    return copy
 
 
-def _twin(function: Any) -> Any:
+def _copy_of(function: Any) -> Any:
     """A copy of a function, to be given another docstring."""
-    twin = FunctionType(
+    copy = FunctionType(
         function.__code__,
         function.__globals__,
         function.__name__,
         function.__defaults__,
         function.__closure__,
     )
-    twin.__kwdefaults__ = function.__kwdefaults__
-    twin.__qualname__ = function.__qualname__
-    twin.__annotations__ = function.__annotations__
-    twin.__dict__.update(function.__dict__)
-    return twin
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__ = function.__qualname__
+    copy.__annotations__ = function.__annotations__
+    copy.__dict__.update(function.__dict__)
+    return copy
 
 
 def as_method(method: Any, function: Callable[..., Any], name: str) -> None:

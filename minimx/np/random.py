@@ -295,7 +295,7 @@ def randint(
 ) -> ndarray:
     """Whole numbers from low up to, without, high; from 0 up to low if high is None.
 
-    dtype: int64 unless told
+    dtype: int64 by default
     """
     low, high = (0, low) if high is None else (low, high)
     if low >= high:

@@ -71,7 +71,7 @@ def set_np_shape(active: bool) -> bool:
 
 
 def is_np_default_dtype() -> bool:
-    """Whether the default element type is float64, as MXNet 2 can be told: never."""
+    """Whether the default element type is float64: never; MXNet 2 has a switch."""
     return False
 
 

@@ -223,7 +223,7 @@ def watch(
 ) -> Watch:
     """Count the numbers of a network by power of two, every `interval` steps.
 
-    What is found goes to whoever records: the tables `tensors` and `exponents` of
+    What is found goes to the recorder: the tables `tensors` and `exponents` of
     `mx.Record`. activations: also look at what comes out of the layers; a hybridized
     network then goes operator by operator in the steps that are looked at. End it with
     `close()`, or use it in a `with`.

@@ -44,7 +44,7 @@ from minimx.core.ops.spec import Spec
 
 OpT = TypeVar("OpT", bound=Op)
 
-#: Told of a sheet that comes (True) or goes (False): whoever makes functions of sheets.
+#: Called with a sheet that comes (True) or goes (False), to make functions of sheets.
 listeners: list[Callable[[type[Op], bool], None]] = []
 
 _entered: set[type[Op]] = set()

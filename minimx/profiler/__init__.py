@@ -1,4 +1,4 @@
-"""`mx.profiler`: where time and memory went, told by the runtime itself.
+"""`mx.profiler`: where time and memory went, as the runtime itself records it.
 
     mx.profiler.set_config(profile_all=True, aggregate_stats=True)
     mx.profiler.set_state("run")
@@ -67,7 +67,7 @@ def set_config(**kwargs: Any) -> None:
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
-    """Start (`run`) or stop profiling (`stop`); what was heard is kept for `dump`."""
+    """Start (`run`) or stop profiling (`stop`); the records are kept for `dump`."""
     _this_process(profile_process)
     profiler.set_state(state)
 
@@ -110,7 +110,7 @@ def dumps(
 def overview(record: Record | None = None, measure: bool = True) -> Overview:
     """Where time and memory of a run went; print it for the tables.
 
-    record: of the run; without it what the profiler has heard since its last dump.
+    record: of the run; without it what the profiler has recorded since its last dump.
     measure: find out how fast this machine is, once, which takes some seconds. Without
     it operators are held against a roof only if it was measured before.
 
@@ -129,7 +129,7 @@ def overview(record: Record | None = None, measure: bool = True) -> Overview:
     if record is None:
         if profiler.profile is None:
             raise ProfilerError(
-                "profiler.overview: the profiler has heard nothing since its last "
+                "profiler.overview: the profiler has recorded nothing since its last "
                 "dump. Give a record, or call set_state('run') first."
             )
         record = profiler.profile.record

@@ -1,7 +1,7 @@
 """What took how long in all: the table of `profiler.dumps`, in MXNet's layout.
 
 Rows that are new are added to sums, so nothing has to be kept for it. Times are
-milliseconds; memory is told in kB of 1000 bytes.
+milliseconds; memory is given in kB of 1000 bytes.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ from minimx.profiler.reading import Reader
 
 #: The phases that we know, by what they are.
 PHASES: Final = frozenset("BEXbnefstiICMNDO()PR")
-#: Times are told in thousandths of a microsecond; two that are closer are one.
+#: Times are given in thousandths of a microsecond; two that are closer are one.
 CLOSE: Final = 0.0015
-#: So many complaints are told.
+#: So many faults are reported.
 MOST: Final = 20
 
 Event = Mapping[str, Any]

@@ -5,7 +5,7 @@
         found.add(event)
     found.slices.array()           # times are still those of the file, microseconds
 
-Whoever wrote it: slices (`X`, or `B` and `E`), asynchronous spans (`b` and `e`), arrows
+Of any writer: slices (`X`, or `B` and `E`), asynchronous spans (`b` and `e`), arrows
 (`s`, `t`, `f`), levels of memory (`C`), marks. What cannot be is an error; what we have
 no place for is counted in `left_out`.
 """
@@ -87,7 +87,7 @@ class Rows:
 
 
 class Gathered:
-    """Everything that a trace told. Numbers of texts are those of `strings`."""
+    """Everything that a trace contains. Numbers of texts are those of `strings`."""
 
     def __init__(self) -> None:
         self.strings = Strings(("",))
@@ -182,7 +182,7 @@ class Gathered:
         self._open[self._key(event)].append((event["name"], event["ts"], event))
 
     def _end(self, event: Event) -> None:
-        """The innermost of that name ends, or the innermost if no name is told."""
+        """The innermost of that name ends, or the innermost if no name is given."""
         key, name = self._key(event), event["name"]
         stack = self._open.get(key, [])
         for place in range(len(stack) - 1, -1, -1):

@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Record:
             raise
         raise ProfilerError(
             f"{path}, event {reader.count}: {trouble}. The trace is damaged, or "
-            "whoever wrote it made a mistake."
+            "the program that wrote it made a mistake."
         ) from trouble
     if found.left_out:
         words = ", ".join(f"{n:,} {what}" for what, n in found.left_out.items())
@@ -124,8 +124,8 @@ class _Importer:
         number = self.strings.find("operator")
         if (self.slices["category"] == number).any():
             # MXNet tells each operation twice, once for its device, once as such.
-            twins = category == "operator"
-            spans, category = spans[~twins], category[~twins]
+            duplicates = category == "operator"
+            spans, category = spans[~duplicates], category[~duplicates]
         if self.ours or len(self.calls):
             self.spans = spans
             return
@@ -256,7 +256,7 @@ class _Importer:
         ops["worker"] = np.array([*names, 0])[which.reshape(-1)]
 
     def _tell_phases(self, ops: Array, nested: Nested) -> None:
-        """Phase and layer: what is told, else what names tell, else what is around."""
+        """Phase and layer: what is given, else what names say, else what is around."""
         texts, number = self.strings.texts, self.strings.number
         if self.ours:
             known = np.array([number(phase) for phase in PHASES])
@@ -385,7 +385,7 @@ class _Importer:
         held: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self.loans = 0
 
-        def lend(t: int, device: int, nbytes: int) -> None:
+        def allocate(t: int, device: int, nbytes: int) -> None:
             self.loans += 1
             held[device].append((nbytes, self.loans))
             loan = self.loans, nbytes, nbytes, 0
@@ -401,7 +401,7 @@ class _Importer:
                 rows.append((t, 0, free, device, block, nbytes, nbytes, 0, *about))
                 gone -= nbytes
             if gone < 0:
-                lend(t, device, -gone)
+                allocate(t, device, -gone)
         return rows
 
     def _from_blocks(self) -> list[tuple[int, ...]]:

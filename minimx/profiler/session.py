@@ -2,8 +2,8 @@
 
     stop ──run──▶ run ◀──pause, resume──▶ paused        dump(finished=True) ends it all
 
-What the record hears is taken in now and then (`absorb`): by a thread while
-`continuous_dump` is on, and by whoever asks for a table or a file.
+What is recorded is taken in now and then (`absorb`): by a thread while
+`continuous_dump` is on, and by requests for a table or a file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from minimx.profiler.settings import Settings
 from minimx.profiler.trace import SOURCE, Trace
 from minimx.profiler.writer import Writer
 
-#: So many rows of each kind wait at most to be taken in; older ones are lost, and told.
+#: So many rows of each kind wait at most; older ones are lost, and counted.
 ROOM: Final = 1_000_000
 
 
@@ -39,7 +39,7 @@ class ProfilerWarning(UserWarning):
 
 
 class Profile:
-    """What is heard from the first `run` to the last `dump`."""
+    """What is recorded from the first `run` to the last `dump`."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -207,7 +207,7 @@ class Profiler:
             self._bell.set()
 
     def _write_now_and_then(self) -> None:
-        """What the scribe does until the bell rings."""
+        """What the writing thread does until it is stopped."""
         while not self._bell.wait(self.settings.dump_period):
             profile = self.profile
             if profile is None:

@@ -201,7 +201,7 @@ def _level(edges: Array, begin: Array, end: Array) -> Array:
 
 
 class Calls:
-    """The calls of the interface that a record heard, by thread."""
+    """The calls of the interface that a record has, by thread."""
 
     def __init__(self, rows: Array, texts: Sequence[str], span: Span) -> None:
         self._rows = rows

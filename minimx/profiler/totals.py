@@ -163,7 +163,7 @@ def roof_of(record: Record, measure: bool = False) -> RoofFor:
 
 
 def _without_holders(ops: Array, deps: Array, texts: Sequence[str]) -> Array:
-    """The operations but for those that only hold others, which are told themselves."""
+    """The operations but for those that only hold others, which have own rows."""
     bulk = [number for number in present(deps["kind"]) if texts[number] == "BULK"]
     holders = deps["src"][np.isin(deps["kind"], bulk)]
     return ops[~np.isin(ops["op"], holders)] if len(holders) else ops

@@ -30,7 +30,7 @@ STORAGE: Final = "Device Storage"
 CUSTOM: Final = "Custom Operator"
 
 #: Memory events that add what was asked for, and the one that takes it away. (A block
-#: that goes on to the device at once is told twice, "free" and "release".)
+#: that goes on to the device at once is recorded twice, "free" and "release".)
 LENDS: Final = ("live", "alloc", "hit")
 RETURNS: Final = ("free",)
 

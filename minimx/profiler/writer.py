@@ -2,7 +2,7 @@
 
 After every write the file is whole: the end of its JSON is written behind the last
 event, and written over by the next ones. If the disk is full, what was there before
-stays, and the events that did not fit are still with whoever brought them.
+stays, and the events that did not fit stay with the caller.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from minimx.graphs.storage import storage_types
 from minimx.symbol.lending import Lender
 
 Arrays = Sequence[Any] | Mapping[str, Any] | None
-Lend = Callable[[str, Spec, Device], NDArray]
+Share = Callable[[str, Spec, Device], NDArray]
 
 
 class Binding:
@@ -100,7 +100,7 @@ class Binding:
         """An executor on new arrays of zeros, from the shapes of some arguments.
 
         type_dict, stype_dict: element and storage types by name; else float32, default.
-        shared_exec, shared_arg_names, shared_buffer: lend arrays, see `lending.py`.
+        shared_exec, shared_arg_names, shared_buffer: share arrays, see `lending.py`.
         group2ctx: as for bind; arrays lie where they are used.
         """
         found: Inference = self._infer(kwargs, type_dict or {})  # type: ignore[attr-defined]
@@ -113,15 +113,15 @@ class Binding:
         graph, groups = self.graph, _devices(group2ctx)
         at = places(graph, groups, device)
 
-        def have(lend: Lend, node: Node, category: str, stype: str) -> NDArray:
+        def have(share: Share, node: Node, category: str, stype: str) -> NDArray:
             spec = found.spec(Entry(node))
             assert spec is not None
             with attributed(layer=node.layer or node.name, category=category):
-                return lend(node.name, like(spec, stype), at[node])
+                return share(node.name, like(spec, stype), at[node])
 
-        def kept(lend: Lend, node: Node) -> NDArray:
+        def kept(share: Share, node: Node) -> NDArray:
             category = "data" if node.name in kwargs else "parameter"
-            return have(lend, node, category, stored.values[Entry(node)])
+            return have(share, node, category, stored.values[Entry(node)])
 
         wanted = requests(grad_req, [node.name for node in graph.arguments])
         arguments = [kept(lender.argument, node) for node in graph.arguments]

@@ -9,7 +9,7 @@ has no numbers. Whatever operators are called with it become nodes:
     Graph([y.place])                     # data -> relu -> _plus_scalar
 
 Its spec takes over the calls (`Spec.takes_over`), as those of sparse arrays do, so that
-ordinary arrays pay nothing. Whoever asks for numbers (`if x.sum() > 0`, `float(x)`)
+ordinary arrays pay nothing. Code that asks for numbers (`if x.sum() > 0`, `float(x)`)
 gets an error, since the graph would keep what the first batch answered.
 """
 
@@ -102,22 +102,22 @@ class Traced(NDArray):
             return False
         raise _no_numbers("true or false")
 
-    def _twin(self, kind: type[Traced]) -> Any:
+    def _as_kind(self, kind: type[Traced]) -> Any:
         return kind(self.tracer, self.spec, self.place)
 
     def _alias(self) -> Any:
-        return self._twin(type(self))
+        return self._as_kind(type(self))
 
     def _neutral(self, history: bool = False) -> Any:
-        return self._twin(Traced)
+        return self._as_kind(Traced)
 
     def as_nd_ndarray(self) -> Any:
         """The array in the `mx.nd` flavour."""
-        return self._twin(Traced)
+        return self._as_kind(Traced)
 
     def as_np_ndarray(self) -> Any:
         """The array in the `mx.np` flavour."""
-        return self._twin(NumpyTraced)
+        return self._as_kind(NumpyTraced)
 
     def detach(self) -> Any:
         """The same numbers, cut off from gradients; in a graph that is a node."""

@@ -266,8 +266,8 @@ def compare_optimizer(
     if isinstance(shape, list):
         _compare_many(opt1, opt2, shape, dtype, rtol, atol, compare_states)
         return
-    w1, w2 = _twins(shape, w_stype, dtype, density=1)
-    g1, g2 = _twins(shape, g_stype, dtype)
+    w1, w2 = _both_kinds(shape, w_stype, dtype, density=1)
+    g1, g2 = _both_kinds(shape, g_stype, dtype)
     state1 = opt1.create_state_multi_precision(0, w1)
     state2 = opt2.create_state_multi_precision(0, w2)
     if compare_states:
@@ -279,7 +279,7 @@ def compare_optimizer(
     assert_almost_equal(w1, w2, rtol, atol)
 
 
-def _twins(
+def _both_kinds(
     shape: tuple[int, ...], stype: str, dtype: Any, density: float | None = None
 ) -> tuple[NDArray, NDArray]:
     """The same random numbers twice: dense, and as they are stored."""
@@ -301,7 +301,8 @@ def _compare_many(
     compare_states: bool,
 ) -> None:
     w1, g1 = (
-        tuple(_twins(shape, "default", dtype)[0] for shape in shapes) for _ in range(2)
+        tuple(_both_kinds(shape, "default", dtype)[0] for shape in shapes)
+        for _ in range(2)
     )
     w2, g2 = copy.deepcopy(w1), copy.deepcopy(g1)
     numbers = list(range(len(shapes)))

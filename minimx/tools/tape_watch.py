@@ -85,7 +85,7 @@ class Event:
 
 
 class Watch:
-    """A `with` scope in which this thread's tape is watched; the innermost one hears.
+    """A `with` scope in which this thread's tape is watched; the innermost one records.
 
     calls, events: what happened. variables: for each variable that was met, from 1, its
     first user and what that calls it, as (call, name), and `reqs` its grad_req.
@@ -104,7 +104,7 @@ class Watch:
         self._count = 0
         # The call that each walk has come to; a walk may run inside another one.
         self._current_calls: list[int] = [0]
-        # Calls that keep something, to be told when nobody can reach them any more.
+        # Calls that keep something, to be noted when nothing refers to them any more.
         self._alive: dict[int, weakref.ref[Node]] = {}
 
     def __enter__(self) -> Watch:

@@ -30,8 +30,8 @@ class Box:
 
     what: the operator, ∇ for the gradient of one, or "input". state: one of
     `graph_diff.STATES`. decided: the numbers of the changes that are about it.
-    storage: its storage id, -1 for none. facts: pairs of label and text for whoever
-    points at it.
+    storage: its storage id, -1 for none. facts: pairs of label and text, shown when
+    one points at it.
     """
 
     name: str

@@ -101,7 +101,7 @@ class GraphView(anywidget.AnyWidget, Generic[Planned]):
         """What is drawn now."""
         settings = self.settings
         with self._planning:
-            plans = self._plans  # whoever wants others puts new ones in their place
+            plans = self._plans  # others are put in their place, never into them
             if settings not in plans:
                 plans[settings] = self.plan(settings)
                 while len(plans) > KEPT:

@@ -5,7 +5,7 @@ cell stays at `[*]` for ever. From 7.4 on it hands what a browser sends to a wid
 the thread that the kernel last answered from, whatever thread it was addressed to; sent
 to the main thread, it waits until a busy cell ends, and so would a Pause button.
 `pyproject.toml` asks for 7.4, and `keep_addresses` lets messages go where they are
-addressed to. Whoever installed an older one is told, because the symptom does not say
+addressed to. An older one gives a warning, because the symptom does not say
 where it comes from.
 """
 

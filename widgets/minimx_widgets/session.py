@@ -109,9 +109,9 @@ class Session:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it neither runs nor is about to: done, paused, stopped or failed.
 
-        Returns whether that happened within `timeout` seconds, and whoever shows the
-        state has heard of it. Raises the error that ended the program. An interrupt
-        ends the waiting; the session goes on.
+        Returns whether that happened within `timeout` seconds, and the views of
+        the state have been called. Raises the error that ended the program. An
+        interrupt ends the waiting; the session goes on.
         """
         end = None if timeout is None else time.monotonic() + timeout
         with self._condition:

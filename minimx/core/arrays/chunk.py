@@ -1,10 +1,10 @@
-"""A block of memory married to an engine variable.
+"""A block of memory that is an engine variable.
 
-A chunk *is* an engine `Var`: whoever reads or writes the memory names the chunk. The
-memory is asked from the device's pool when the first operation that touches it runs,
-not when the array is made, so a program that runs ahead of the engine holds no memory
-for it. Arrays and waiting operations hold the chunk; when the last of them lets go, the
-memory goes back to the pool, in program order and without anybody waiting.
+A chunk *is* an engine `Var`: an operation that reads or writes the memory names it.
+The memory is taken from the device's pool when the first operation that touches it
+runs, not when the array is made, so a program that runs ahead of the engine holds no
+memory for it. Arrays and waiting operations hold the chunk; when the last of them lets
+go, the memory goes back to the pool, in program order and without a wait.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _numbers = itertools.count(1)
 
 
 class Watcher(Protocol):
-    """Who wants to be told what is recorded and how it is walked back; see `Watch`."""
+    """A watcher of what is recorded and of the way back; see `tools/tape_watch.py`."""
 
     def recorded(self, node: Node) -> None:
         """A call was written on the tape."""
@@ -48,7 +48,7 @@ class Watcher(Protocol):
         """The gradient of a variable is where it belongs."""
 
 
-#: The one who is told. Only `Watch` sets it.
+#: The current watcher. Only `Watch` sets it.
 watching: Watcher | None = None
 
 

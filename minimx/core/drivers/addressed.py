@@ -43,7 +43,7 @@ class AddressedDriver(Driver):
         return self.space.largest_hole
 
     def alloc(self, nbytes: int) -> Region:
-        """Lend a range. Raises `DeviceFull` if no hole is long enough."""
+        """Allocate a range. Raises `DeviceFull` if no hole is long enough."""
         start = self.space.take(nbytes)
         if start is None:
             raise DeviceFull(

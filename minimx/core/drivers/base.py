@@ -126,7 +126,7 @@ class Driver(ABC):
 
     @abstractmethod
     def alloc(self, nbytes: int) -> Region:
-        """Lend `nbytes` (at least 1). Raises `DeviceFull`."""
+        """Allocate `nbytes` (at least 1). Raises `DeviceFull`."""
 
     @abstractmethod
     def free(self, region: Region) -> None:

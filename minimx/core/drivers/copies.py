@@ -1,6 +1,6 @@
 """Numbers from one memory to another, wherever the two are.
 
-Arrays are NumPy's on the host and numba's on a CUDA device; whoever calls is inside
+Arrays are NumPy's on the host and numba's on a CUDA device; the caller is inside
 `working` of each CUDA device that takes part.
 """
 
@@ -36,7 +36,7 @@ def copyto(target: Any, source: Any) -> None:
 def between(target: Any, at: Device, source: Any, home: Device) -> None:
     """Copy from one device to another.
 
-    Whoever asks has settled that the two may reach each other (`links.hops`).
+    The caller has checked that the two may reach each other (`links.hops`).
     """
     with working(home), working(at):
         copyto(target, source)

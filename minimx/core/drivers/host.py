@@ -65,7 +65,7 @@ class HostDriver(Driver):
         return max(self._free_then - (self.used - self._used_then), 0)
 
     def alloc(self, nbytes: int) -> Region:
-        """Lend `nbytes`. Raises `DeviceFull` for more than the machine has.
+        """Allocate `nbytes`. Raises `DeviceFull` for more than the machine has.
 
         The operating system promises more than it has and stops the process when the
         promise is called in, so the refusal must come from here.

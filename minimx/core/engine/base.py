@@ -6,7 +6,7 @@
 
 `fn` is called without arguments on some thread when all earlier writes of its `reads`
 and all earlier reads and writes of its `writes` have completed. The engine knows vars
-and devices; it has never heard of arrays.
+and devices; it knows no arrays.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def read(path: str) -> dict[str, Callable[..., Any]]:
 
 
 def _changed(name: str, new: Any, old: Any) -> None:
-    """Read the file now, so that whoever names a wrong one is told at once."""
+    """Read the file now, so that a wrong one is an error at once."""
     read.cache_clear()
     if new:
         read(new)

@@ -7,7 +7,7 @@
     with knobs(MXNET_GPU_MEM_POOL_TYPE="Round"):    # turn for the length of a block
         ...
     knobs.describe("MXNET_GPU_MEM_POOL_RESERVE")    # what it means
-    knobs.watch("MXNET_ENGINE_TYPE", callback)      # be told
+    knobs.watch("MXNET_ENGINE_TYPE", callback)      # be notified
 
 Start values come from `os.environ` when this package is imported. A script that writes
 there later turns the knob at once, a cell of IPython from the next cell on; a turned

@@ -1,9 +1,9 @@
-"""The registry: the current value of every knob, and who is told when one is turned.
+"""The registry: the current value of every knob, and who is notified of a change.
 
 Reading is a dictionary look-up without a lock. Writing is rare and takes one lock: all
-values of a change are checked first, then stored together, then the watchers are told.
-If a watcher raises, the change is taken back, the watchers that had been told are told
-the old values, and the error goes on to whoever turned the knob.
+values of a change are checked first, then stored together, then the watchers are
+called. If a watcher raises, the change is taken back, the watchers that had been called
+are called with the old values, and the error goes on to the caller.
 
 This room knows no part of the system that a knob moves. Those rooms call `watch`.
 """
@@ -23,7 +23,7 @@ from minimx.core.knobs.knob import Knob, KnobWarning, PlannedKnobWarning, Value
 from minimx.core.knobs.scopes import Layer, Layers
 from minimx.core.knobs.telling import Needs, Why, warn
 
-# Told (name, new value, old value), in the thread that turned the knob.
+# Called with (name, new value, old value), in the thread that turned the knob.
 Watcher = Callable[[str, Any, Any], None]
 
 EVERY = "*"
@@ -363,21 +363,21 @@ class Knobs:
             for early in list(self._early):
                 early()
             changed = self._store(chosen, write)
-            told: list[tuple[Watcher, str, Any, Any]] = []
+            called: list[tuple[Watcher, str, Any, Any]] = []
             try:
                 for name, (new, old) in changed.items():
                     for watcher in self._watching(name):
-                        told.append((watcher, name, new, old))
+                        called.append((watcher, name, new, old))
                         watcher(name, new, old)
             except BaseException as failure:
                 self._store(before, write)
-                _tell_old_values(told, failure)
+                _restore_old_values(called, failure)
                 raise
 
     def _store(
         self, chosen: Mapping[str, Value | None], write: bool
     ) -> dict[str, tuple[Any, Any]]:
-        """Store without telling anybody; returns name -> (new, old) of what moved."""
+        """Store without calling a watcher; returns name -> (new, old) of what moved."""
         for name, value in chosen.items():
             if value is None:
                 self._chosen.pop(name, None)
@@ -454,11 +454,11 @@ class Knobs:
             )
 
 
-def _tell_old_values(
-    told: list[tuple[Watcher, str, Any, Any]], failure: BaseException
+def _restore_old_values(
+    called: list[tuple[Watcher, str, Any, Any]], failure: BaseException
 ) -> None:
-    """Take back what watchers were told; their complaints become notes."""
-    for watcher, name, new, old in reversed(told):
+    """Call watchers with the old values; their errors become notes."""
+    for watcher, name, new, old in reversed(called):
         try:
             watcher(name, old, new)
         except Exception as again:

@@ -23,9 +23,9 @@ KNOBS = ("MXNET_CUDA_ALLOW_TENSOR_CORE", "MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVER
 
 
 class ByDevice:
-    """An operator with a twin that makes its plans for GPUs.
+    """An operator with a copy that makes its plans for GPUs.
 
-    The twin is for plans only: calls, tapes and graphs keep the operator itself.
+    The copy is for plans only: calls, tapes and graphs keep the operator itself.
     """
 
     #: For which kind of device it makes plans.
@@ -36,11 +36,11 @@ class ByDevice:
         kind = kind if kind == "gpu" else "cpu"
         if kind == self.kind:
             return self
-        twin: Any = self.__dict__.get("_twin")
-        if twin is None:
-            twin = self.__dict__["_twin"] = copy(self)
-            twin.__dict__.update(plans={}, kind=kind)
-        return twin  # type: ignore[no-any-return]
+        other: Any = self.__dict__.get("_other")
+        if other is None:
+            other = self.__dict__["_other"] = copy(self)
+            other.__dict__.update(plans={}, kind=kind)
+        return other  # type: ignore[no-any-return]
 
 
 class Multiplies(ByDevice):

@@ -154,7 +154,7 @@ class Op:
     #: {setting: the words it may be}, for settings that choose one of several ways.
     choices: ClassVar[Mapping[str, Collection[str]]] = {}
     #: An axis may be shorter than what is asked of it: how long the output is along an
-    #: axis that is not known yet cannot be told from long ones.
+    #: axis that is not known yet cannot be deduced from long ones.
     clips: ClassVar[bool] = False
     #: In a graph, its shape waits for what its neighbours say; see `resolve`.
     unresolved: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Settings of operators: read as MXNet reads them, told apart as keys.
+"""Settings of operators: read as MXNet reads them, distinct as keys.
 
 to_type("Pooling", "kernel", "(2, 2)", "Shape")    (2, 2)
 exact(-0.0) == exact(0.0)                          False
@@ -17,7 +17,7 @@ from minimx.core.errors import OperatorError
 
 
 def exact(value: Any) -> Any:
-    """A key of a setting: 0.0 and -0.0, 1 and True are told apart, NaN is NaN."""
+    """A key of a setting: 0.0 and -0.0, 1 and True differ, NaN is NaN."""
     if isinstance(value, tuple):
         return tuple(map(exact, value))
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""What a record hears: the methods that the runtime calls, one for each kind of event.
+"""What fills a record: the methods that the runtime calls, one for each kind of event.
 
 They append a tuple and return: no lock, no look at a string, so that they may be called
 from any thread and cost little.

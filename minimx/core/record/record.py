@@ -87,7 +87,7 @@ class Record(Listening):
 
     It can be read at any time, also while it runs, and others may run beside it. The
     columns of each table stand in `minimx.core.record.tables`. A record starts once;
-    between `pause` and `resume` it hears nothing.
+    between `pause` and `resume` nothing is recorded.
     """
 
     def __init__(self, capacity: int | None = None, calls: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""More than one listener at a time: each hears everything, all know the same ids.
+"""More than one listener at a time: each gets everything, all know the same ids.
 
 A lab may record while a program that runs in it profiles itself. `join` and `leave` are
 how records come and go; nobody else sets `events.recorder`.

@@ -228,7 +228,7 @@ def loans(block: Array, begins: Array, ends: Array) -> Array:
     """+1 where a loan begins, -1 where it ends, else 0; all (n,), one row per event.
 
     block: the number of the loan. begins, ends: where an event says so. A block that
-    was on loan when the record started may be told twice, by "live" and by an event
+    was on loan when the record started may be recorded twice, by "live" and by an event
     that was under way; the first counts. A return without a beginning, or a second
     one, does not count.
     """

@@ -135,7 +135,7 @@ def empty_cache(device: Device) -> int:
 def before_rebuild(finish: Callable[[], object]) -> None:
     """Have `finish` called before a device is refused because arrays live on it.
 
-    Whoever runs operations in the background lets them end, and with them the arrays
+    Who runs operations in the background lets them end, and with them the arrays
     that only they hold.
     """
     _before_rebuild.append(finish)

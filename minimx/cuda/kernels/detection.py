@@ -247,7 +247,7 @@ def back(dout: Any, record: Any, out: Any) -> None:
 
 
 class Labels(NamedTuple):
-    """Lengths of anchors, labels and predictions, and what MultiBoxTarget is told."""
+    """Lengths of anchors, labels and predictions, and settings of MultiBoxTarget."""
 
     each: int
     many: int

@@ -57,7 +57,7 @@ def fine(i: int, attempt: int, key: Any) -> float:
 
 
 @launching.inner
-def _bell(first: Any, second: Any) -> Any:
+def _gaussian(first: Any, second: Any) -> Any:
     """Box and Muller's way: a random radius and a random angle."""
     return sqrt(-2.0 * log(_open(first))) * cos(_TWO_PI * float(second) * _UNIT)
 
@@ -72,7 +72,7 @@ def _gamma(i: int, key: Any, shape: float, first: int) -> float:
         c = 1 / sqrt(9 * d)
         for attempt in range(first, first + _ATTEMPTS):
             four = words(_word(i), _word(attempt), key)
-            x = _bell(four[0], four[1])
+            x = _gaussian(four[0], four[1])
             v = 1 + c * x
             v = v * v * v
             if v > 0 and log(_open(four[2])) < 0.5 * x * x + d - d * v + d * log(v):
@@ -140,9 +140,9 @@ def _even(i: int, key: Any) -> Any:
 
 @_distribution
 def normal(i: int, key: Any, loc: float, scale: float) -> Any:
-    """Bells around loc."""
+    """Normal numbers around loc."""
     four = words(_word(i), _word(0), key)
-    x = _bell(four[0], four[1])
+    x = _gaussian(four[0], four[1])
     return x, loc + scale * x
 
 

@@ -46,7 +46,7 @@ def sides(x: Any) -> tuple[int, int]:
 
 @launching.inner
 def meet(team: int) -> None:
-    """Wait for all threads of the block; whoever is alone need not."""
+    """Wait for all threads of the block; a single thread need not."""
     if team > 1:
         cuda.syncthreads()
 

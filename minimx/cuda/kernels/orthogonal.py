@@ -35,7 +35,7 @@ AS_IT_IS, TURNED, SYMMETRIC = 0, 1, 2
 
 @launching.inner
 def _meet(team: int) -> None:
-    """Wait for all threads of the block; whoever is alone need not."""
+    """Wait for all threads of the block; a single thread need not."""
     if team > 1:
         cuda.syncthreads()
 

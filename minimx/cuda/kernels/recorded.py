@@ -35,7 +35,7 @@ class Refused(Exception):
 class Recorded:
     """Launches that happen at one call.
 
-    places: where the arrays were that they touch; for whoever replays to compare.
+    places: where the arrays were that they touch; for a replay to compare.
     nodes: how many kernels and copies. nbytes: how much scratch memory they keep.
     """
 

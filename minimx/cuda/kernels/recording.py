@@ -7,7 +7,7 @@
 
 While CUDA writes, a thread may launch kernels and copy on the device, and nothing else:
 memory that is taken or given back, waiting for the device and its own stream 0 spoil
-the recording. A graph keeps the addresses that it has seen, so whoever owns that memory
+the recording. A graph keeps the addresses that it has seen, so the owner of that memory
 keeps it as long as the graph.
 """
 

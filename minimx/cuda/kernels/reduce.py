@@ -299,7 +299,7 @@ def traced(
 def _apart(
     a: Any, b: Any, out: Any, n: int, rtol: float, atol: float, equal_nan: bool
 ) -> None:
-    """Write a 0 for two that are not close: whoever does writes the same."""
+    """Write a 0 for two that are not close: all of them write the same."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         x, y = float(a[i]), float(b[i])
         close = x == y or (equal_nan and x != x and y != y)

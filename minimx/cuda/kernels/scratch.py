@@ -71,7 +71,7 @@ def aside(out: Any, *ins: Any) -> Iterator[Any]:
 
 @contextmanager
 def kept(held: dict[int, list[Block]]) -> Iterator[None]:
-    """Lend blocks that the caller holds, by lane; new ones become the caller's, too."""
+    """Give out blocks of the caller, by lane; new ones become the caller's, too."""
     before, _mine.held = getattr(_mine, "held", None), held
     try:
         yield
@@ -105,7 +105,7 @@ def _taken(nbytes: int) -> Block:
 
 
 def _back(spare: list[Block], block: Block) -> None:
-    """Everything has happened: the pool may lend a block to others."""
+    """Everything has happened: the pool may give a block to others."""
     if block in spare:
         spare.remove(block)
     block.free()

@@ -1,4 +1,4 @@
-"""Twins made of others; `composing` says how."""
+"""CUDA implementations made of others; `composing` says how."""
 
 from __future__ import annotations
 

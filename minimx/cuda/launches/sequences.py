@@ -1,4 +1,4 @@
-"""Twins on sequences of different lengths; without lengths they only move (`parts`)."""
+"""CUDA on sequences of different lengths; without lengths they only move (`parts`)."""
 
 from __future__ import annotations
 

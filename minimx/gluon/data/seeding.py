@@ -3,7 +3,7 @@
 Each batch has seeds of its own. They follow from the main process' generators as they
 are when a pass begins, and from the batch's place in the pass; so they do not depend on
 which worker makes it, on how many workers there are, or on who is quicker. NumPy's,
-Python's and our own numbers follow each from its own generator: whoever seeds one of
+Python's and our own numbers follow each from its own generator: to seed one of
 them repeats the numbers of that one.
 
 A process seeds its generators; a thread gets some of its own, which give the same

@@ -34,7 +34,7 @@ from minimx.core.events import attributed
 from minimx.gluon.data import channel
 from minimx.gluon.data.worker import Failure, Order, run
 
-#: How long, in seconds, a worker may take to end when it is told to.
+#: How long, in seconds, a worker may take to end when it is asked to.
 PATIENCE = 5.0
 Make = Callable[[Sequence[int]], Any]
 #: Our ends of all pipes. A worker that had a copy of one would never see it close.

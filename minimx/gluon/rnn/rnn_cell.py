@@ -276,7 +276,7 @@ class RNNCell(GatedCell):
 
 
 class LSTMCell(GatedCell):
-    """A cell that keeps what it is told to: c' = f·c + i·g, h' = o·tanh(c').
+    """A cell that keeps what its gates let it keep: c' = f·c + i·g, h' = o·tanh(c').
 
     The input gate i, forget gate f, candidate g and output gate o stand in this order
     in the parameters. inputs (batch, features); states: [h, c], (batch, hidden_size)

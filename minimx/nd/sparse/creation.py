@@ -130,7 +130,7 @@ def _csr_from_parts(
     if shape is None:
         if not places.size:
             raise ShapeError(
-                "csr_matrix: nothing is stored, so the shape cannot be told. Give it: "
+                "csr_matrix: nothing is stored, so the shape is unknown. Give it: "
                 "shape=(m, n)."
             )
         shape = (len(begins) - 1, int(places.max()) + 1)
@@ -244,7 +244,7 @@ def _rows_from_parts(data: Any, indices: Any, shape: Any, ctx: Any, dtype: Any) 
     if shape is None:
         if not places.size:
             raise ShapeError(
-                "row_sparse_array: nothing is stored, so the shape cannot be told. "
+                "row_sparse_array: nothing is stored, so the shape is unknown. "
                 "Give it: shape=(d0, d1, …)."
             )
         shape = (int(places.reshape(-1)[-1]) + 1, *values.shape[1:])

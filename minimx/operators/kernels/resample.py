@@ -4,7 +4,7 @@ Along an axis every new pixel is a weighted sum of a few neighbouring old ones:
 
     new[i] = sum over t of weights[i, t] * old[first[i] + t]
 
-so that a resampling is told by two small tables, `first` (out,) and `weights` (out,
+so that two small tables describe a resampling, `first` (out,) and `weights` (out,
 taps). Weights of 0 stand for taps outside the image.
 
     gather(old, tables, new, between)     as above, along both image axes

@@ -154,7 +154,7 @@ def _edge(way: list[Point], label: str) -> list[str]:
 
 
 def _box(x: float, y: float, label: str, looks: dict[str, str]) -> list[str]:
-    """A node: its first lines, and all of them for whoever points at it."""
+    """A node: its first lines, and all of them when one points at it."""
     lines = label.replace("\\\\", "\\").split("\n")
     dashes = ' stroke-dasharray="4 3"' if "dashed" in looks.get("style", "") else ""
     line = f'stroke="{looks.get("color", "#5c6773")}"{dashes}'

@@ -1,7 +1,7 @@
 """Notebook 10: what fusion and shared parts save, and a kernel of one's own.
 
 `traffic` adds up what the kernels of a prepared graph move, under any settings, and
-`combined` what becomes of a graph if only some of its twins are merged. `race` and
+`combined` what becomes of a graph if only some of its duplicates are merged. `race` and
 `crossing` time a kernel with and without threads. The checks run the learner's kernel
 twice: in Python, on arrays that count every access, and compiled.
 """
@@ -117,7 +117,7 @@ def combined(
 ) -> Traffic:
     """What fusion makes of a graph in which only some operators may be merged.
 
-    merged: whether twins of an operator of this name are merged, asked for every node.
+    merged: for an operator's name, whether its duplicates are merged.
     """
     among = [n for n in symbol.graph if n.op is not None and merged(n.op.name)]
     graph = share(symbol.graph, among).after

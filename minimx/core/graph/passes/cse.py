@@ -25,8 +25,9 @@ def share(graph: Graph, among: Collection[Node] | None = None) -> Passed:
     graph become one, the later one gets a copy, so that they stay two arrays.
 
     Applied before gradients are taken, as MXNet does, a merged node gets the sum of the
-    gradients of its twins and passes it on once: the same number, but for the order in
-    which it is rounded. Applied to forward and backward together, not a bit differs.
+    gradients of its duplicates and passes it on once: the same number, but for the
+    order in which it is rounded. Applied to forward and backward together, not a bit
+    differs.
     """
     first: dict[Hashable, Node] = {}
     changes: list[Change] = []

@@ -47,7 +47,7 @@ class Training:
     zeros: the wanted variables to which no gradient flows; zeros are put out for them.
     source: for each node of the backward half, the forward node that it belongs to.
     clones: the nodes that compute something a second time. They look like the nodes
-        whose twins they are, and must not be merged with them.
+        whose copies they are, and must not be merged with them.
     """
 
     graph: Graph

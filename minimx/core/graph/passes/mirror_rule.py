@@ -51,8 +51,8 @@ def forced(node: Node) -> bool | None:
 def marked(graph: Graph, keep: Keep) -> Graph:
     """A graph in which every operator says `force_mirroring`, as `keep` decides.
 
-    So a plan travels with the graph, as memonger hands its plans on: whoever prepares
-    it with MXNET_BACKWARD_DO_MIRROR off gets what `keep` says. Variables stay the same
+    So a plan travels with the graph, as memonger hands its plans on: prepared with
+    MXNET_BACKWARD_DO_MIRROR off it does what `keep` says. Variables stay the same
     nodes.
     """
 

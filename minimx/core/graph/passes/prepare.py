@@ -4,7 +4,7 @@
     for passed in prepared.passes:
         print(passed)
 
-Pure: the same graph, specs and settings give the same result, whoever asks: an
+Pure: the same graph, specs and settings give the same result for an
 executor, a hybridized block, or a view that shows what another setting would do.
 """
 

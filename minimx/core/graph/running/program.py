@@ -96,7 +96,7 @@ class Program:
         return Location(spec, -1, self.plan.storage[entry], self.plan.offsets[entry])
 
     def arena(self, ground: Ground | None = None) -> Arena:
-        """Memory for a run, asked for on behalf of whoever works on this thread."""
+        """Memory for a run, on behalf of what works on this thread."""
         return Arena(self.device, self.nbytes, self._parts, owner("arena"), ground)
 
     @property

@@ -1,6 +1,6 @@
 """What the passes ask of the knobs, as one value.
 
-A pass never reads a knob. Whoever prepares a graph hands it these settings: those in
+A pass never reads a knob. Who prepares a graph passes it these settings: those in
 force (`Settings.now()`), or others, to see what a graph would become under them.
 """
 

@@ -25,7 +25,7 @@ from minimx.core.storage.pool import Block
 
 
 class FreeList:
-    """Blocks that wait for the next value of the same kind; freed with the shelf."""
+    """Blocks that wait for the next value of the same kind; freed with the list."""
 
     __slots__ = ("blocks",)
 
@@ -38,7 +38,7 @@ class FreeList:
 
 
 class KeptChunk(Chunk):
-    """Memory that goes back to a shelf, not to the pool."""
+    """Memory that goes back to a free list, not to the pool."""
 
     __slots__ = ("free_list",)
 

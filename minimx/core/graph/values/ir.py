@@ -4,7 +4,7 @@
     Entry    one output of one node
     Graph    some entries, and with them all that they are computed from
 
-Operator, inputs and name of a node never change; whoever wants another graph makes new
+Operator, inputs and name of a node never change; for another graph there are new
 nodes (`rewritten`). `attrs` are remarks in words, such as `__lr_mult__`, which do not
 change what is computed; they may be added later, and every graph with that node sees
 them, as in MXNet.
@@ -51,7 +51,7 @@ class Node:
         # Settings that were given although they are at their defaults: in words they
         # are spelt out again.
         self.explicit = frozenset(explicit)
-        # Which layer it works for: the one that writes it down, unless it is told.
+        # Which layer it works for: the one that writes it down, unless it is given.
         self.layer = attribution.layer if layer is None else layer
         # Whose gradient it is a part of, by name, or whom it computes again.
         self.forward = forward

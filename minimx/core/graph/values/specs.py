@@ -1,6 +1,6 @@
 """The spec of every entry of a graph whose variables are known, hidden ones included.
 
-`infer` solves puzzles: what can be told from a few shapes, in any direction. Passes
+`infer` solves puzzles: what follows from a few shapes, in any direction. Passes
 come later, when everything is settled; they ask the operators' plans, which know the
 outputs that only gradients see as well.
 """

@@ -174,7 +174,7 @@ class _OneThread:
     """`with one_thread:` BLAS uses one thread; what it used before returns at the end.
 
     Several engine threads may be inside at once, and each of them several times; the
-    first one to enter and the last one to leave do the switching. Whoever is
+    first one to enter and the last one to leave do the switching. A thread that is
     interrupted in the doorway goes the way back.
     """
 

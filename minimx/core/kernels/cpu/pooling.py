@@ -2,7 +2,7 @@
 
 data (N, C, D, H, W) to out (N, C, OD, OH, OW), where D is 1 for images. A window may
 hang over the edge; what lies outside never wins a maximum, and counts in an average
-only if it is told to.
+only if it is asked to.
 
     max_pool       keeps, with every maximum, the number of the tap that won
     average_pool   the mean of a window, or its sum

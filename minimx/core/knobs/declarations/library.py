@@ -14,7 +14,7 @@ declare = partial(Knob, group=GROUP)
 
 
 def mxnet_home() -> str:
-    """Where MXNet keeps downloads unless told otherwise."""
+    """Where MXNet keeps downloads unless another folder is named."""
     if sys.platform == "win32" and "APPDATA" in os.environ:
         return os.path.join(os.environ["APPDATA"], "mxnet")
     return os.path.join(os.path.expanduser("~"), ".mxnet")

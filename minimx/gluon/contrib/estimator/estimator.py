@@ -247,7 +247,7 @@ class Estimator:
         return _in_order(own, added, self.val_metrics)
 
     def _categorize_handlers(self, event_handlers: list[Any]) -> tuple[list[Any], ...]:
-        """Who wants to be told of train, epoch and batch begin, then of their ends."""
+        """The handlers of train, epoch and batch begin, then of their ends."""
         moments = TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd
         return tuple(
             [handler for handler in event_handlers if isinstance(handler, moment)]

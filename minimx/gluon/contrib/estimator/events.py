@@ -1,4 +1,4 @@
-"""The moments of training that a handler can be told of, and what else handlers share.
+"""The moments of training at which handlers are called, and what else they share.
 
 A handler derives from the moments it wants: each class has one method, which is given
 the estimator. What `batch_end` and `epoch_end` return decides: True ends the training.
@@ -22,28 +22,28 @@ class EventHandler:
 
 
 class TrainBegin(EventHandler):
-    """Told when training begins."""
+    """Called when training begins."""
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """Before the first epoch."""
 
 
 class TrainEnd(EventHandler):
-    """Told when training ends."""
+    """Called when training ends."""
 
     def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """After the last epoch."""
 
 
 class EpochBegin(EventHandler):
-    """Told when an epoch begins."""
+    """Called when an epoch begins."""
 
     def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """Before the first batch of an epoch."""
 
 
 class EpochEnd(EventHandler):
-    """Told when an epoch ends."""
+    """Called when an epoch ends."""
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """After the last batch of an epoch; True ends the training."""
@@ -51,14 +51,14 @@ class EpochEnd(EventHandler):
 
 
 class BatchBegin(EventHandler):
-    """Told when a batch begins."""
+    """Called when a batch begins."""
 
     def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """Before a batch; kwargs: batch."""
 
 
 class BatchEnd(EventHandler):
-    """Told when a batch ends."""
+    """Called when a batch ends."""
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """After a batch; kwargs: batch, pred, label, loss. True ends the epoch."""

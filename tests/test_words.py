@@ -1,0 +1,62 @@
+"""Names and docstrings use the terms of the field, which a reader can search for.
+
+The glossary (`book/glossary.md`) says what a term means. Here stand words that earlier
+versions used in their place; neither a name nor a docstring may bring them back.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = sorted(
+    path for room in ("minimx", "widgets") for path in (ROOT / room).rglob("*.py")
+)
+#: The word that is not to be used -> what to write.
+INSTEAD = {
+    "bell": "wake-up",
+    "crew": "workers",
+    "folk": "threads or users",
+    "letterbox": "pending frees",
+    "lend": "allocate, or share",
+    "lends": "allocates, or shares",
+    "shelf": "free list",
+    "shelves": "free lists",
+    "twin": "CUDA implementation, alias or copy",
+    "twins": "CUDA implementations, aliases or copies",
+    "whence": "from where",
+    "whoever": "the caller, or who",
+}
+
+
+def names_and_docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """(line, text) of every name that a file defines and of every docstring."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            line = getattr(node, "lineno", 1)
+            yield line, ast.get_docstring(node) or ""
+            yield line, getattr(node, "name", "").replace("_", " ")
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg.replace("_", " ")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_uses_the_terms_of_the_field(path: Path) -> None:
+    found = [
+        f"line {line}: {word!r}; write: {INSTEAD[word]}"
+        for line, text in names_and_docstrings(path.read_text(encoding="utf-8"))
+        for word in re.findall(r"[a-z]+", text.lower())
+        if word in INSTEAD
+    ]
+    assert found == []
+
+
+def test_a_word_of_old_is_found() -> None:
+    source = 'def ring_the_bell(twin):\n    """Whoever waits."""\n'
+    found = " ".join(text for _, text in names_and_docstrings(source)).lower().split()
+    assert {"bell", "twin", "whoever"} <= set(found)
