@@ -21,6 +21,9 @@ FILES = sorted(
 INSTEAD = {
     "bell": "wake-up",
     "crew": "workers",
+    "flavour": "np semantics, or kind of array",
+    "flavoured": "as np, or as the kind that is set",
+    "flavours": "kinds of array",
     "folk": "threads or users",
     "letterbox": "pending frees",
     "lend": "allocate, or share",

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minimx.core import autograd, flavour
+from minimx.core import autograd, np_semantics
 from minimx.core.arrays import launch
 from minimx.core.arrays.array import NDArray
 from minimx.core.autograd import tape, walk
@@ -156,7 +156,7 @@ class CachedOp:
             self.recorded = None
             self._settings = settings
         specs = tuple([x.spec for x in inputs])
-        key = (specs, ctx, training, wanted, flavour.is_np_shape(), self._flows)
+        key = (specs, ctx, training, wanted, np_semantics.is_np_shape(), self._flows)
         try:
             return self._variants[key]
         except KeyError:

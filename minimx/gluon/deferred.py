@@ -20,7 +20,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.calls import Call
 from minimx.core.dtypes import resolve
 from minimx.core.errors import DeferredInitializationError
-from minimx.core.flavour import is_np_array
+from minimx.core.np_semantics import is_np_array
 from minimx.core.ops.registry import Op, lookup
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
@@ -82,7 +82,7 @@ class NumpyPlaceholder(Placeholder, ndarray):
 
 
 def placeholder(parameter: Parameter) -> Placeholder:
-    """A placeholder in the flavour that the program speaks."""
+    """A placeholder of the kind of array that is set."""
     return NumpyPlaceholder(parameter) if is_np_array() else Placeholder(parameter)
 
 

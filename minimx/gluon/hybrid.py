@@ -20,14 +20,14 @@ from minimx.core.arrays.launch import conversions
 from minimx.core.cached_op import CachedOp, Flags
 from minimx.core.device import Context, current_context
 from minimx.core.errors import ArgumentError, DeferredInitializationError, did_you_mean
-from minimx.core.flavour import is_np_array, is_np_shape
 from minimx.core.graph.passes.partition import backend_named, partition, print_summary
 from minimx.core.graph.passes.prepare import Prepared
+from minimx.core.np_semantics import is_np_array, is_np_shape
 from minimx.gluon import export as files
 from minimx.gluon import tracing
 from minimx.gluon.block import Block, _Edits
 from minimx.gluon.deferred import Completing, placeholder
-from minimx.gluon.flavours import refuse_mixed
+from minimx.gluon.np_arrays import refuse_mixed
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays

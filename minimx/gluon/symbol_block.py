@@ -13,9 +13,9 @@ from typing import Any
 from minimx import initializer, symbol
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
-from minimx.core.flavour import is_np_array
 from minimx.core.graph.values.infer import declared_dtype, infer
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
+from minimx.core.np_semantics import is_np_array
 from minimx.gluon import tracing
 from minimx.gluon.hybrid import HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict, PathLike

@@ -20,12 +20,12 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.dtypes import resolve
 from minimx.core.engine.origin import file_name
 from minimx.core.errors import NotImplementedForSymbol, TracingError
-from minimx.core.flavour import is_np_array
 from minimx.core.graph.values.infer import infer
 from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.np_semantics import is_np_array
 from minimx.core.shapes import Open
 from minimx.gluon.block import Block
-from minimx.gluon.flavours import refusal
+from minimx.gluon.np_arrays import refusal
 from minimx.gluon.parameter import Constant, Parameter
 from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.structure import Form, put_together, take_apart
@@ -116,14 +116,14 @@ class Written:
         ]
 
     def formed(self, outputs: Sequence[NDArray]) -> Any:
-        """The outputs in the flavour and form that the block gives them."""
-        flavoured = [
+        """The outputs as the kind of array and in the form that the block gives."""
+        converted = [
             out
             if isinstance(out, ndarray) is numpy
             else (out.as_np_ndarray() if numpy else out.as_nd_ndarray())
             for out, numpy in zip(outputs, self.numpy, strict=True)
         ]
-        return put_together(self.form, iter(flavoured))
+        return put_together(self.form, iter(converted))
 
 
 def takes_arrays(block: HybridBlock) -> bool:

@@ -15,7 +15,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context
 from minimx.core.errors import ArgumentError, DataError, ShapeError
 from minimx.core.knobs import knobs
-from minimx.gluon.flavours import flavoured
+from minimx.gluon.np_arrays import as_np_if_set
 from minimx.tools.progress import Bar
 
 CHUNK = 1 << 20  # bytes of a download that are copied at once
@@ -57,7 +57,7 @@ def split_and_load(
 ) -> list[NDArray]:
     """Cut a batch into one piece for each device, and put each on its device."""
     if not isinstance(data, NDArray):
-        data = flavoured(nd.array(data, ctx=ctx_list[0]))
+        data = as_np_if_set(nd.array(data, ctx=ctx_list[0]))
     if len(ctx_list) == 1:
         return [data.as_in_context(ctx_list[0])]
     pieces = split_data(data, len(ctx_list), batch_axis, even_split)

@@ -12,7 +12,7 @@ from ast import literal_eval
 from collections.abc import Sequence
 from typing import Any
 
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.dtypes import FLOAT32, DType
 from minimx.core.errors import OperatorError, ShapeError
@@ -269,7 +269,7 @@ class Foreach(Control):
             return outs[: self.num_out_data], outs[self.num_out_data :]
 
         states = list(inputs[first:second])
-        with flavour.Scope(np_shape=self.np_shape):  # says what slices look like
+        with np_semantics.Scope(np_shape=self.np_shape):  # says what slices look like
             outs, last = control.foreach(body, list(inputs[:first]), states)
         return [*outs, *last]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import minimx.graphs.control  # noqa: F401 (registers loops and branches)
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.arrays.calls import INTERNAL
 from minimx.core.errors import DataError, MXNetError, did_you_mean
 from minimx.core.graph.values import graph_text
@@ -36,7 +36,7 @@ def dump(graph: Graph) -> str:
     """A graph as text."""
     rest = _described(graph)
     attrs: dict[str, Any] = {"mxnet_version": ["int", VERSION]}
-    if flavour.is_np_shape():
+    if np_semantics.is_np_shape():
         attrs["is_np_shape"] = ["int", 1]
     rest["attrs"] = attrs
     lines = ",\n".join("    " + json.dumps(node) for node in rest.pop("nodes"))

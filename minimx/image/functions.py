@@ -17,7 +17,7 @@ from minimx import nd
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context, cpu
 from minimx.core.errors import ArgumentError, DTypeError, ShapeError
-from minimx.core.flavour import is_np_array
+from minimx.core.np_semantics import is_np_array
 from minimx.core.rng import numpys
 from minimx.core.rng import python as random
 from minimx.image import codec

@@ -301,7 +301,7 @@ def _stypes(op: Custom, given: list[str]) -> list[str]:
 
 
 def _zeros(spec: Spec, stype: str, ctx: Device, like: NDArray | None) -> NDArray:
-    """An array of zeros; a dense one is of the same flavour as `like`."""
+    """An array of zeros; a dense one is of the same kind as `like`."""
     if stype != "default":
         room: Any = nd
         found: NDArray = room.sparse.zeros(
@@ -309,8 +309,8 @@ def _zeros(spec: Spec, stype: str, ctx: Device, like: NDArray | None) -> NDArray
         )
         return found
     zeros = lookup("_zeros").of(shape=spec.shape, dtype=spec.dtype.name)
-    flavour = NDArray if like is None or like.stype != "default" else type(like)
-    return invoke(zeros, (), None, ctx, flavour)  # type: ignore[no-any-return]
+    kind = NDArray if like is None or like.stype != "default" else type(like)
+    return invoke(zeros, (), None, ctx, kind)  # type: ignore[no-any-return]
 
 
 class Undeclared:

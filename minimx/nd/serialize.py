@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core import engine, flavour
+from minimx.core import engine, np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.creation import array as make_array
 from minimx.core.device import cpu
@@ -145,7 +145,7 @@ def _pack_array(item: NDArray) -> bytes:
         return _pack_sparse(item)
     numbers = np.ascontiguousarray(item.asnumpy())
     shape = item.shape
-    magic = V3 if flavour.is_np_shape() or not shape else V2
+    magic = V3 if np_semantics.is_np_shape() or not shape else V2
     head = struct.pack(f"<Iii{len(shape)}q", magic, 0, len(shape), *shape)
     where = struct.pack("<iii", 1, 0, code_of(numbers.dtype))
     return head + where + numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
@@ -259,7 +259,7 @@ def _read_array(reader: _Reader) -> NDArray:
         shape = _read_shape(reader, "I", magic)
     if shape is None or (not shape and magic != V3):
         return reader.fail("it holds an array without a shape")  # type: ignore[no-any-return]
-    if 0 in shape and flavour.is_np_shape() != (magic == V3):
+    if 0 in shape and np_semantics.is_np_shape() != (magic == V3):
         raise DataError(
             f"{reader.source}: an array of shape {shape} was saved with np_shape "
             f"{'on' if magic == V3 else 'off'}, and 0 means something else now. Load "

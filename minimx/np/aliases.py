@@ -10,7 +10,7 @@ from minimx.core.arrays.creation import from_dlpack as _from_dlpack
 from minimx.core.dtypes import resolve
 from minimx.np.dispatch import by_numpy
 from minimx.np.linalg import vecdot
-from minimx.np.multiarray import as_ndarray, flavoured, ndarray
+from minimx.np.multiarray import as_ndarray, as_np, ndarray
 from minimx.np.reductions import all as np_all
 from minimx.np.reductions import any as np_any
 from minimx.np.reductions import cumsum, prod
@@ -33,7 +33,7 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 def from_dlpack(x: Any) -> ndarray:
     """An array over the memory of another framework's CPU tensor."""
-    return flavoured(_from_dlpack(x))
+    return as_np(_from_dlpack(x))
 
 
 def unique_all(x: Any) -> tuple[ndarray, ndarray, ndarray, ndarray]:

@@ -19,7 +19,7 @@ from minimx.core.errors import ArgumentError, DTypeError, OperatorError, Unavail
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.spec import Spec
 from minimx.np.arithmetic import store
-from minimx.np.multiarray import as_ndarray, flavoured, ndarray
+from minimx.np.multiarray import as_ndarray, as_np, ndarray
 from minimx.np.promotion import is_number
 
 ShapeLike = int | Sequence[int]
@@ -75,7 +75,7 @@ def array(
     if isinstance(object, NDArray):
         raise ValueError(
             "np.array: the source is an mx.nd array. x.as_np_ndarray() gives it in "
-            "the mx.np flavour without a copy."
+            "an array of mx.np without a copy."
         )
     return from_numpy_copy(_numbers(object, dtype), where, ndarray)  # type: ignore[return-value]
 
@@ -114,7 +114,7 @@ def asarray(
     """The array itself if it is one of that type and place, else a new one."""
     where = ctx or device
     if isinstance(obj, ndarray) and (dtype is None or obj.dtype == resolve(dtype)):
-        return obj if where is None else flavoured(obj.as_in_context(as_device(where)))
+        return obj if where is None else as_np(obj.as_in_context(as_device(where)))
     return array(obj, dtype, where)
 
 
@@ -157,7 +157,7 @@ def empty(
     """An array whose contents are whatever was in memory."""
     _c_order(order)
     spec = Spec.of(_shape(shape), checked_dtype(dtype))
-    return flavoured(new(spec, _place(ctx, device), "empty", ndarray))
+    return as_np(new(spec, _place(ctx, device), "empty", ndarray))
 
 
 def full(
@@ -173,7 +173,7 @@ def full(
     """An array of one value, a number or an array that stretches to the shape."""
     _c_order(order)
     if isinstance(fill_value, NDArray):
-        filled = flavoured(fill_value).broadcast_to(_shape(shape))
+        filled = as_np(fill_value).broadcast_to(_shape(shape))
         return store(filled if dtype is None else filled.astype(dtype), out)
     if dtype is None and isinstance(fill_value, (bool, onp.bool_)):
         dtype = "bool"

@@ -3,7 +3,7 @@
 The same chunks, operators, engine and tape as `mx.nd`; other manners. Arrays without
 axes and without elements exist, operators promote element types, comparisons give bool,
 and printing looks as in NumPy. `as_nd_ndarray` and `as_np_ndarray` lead from one
-flavour to the other: the memory and the place on the tape stay.
+kind to the other: the memory and the place on the tape stay.
 
 Functions become methods in `methods.py`.
 """
@@ -137,14 +137,14 @@ class ndarray(Operators, Methods):  # noqa: N801 (NumPy's name)
         """The only element."""
         return self.asnumpy()[()] if self.ndim == 0 else super().asscalar()
 
-    # -- the two flavours -------------------------------------------------------------
+    # -- the two kinds of array -------------------------------------------------------
 
     def as_np_ndarray(self) -> ndarray:
-        """The array in the `mx.np` flavour: itself."""
+        """The array as one of `mx.np`: itself."""
         return self
 
     def as_nd_ndarray(self) -> NDArray:
-        """The array in the `mx.nd` flavour: the same memory and place on the tape."""
+        """The array as one of `mx.nd`: the same memory and place on the tape."""
         twin: NDArray = self._neutral(history=True)
         if self._grad is not None:
             twin._grad = self._grad._neutral()
@@ -157,8 +157,8 @@ class ndarray(Operators, Methods):  # noqa: N801 (NumPy's name)
             twin._entry = self._entry
         return twin
 
-    def _flavoured(self, value: NDArray) -> NDArray:
-        return flavoured(value)
+    def _as_np(self, value: NDArray) -> NDArray:
+        return as_np(value)
 
     def _has_scalars(self) -> bool:
         return True
@@ -248,20 +248,20 @@ class ndarray(Operators, Methods):  # noqa: N801 (NumPy's name)
         return dispatch.ufunc(ufunc, method, inputs, kwargs)
 
 
-def flavoured(value: NDArray) -> ndarray:
-    """An array in the `mx.np` flavour: the same memory and place on the tape."""
+def as_np(value: NDArray) -> ndarray:
+    """An array as one of `mx.np`: the same memory and place on the tape."""
     if isinstance(value, ndarray):
         return value
     twin = ndarray(value.chunk, value.spec, value.offset)
     twin._view = value._view
     twin._entry = value._entry
     if value._grad is not None:
-        twin._grad = flavoured(value._grad)
+        twin._grad = as_np(value._grad)
     return twin
 
 
 # `mx.nd` stands on a lower floor and cannot name this class itself.
-setattr(NDArray, "as_np_ndarray", flavoured)  # noqa: B010
+setattr(NDArray, "as_np_ndarray", as_np)  # noqa: B010
 changeable_classes.add(ndarray)
 
 
@@ -305,7 +305,7 @@ def as_ndarray(value: Any, who: str, name: str = "a") -> Any:
     if isinstance(value, ndarray):
         return value
     if isinstance(value, NDArray):
-        return flavoured(value)
+        return as_np(value)
     raise TypeError(
         f"np.{who}: {name} must be an mx.np array, not {type(value).__name__}. "
         "Make one with mx.np.array(...)."

@@ -17,7 +17,7 @@ from minimx.core.dtypes import FLOAT32, INT64, resolve
 from minimx.core.errors import Unavailable
 from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import BINARY, full_like, into
-from minimx.np.multiarray import as_ndarray, flavoured
+from minimx.np.multiarray import as_ndarray, as_np
 from minimx.np.promotion import BOOL, cast, is_number
 
 # name in NumPy, operator, aliases. Integers stay integers, as in MXNet 1.9: what a
@@ -108,9 +108,9 @@ def _binary(name: str) -> Callable[..., Any]:
                 return found
             return into(out, lookup("_copy").of(), (full_like(out, found),))
         if type(x1) is NDArray:
-            x1 = flavoured(x1)
+            x1 = as_np(x1)
         if type(x2) is NDArray:
-            x2 = flavoured(x2)
+            x2 = as_np(x2)
         found = entry(x1, x2, out)
         if found is NotImplemented:
             raise TypeError(

@@ -27,10 +27,10 @@ from minimx.core.device import (
 )
 from minimx.core.drivers import num_gpus
 from minimx.core.engine import wait_all as waitall
-from minimx.core.flavour import is_np_array, is_np_shape
+from minimx.core.np_semantics import is_np_array, is_np_shape
 from minimx.nd.functions import keepers
 from minimx.np import help as _help
-from minimx.np.multiarray import flavoured as _flavoured
+from minimx.np.multiarray import as_np as _as_np
 from minimx.np.multiarray import ndarray as _ndarray
 from minimx.npx import image, operators, random
 from minimx.npx.files import load, save, savez
@@ -96,12 +96,12 @@ def __dir__() -> list[str]:
 
 def from_numpy(ndarray: Any, zero_copy: bool = True) -> _ndarray:
     """An array on the CPU over the memory of a C-contiguous NumPy array."""
-    return _flavoured(_from_numpy(ndarray, zero_copy))
+    return _as_np(_from_numpy(ndarray, zero_copy))
 
 
 def from_dlpack(dlpack: Any) -> _ndarray:
     """An array over the memory of another framework's CPU tensor."""
-    return _flavoured(_from_dlpack(dlpack))
+    return _as_np(_from_dlpack(dlpack))
 
 
 def to_dlpack_for_read(data: _ndarray) -> Any:

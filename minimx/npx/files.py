@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError, DataError
 from minimx.nd import serialize
 from minimx.np.creation import array
-from minimx.np.multiarray import flavoured
+from minimx.np.multiarray import as_np
 
 __all__ = ["load", "save", "savez"]
 
@@ -21,7 +21,7 @@ Path = str | os.PathLike[str]
 
 def save(file: Path, arr: Any) -> None:
     """Write an array, a list of arrays, or a dict of arrays by name."""
-    with flavour.Scope(np_shape=True):
+    with np_semantics.Scope(np_shape=True):
         serialize.save(file, arr)
 
 
@@ -54,8 +54,8 @@ def load(file: Path) -> Any:
         if isinstance(found, onp.ndarray):
             return array(found, dtype=found.dtype)
         return {name: array(found[name], dtype=found[name].dtype) for name in found}
-    with flavour.Scope(np_shape=True):
+    with np_semantics.Scope(np_shape=True):
         arrays = serialize.load(file)
     if isinstance(arrays, dict):
-        return {name: flavoured(value) for name, value in arrays.items()}
-    return [flavoured(value) for value in arrays]
+        return {name: as_np(value) for name, value in arrays.items()}
+    return [as_np(value) for value in arrays]

@@ -1,12 +1,12 @@
-"""Which of the two array flavours a program speaks, and how it says so.
+"""Which of the two kinds of array a program uses, and how it is set.
 
     npx.set_np()               NumPy's, from now on, in the whole process
     with mx.util.np_shape():   arrays without axes exist, in this block
     @mx.util.use_np            in this function, or in all methods of this class
 
-Two switches (`flavour.py`): `np_shape` lets arrays without axes and without elements
-exist, `np_array` makes layers, losses and loaders give `mx.np` arrays. The second needs
-the first.
+Two switches (`np_semantics.py`): `np_shape` lets arrays without axes and without
+elements exist, `np_array` makes layers, losses and loaders give `mx.np` arrays. The
+second needs the first.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.errors import ArgumentError
-from minimx.core.flavour import is_np_array, is_np_shape
+from minimx.core.np_semantics import is_np_array, is_np_shape
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
-    """Speak NumPy's flavour from now on.
+    """Use NumPy's semantics from now on.
 
     shape, array: the two switches. dtype: MXNet 2 can make float64 the default type;
     here it is always float32.
@@ -56,17 +56,17 @@ def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
             "set_np: dtype=True would make float64 the default element type; here it "
             "is float32. Give dtype='float64' where you want it."
         )
-    flavour.set_everywhere(shape, array)
+    np_semantics.set_everywhere(shape, array)
 
 
 def reset_np() -> None:
-    """Speak `mx.nd`'s flavour again."""
-    flavour.set_everywhere(np_shape=False, np_array=False)
+    """Use the semantics of `mx.nd` again."""
+    np_semantics.set_everywhere(np_shape=False, np_array=False)
 
 
 def set_np_shape(active: bool) -> bool:
     """Let arrays without axes exist, or not; returns what held before."""
-    before = flavour.set_everywhere(bool(active), flavour.is_np_array())
+    before = np_semantics.set_everywhere(bool(active), np_semantics.is_np_array())
     return before.np_shape
 
 
@@ -78,7 +78,7 @@ def is_np_default_dtype() -> bool:
 # -- for a block -----------------------------------------------------------------------
 
 
-class _Scope(flavour.Scope):
+class _Scope(np_semantics.Scope):
     """A `with` scope that is a decorator as well."""
 
     def __call__(self, function: _Decorated) -> _Decorated:
@@ -107,7 +107,7 @@ def _inside(function: Any, shape: bool | None, array: bool | None) -> Any:
 
     @functools.wraps(function)
     def inside(*args: Any, **kwargs: Any) -> Any:
-        with flavour.Scope(shape, array):
+        with np_semantics.Scope(shape, array):
             return function(*args, **kwargs)
 
     return inside
@@ -140,5 +140,5 @@ def use_np_array(func: _Decorated) -> _Decorated:
 
 
 def use_np(func: _Decorated) -> _Decorated:
-    """Decorate a function or class: it speaks NumPy's flavour inside."""
+    """Decorate a function or class: NumPy's semantics hold inside."""
     return _decorated(func, True, True)

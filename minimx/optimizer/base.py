@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.catalogue import Catalogue
 from minimx.core.dtypes import FLOAT16, resolve
@@ -67,7 +67,7 @@ class Optimizer:
             lr_scheduler.base_lr = learning_rate
         self.multi_precision = multi_precision
         # Whether it was made where layers give mx.np arrays; MXNet's programs ask.
-        self.allow_np_array = flavour.is_np_array()
+        self.allow_np_array = np_semantics.is_np_array()
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
         # One table of counts for each device: every device updates every weight.

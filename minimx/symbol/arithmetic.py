@@ -70,7 +70,7 @@ class SymbolOperator:
         if isinstance(right, Symbol):
             name = self.pair if left.is_classic else numpys(self.pair)
             made = applied(lookup(name).of(), (left, right), name)
-            return made.in_flavour_of(left)
+            return made.as_kind_of(left)
         return self._with_number(self.scalar, left, right)
 
     def swapped(self, left: Any, right: Any) -> Any:
@@ -87,7 +87,7 @@ class SymbolOperator:
         op = lookup(name).of(scalar=float(number))  # type: ignore[arg-type]
         keeps = self.barred and name.endswith(self.barred)
         hint = name if keeps else name.replace("_scalar", "scalar")
-        return applied(op, (symbol,), hint).in_flavour_of(symbol)
+        return applied(op, (symbol,), hint).as_kind_of(symbol)
 
 
 add = SymbolOperator("_plus", "_plus_scalar", "_plus_scalar")

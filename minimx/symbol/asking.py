@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.dtypes import FLOAT32, DType, resolve, scalar_type
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.graph.values.infer import Inference, infer, opened
@@ -86,7 +86,7 @@ class Asking:
 
 
 def _shapes(graph: Graph, args: Any, kwargs: dict[str, Any]) -> dict[str, Open]:
-    np_shape = flavour.is_np_shape()
+    np_shape = np_semantics.is_np_shape()
 
     def read(name: str, value: Any) -> Open:
         if not isinstance(value, (tuple, list)):
@@ -119,7 +119,7 @@ def _given(
 
 
 def _shown(shapes: list[Open]) -> list[Any]:
-    if flavour.is_np_shape():
+    if np_semantics.is_np_shape():
         unknown: Any = None
         axis = -1
     else:

@@ -13,7 +13,7 @@ from typing import Any
 
 from minimx import name as naming
 from minimx.attribute import AttrScope, current
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.arrays.nested import flatten, regroup
 from minimx.core.errors import ArgumentError
 from minimx.core.graph.values.ir import Entry, Graph, Node
@@ -168,7 +168,7 @@ def foreach(
     >>> outs.infer_shape(data=(3, 2))
     ([(3, 2), (2,)], [(3, 2)], [])
     """
-    return looped(body, data, init_states, name, flavour.is_np_shape())
+    return looped(body, data, init_states, name, np_semantics.is_np_shape())
 
 
 def looped(

@@ -162,7 +162,7 @@ keepers.append(FUNCTIONS._made)
 
 
 def _numpys(symbol: Symbol, name: str) -> Callable[..., Any] | None:
-    """The function of `mx.sym.np` of that name, for a symbol of NumPy's flavour."""
+    """The function of `mx.sym.np` of that name, for a symbol of NumPy's kind."""
     if symbol.is_classic:
         return None
     from minimx.symbol import np
@@ -176,7 +176,7 @@ def _method(name: str) -> Callable[..., Any]:
     def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
         if (numpys := _numpys(self, name)) is not None:
             return numpys(self, *args, **kwargs)
-        return function(self, *args, **kwargs).in_flavour_of(self)
+        return function(self, *args, **kwargs).as_kind_of(self)
 
     method.__name__ = name
     method.__doc__ = inspect.getdoc(function)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.nested import flatten
 from minimx.core.ops.spec import Spec
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _World:
-    """The way from arrays to symbols and back, in one flavour."""
+    """The way from arrays to symbols and back, of one kind."""
 
     def __init__(self, tracer: Tracer, values: Any) -> None:
         self.tracer = tracer
@@ -68,7 +68,7 @@ def _specs(values: Any) -> list[Spec]:
 def foreach(tracer: Tracer, body: Any, data: Any, states: Any) -> Any:
     """See `mx.nd.contrib.foreach`."""
     world = _World(tracer, [data, states])
-    np_shape = world.numpy or flavour.is_np_shape()
+    np_shape = world.numpy or np_semantics.is_np_shape()
     least = () if np_shape else (1,)
     slices = [spec.with_shape(spec.shape[1:] or least) for spec in _specs(data)]
     inner = world.function(body, slices + _specs(states))

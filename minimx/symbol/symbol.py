@@ -21,9 +21,9 @@ from minimx import name as naming
 from minimx.aliases import resolve
 from minimx.core.errors import ArgumentError, NotImplementedForSymbol, did_you_mean
 from minimx.core.files import write_whole
-from minimx.core.flavour import is_np_array
 from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
+from minimx.core.np_semantics import is_np_array
 from minimx.core.ops.registry import Op, lookup
 from minimx.symbol.arithmetic import Arithmetic
 from minimx.symbol.asking import Asking
@@ -46,7 +46,7 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
 
     def __init__(self, outputs: Sequence[Entry]) -> None:
         self.graph = Graph(outputs)
-        self._classic = False  # one of mx.nd where NumPy's flavour is set
+        self._classic = False  # one of mx.nd where NumPy's semantics are set
 
     # -- what it is -------------------------------------------------------------------
 
@@ -257,7 +257,7 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
             return applied(op, values, op.name)
         return self.bind(*args, **kwargs)
 
-    # -- flavours ---------------------------------------------------------------------
+    # -- nd and np ---------------------------------------------------------------------
 
     @property
     def is_classic(self) -> bool:
@@ -265,14 +265,14 @@ class Symbol(Arithmetic, Asking, Binding, Methods):
         return self._classic or not is_np_array()
 
     def as_np_ndarray(self) -> Symbol:
-        """The symbol in the flavour of NumPy."""
+        """The symbol with the semantics of NumPy."""
         return type(self)(self.outputs) if self._classic else self
 
     def as_nd_ndarray(self) -> Symbol:
-        """The symbol in the flavour of `mx.nd`, also where that of NumPy is set."""
-        return self.in_flavour_of(None) if is_np_array() else self
+        """The symbol with those of `mx.nd`, also where those of NumPy are set."""
+        return self.as_kind_of(None) if is_np_array() else self
 
-    def in_flavour_of(self, other: Symbol | None) -> Symbol:
+    def as_kind_of(self, other: Symbol | None) -> Symbol:
         """The symbol, marked as one of `mx.nd` if `other` is; None: in any case."""
         if other is None or other._classic:
             made = type(self)(self.outputs)

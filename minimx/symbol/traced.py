@@ -112,11 +112,11 @@ class Traced(NDArray):
         return self._as_kind(Traced)
 
     def as_nd_ndarray(self) -> Any:
-        """The array in the `mx.nd` flavour."""
+        """The array as one of `mx.nd`."""
         return self._as_kind(Traced)
 
     def as_np_ndarray(self) -> Any:
-        """The array in the `mx.np` flavour."""
+        """The array as one of `mx.np`."""
         return self._as_kind(NumpyTraced)
 
     def detach(self) -> Any:
@@ -159,7 +159,7 @@ for _word in (
 
 
 class NumpyTraced(Traced, ndarray):
-    """The same in the flavour of `mx.np`."""
+    """The same as one of `mx.np`."""
 
     __slots__ = ()
     __hash__ = Traced.__hash__

@@ -112,9 +112,9 @@ def test_a_damaged_file_says_what_is_wrong(text: str, why: str) -> None:
 
 
 def test_numpy_shapes_are_noted() -> None:
-    from minimx.core import flavour
+    from minimx.core import np_semantics
 
-    with flavour.Scope(np_shape=True):
+    with np_semantics.Scope(np_shape=True):
         attrs = json.loads(mx.sym.var("x").tojson())["attrs"]
     assert attrs["is_np_shape"] == ["int", 1]
     assert "is_np_shape" not in json.loads(mx.sym.var("x").tojson())["attrs"]

@@ -9,9 +9,9 @@ from typing import Any
 from minimx import nd, np
 from minimx.core.dtypes import FLOAT32, resolve
 from minimx.core.errors import ArgumentError, ShapeError, did_you_mean
-from minimx.core.flavour import is_np_array
 from minimx.core.graph.values.infer import infer
 from minimx.core.graph.values.ir import Entry, Graph, Node
+from minimx.core.np_semantics import is_np_array
 from minimx.core.ops.spec import Spec
 from minimx.gluon import HybridBlock, tracing
 from minimx.symbol import Symbol

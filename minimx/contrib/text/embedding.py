@@ -12,7 +12,7 @@ import numpy as np
 from minimx import np as mxnp
 from minimx.aliases import resolve as _resolve
 from minimx.contrib.text.vocab import UnusableWords, Vocabulary
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.catalogue import Catalogue
 from minimx.core.errors import ArgumentError, DataError
@@ -173,7 +173,7 @@ def _warn(text: str) -> None:
 
 
 def _made(values: Any, dtype: Any = np.float32) -> Any:
-    make: Any = mxnp.array if flavour.is_np_array() else array
+    make: Any = mxnp.array if np_semantics.is_np_array() else array
     return make(values, dtype=dtype)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minimx.core import autograd, engine, flavour
+from minimx.core import autograd, engine, np_semantics
 from minimx.core.arrays import indexing, sparse, transfer
 from minimx.core.arrays.arithmetic import Arithmetic, refuse_on_tape
 from minimx.core.arrays.chunk import Chunk
@@ -257,7 +257,7 @@ class NDArray(Arithmetic, Methods):
     to_device = as_in_context
 
     def as_nd_ndarray(self) -> NDArray:
-        """The array in the `mx.nd` flavour: itself."""
+        """The array as one of `mx.nd`: itself."""
         return self
 
     def astype(self, dtype: Any, copy: bool = True) -> NDArray:
@@ -336,7 +336,7 @@ class NDArray(Arithmetic, Methods):
 
     def _has_scalars(self) -> bool:
         """Whether picking one element gives an array without axes."""
-        return flavour.is_np_shape()
+        return np_semantics.is_np_shape()
 
     def _settle(self, axis: int, length: int, device: Device) -> None:
         """Take a length that was open; arrays have none, placeholders of layers do."""
@@ -365,8 +365,8 @@ class NDArray(Arithmetic, Methods):
             alias._entry = self._entry
         return alias
 
-    def _flavoured(self, value: NDArray) -> NDArray:
-        """An array of a gradient in the flavour of this one."""
+    def _as_kind_of_this(self, value: NDArray) -> NDArray:
+        """An array of a gradient, of the kind of this one."""
         return value
 
     def _assign(self, value: NDArray) -> None:

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from minimx.core import autograd, flavour
+from minimx.core import autograd, np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import OperatorError
 from minimx.core.ops.registry import Op
@@ -20,7 +20,7 @@ from minimx.core.ops.registry import Op
 #: Settings that the moment of a call decides, and whom to ask.
 INTERNAL: dict[str, Callable[[], Any]] = {
     "training": autograd.is_training,
-    "np_shape": flavour.is_np_shape,
+    "np_shape": np_semantics.is_np_shape,
 }
 
 # Methods of NDArray, which are operators with the array as their first input.

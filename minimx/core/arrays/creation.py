@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.arrays import sparse
 from minimx.core.arrays.array import NDArray, checked_dtype, new
 from minimx.core.arrays.launch import invoke
@@ -38,7 +38,7 @@ def shape_to_fill(name: str, shape: ShapeLike) -> tuple[int, ...]:
     With np_shape, as under mx.np, it may have none of them.
     """
     found = _shape(shape)
-    if not flavour.is_np_shape() and (0 in found or not found):
+    if not np_semantics.is_np_shape() and (0 in found or not found):
         what = "no elements" if found else "no axes"
         raise ShapeError(
             f"mx.nd.{name}: an array of shape {found} has {what}, and such arrays are "

@@ -97,7 +97,7 @@ def grad(
         gradient = found[leaf]
         if gradient is None:
             gradient = bind(lookup("zeros_like").of(), variable._neutral())
-        results.append(variable._flavoured(gradient))
+        results.append(variable._as_kind_of_this(gradient))
     return results
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.dtypes import numbers, resolve
-from minimx.core.flavour import is_np_shape
+from minimx.core.np_semantics import is_np_shape
 from minimx.core.ops.registry import GradContext, Kernel, Op, Value, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, merge

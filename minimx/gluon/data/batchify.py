@@ -12,7 +12,7 @@ from minimx.core.arrays.array import NDArray, new
 from minimx.core.device import cpu_shared
 from minimx.core.errors import ArgumentError, ShapeError
 from minimx.core.ops.spec import Spec
-from minimx.gluon.flavours import flavoured
+from minimx.gluon.np_arrays import as_np_if_set
 
 
 def default_batchify_fn(data: Sequence[Any]) -> Any:
@@ -33,7 +33,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
             f"samples of different shapes cannot be stacked: {shapes[:4]}. Make them "
             "equal in a transform, or give a batchify_fn such as batchify.Pad."
         ) from None
-    return flavoured(nd.array(stacked, dtype=stacked.dtype))
+    return as_np_if_set(nd.array(stacked, dtype=stacked.dtype))
 
 
 def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
@@ -107,7 +107,7 @@ class Pad:
         padded = np.full((len(samples), *longest), self._val, dtype)
         for row, sample in zip(padded, samples, strict=True):
             row[tuple(slice(length) for length in sample.shape)] = sample
-        return flavoured(nd.array(padded, ctx=self._device, dtype=dtype))  # type: ignore[no-any-return]
+        return as_np_if_set(nd.array(padded, ctx=self._device, dtype=dtype))  # type: ignore[no-any-return]
 
 
 class AsList:
@@ -138,7 +138,9 @@ class Append:
     def _one(self, sample: Any) -> NDArray:
         if not isinstance(sample, NDArray):
             values = np.asarray(sample)
-            sample = flavoured(nd.array(values, ctx=self._device, dtype=values.dtype))
+            sample = as_np_if_set(
+                nd.array(values, ctx=self._device, dtype=values.dtype)
+            )
         elif self._device is not None:
             sample = sample.as_in_context(self._device)
         if self._axis is None:

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context, cpu_pinned, cpu_shared, current_context
 from minimx.core.errors import ArgumentError
@@ -143,7 +143,7 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         if self._num_workers:
-            return self._ahead(flavour.current())
+            return self._ahead(np_semantics.current())
         return (self._made(indices) for indices in self._batch_sampler)
 
     def _made(self, indices: Sequence[int], call: str = "DataLoader.next") -> Any:
@@ -151,7 +151,7 @@ class DataLoader:
         with called(call):
             return self._placed(self._make(indices))
 
-    def _ahead(self, spoken: flavour.Flavour) -> Iterator[Any]:
+    def _ahead(self, spoken: np_semantics.NpSemantics) -> Iterator[Any]:
         """The batches of a pass, made by workers."""
         from minimx.gluon.data.worker import Order
 
@@ -197,7 +197,7 @@ class DataLoader:
 
     def _made_on(self, device: Context, order: Order) -> Any:
         """A batch that a thread makes, in the manner of the one that ordered it."""
-        manner = flavour.Scope(order.np_shape, order.np_array)
+        manner = np_semantics.Scope(order.np_shape, order.np_array)
         with device, manner, seeding.own(order.entropy, order.number):
             return self._made(order.indices, "DataLoader.make")
 

@@ -18,7 +18,7 @@ from minimx.core.device import current_context
 from minimx.core.dtypes import SUPPORTED
 from minimx.core.errors import ArgumentError
 from minimx.core.ops.spec import Spec
-from minimx.gluon.flavours import flavoured
+from minimx.gluon.np_arrays import as_np_if_set
 
 
 class Dataset:
@@ -224,12 +224,12 @@ def _take(source: Any, rows: Any) -> NDArray:
     if where.device_type == "gpu":
         from minimx.core.arrays.transfer import from_numpy_copy
 
-        return flavoured(from_numpy_copy(source[rows], where, NDArray))  # type: ignore[no-any-return]
+        return as_np_if_set(from_numpy_copy(source[rows], where, NDArray))  # type: ignore[no-any-return]
     out = new(spec, where, "DataLoader")
     # Nobody else can know the new array yet, so it is filled without the engine; "wrap"
     # lets NumPy write there directly, and negative numbers count from the end.
     np.take(source, rows, axis=0, out=out.view(), mode="wrap")
-    return flavoured(out)  # type: ignore[no-any-return]
+    return as_np_if_set(out)  # type: ignore[no-any-return]
 
 
 if not TYPE_CHECKING:  # a checker should still miss what is not there

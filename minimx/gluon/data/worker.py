@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from minimx.core import events, flavour
+from minimx.core import events, np_semantics
 from minimx.core.errors import DataError
 from minimx.core.knobs import knobs
 from minimx.gluon.data import channel, seeding
@@ -67,7 +67,7 @@ def run(pipe: Connection, make: Callable[[Sequence[int]], Any], parent: int) -> 
         answer: Any
         try:
             seeding.seed(order.entropy, order.number)
-            with flavour.Scope(order.np_shape, order.np_array):
+            with np_semantics.Scope(order.np_shape, order.np_array):
                 answer = make(order.indices)
         except BaseException as error:
             answer = _failure(error)

@@ -8,7 +8,7 @@ from typing import Any
 import minimx.nd as nd
 from minimx import initializer
 from minimx.core.arrays.array import NDArray
-from minimx.gluon.flavours import flavoured
+from minimx.gluon.np_arrays import as_np_if_set
 from minimx.gluon.parameter.parameter import Parameter
 
 
@@ -18,7 +18,7 @@ class Constant(Parameter):
     def __init__(self, name: str, value: Any) -> None:
         if not isinstance(value, NDArray):
             value = nd.array(value)
-        self.value = value = flavoured(value)
+        self.value = value = as_np_if_set(value)
         super().__init__(
             name,
             grad_req="null",

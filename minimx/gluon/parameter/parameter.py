@@ -30,10 +30,10 @@ from minimx.core.errors import (
     ShapeError,
     did_you_mean,
 )
-from minimx.core.flavour import is_np_array, is_np_shape
+from minimx.core.np_semantics import is_np_array, is_np_shape
 from minimx.core.ops.stypes import STYPES
 from minimx.core.shapes import Shape
-from minimx.gluon.flavours import flavoured
+from minimx.gluon.np_arrays import as_np_if_set
 from minimx.gluon.parameter import rows
 from minimx.gluon.parameter.places import Contexts, Deferred, as_contexts, copied
 
@@ -222,7 +222,7 @@ class Parameter:
     def _empty(self, ctx: Context, stype: str) -> NDArray:
         """Zeros on a device, as values or gradient are to be stored."""
         made = nd.zeros(self.shape, ctx=ctx, dtype=self.dtype, stype=stype)
-        return flavoured(made) if stype == "default" else made
+        return as_np_if_set(made) if stype == "default" else made
 
     def _attributed_to(self, category: str) -> Any:
         """New arrays belong to this parameter's layer, as parameter or gradient."""
@@ -234,7 +234,7 @@ class Parameter:
 
         A device without room for it raises `OutOfMemory` and leaves all as it was.
         """
-        data = flavoured(data)
+        data = as_np_if_set(data)
         with autograd.pause(), self._attributed_to("parameter"):
             placed = {
                 ctx: data if not copy and ctx is data.context else copied(data, ctx)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import minimx.nd as nd
 from minimx import symbol
 from minimx.aliases import resolve as _resolve
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict
@@ -47,7 +47,9 @@ def make_states(
         if str(getattr(func, "__module__", "")).startswith(_OPERATORS):
             described.pop("__layout__", None)  # arrays have neither names nor layouts
             state = func(**described)
-            states.append(state.as_np_ndarray() if flavour.is_np_array() else state)
+            states.append(
+                state.as_np_ndarray() if np_semantics.is_np_array() else state
+            )
         else:
             states.append(func(name=f"{prefix}{word}_{number}", **described))
     return states

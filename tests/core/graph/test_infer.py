@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minimx as mx
-from minimx.core import flavour
+from minimx.core import np_semantics
 from minimx.core.errors import DTypeError, ShapeError
 
 
@@ -42,7 +42,7 @@ def test_what_open_axes_leave_known(
 
 
 def test_numpy_shapes_write_open_axes_otherwise() -> None:
-    with flavour.Scope(np_shape=True):
+    with np_semantics.Scope(np_shape=True):
         assert partial(mx.sym.dot(x, y), x=(-1, 3), y=(3, 4))[1] == [(-1, 4)]
         assert partial(mx.sym.relu(x))[1] == [None]
         assert partial(mx.sym.relu(x), x=(0, 4))[1] == [(0, 4)]

@@ -141,7 +141,7 @@ class Variant:
         self._wanted = [order[node] for node in prepared.wanted]
 
     def _class_of(self, entry: Entry) -> int:
-        """Which variable says in which flavour an output is; -1 if none does.
+        """Which variable says of which kind (nd or np) an output is; -1 if none does.
 
         As with operators called by hand, that is the first input of each.
         """

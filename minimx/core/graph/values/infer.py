@@ -16,8 +16,8 @@ from typing import Any
 
 from minimx.core.dtypes import FLOAT32, DType, resolve
 from minimx.core.errors import DTypeError, MXNetError, ShapeError
-from minimx.core.flavour import is_np_shape
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
+from minimx.core.np_semantics import is_np_shape
 from minimx.core.ops.registry import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Open, Shape, is_whole, merge

@@ -18,7 +18,7 @@ import minimx.nd as nd
 from minimx.core.errors import ArgumentError, DataError
 from minimx.gluon.data.dataset import Dataset, gather
 from minimx.gluon.data.files import Known, fetched, folder
-from minimx.gluon.flavours import flavoured
+from minimx.gluon.np_arrays import as_np_if_set
 from minimx.gluon.utils import check_sha1
 
 END_OF_SENTENCE = "<eos>"
@@ -114,7 +114,7 @@ class _WikiText(Dataset):
                 f"for one row of seq_len={seq_len} and the word after it."
             )
         self._data, self._label = (
-            flavoured(
+            as_np_if_set(
                 nd.array(
                     numbers[start : start + rows * seq_len].reshape(rows, seq_len),
                     dtype=np.int32,

@@ -16,8 +16,8 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError
 from minimx.core.rng import numpys
 from minimx.gluon.block import Block, HybridBlock
-from minimx.gluon.flavours import flavoured
 from minimx.gluon.nn.basic import Sequential
+from minimx.gluon.np_arrays import as_np_if_set
 from minimx.image import functions
 
 Size = int | Sequence[int]
@@ -232,7 +232,7 @@ class RandomCrop(Block):
         """(height, width, C)."""
         if self._pad is not None:
             padded = np.pad(x.asnumpy(), self._pad, constant_values=self._pad_value)
-            x = flavoured(nd.array(padded, ctx=x.context, dtype=x.dtype))
+            x = as_np_if_set(nd.array(padded, ctx=x.context, dtype=x.dtype))
         return functions.random_crop(x, self._size, self._interpolation)[0]  # type: ignore[no-any-return]
 
 

@@ -18,10 +18,10 @@ import minimx.nd as nd
 from minimx import np as mxnp
 from minimx.aliases import resolve as _resolve
 from minimx.core.errors import DataError
-from minimx.core.flavour import is_np_array
+from minimx.core.np_semantics import is_np_array
 from minimx.gluon.data.dataset import Dataset, gather
 from minimx.gluon.data.files import Known, fetched, folder
-from minimx.gluon.flavours import flavoured
+from minimx.gluon.np_arrays import as_np_if_set
 from minimx.io.idx import MAX_BYTES, read_idx
 
 
@@ -47,7 +47,7 @@ class _ImageSet(Dataset):
         self._train = train
         self._transform = transform
         images, labels = self._read()
-        self._data = flavoured(nd.array(images, dtype=np.uint8))
+        self._data = as_np_if_set(nd.array(images, dtype=np.uint8))
         numbers = labels.astype(np.int32)
         self._label = mxnp.array(numbers) if is_np_array() else numbers
 

@@ -1,15 +1,15 @@
-"""Arrays in the flavour that the program speaks: `mx.np` after `npx.set_np()`."""
+"""Arrays of the kind that is set: those of `mx.np` after `npx.set_np()`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
-from minimx.core.flavour import is_np_array
+from minimx.core.np_semantics import is_np_array
 from minimx.np.multiarray import ndarray
 
 
-def flavoured(array: Any) -> Any:
+def as_np_if_set(array: Any) -> Any:
     """An array, as one of `mx.np` where those are wanted; the memory stays.
 
     What is no array, such as None, passes unchanged.
@@ -31,7 +31,7 @@ def refuse_mixed(name: str, out: Any) -> Any:
 
 
 def refusal(name: str) -> TypeError:
-    """The error of a block that returns an array of `mx.nd` in NumPy's flavour."""
+    """The error of a block that returns an array of `mx.nd` where `mx.np` is set."""
     return TypeError(
         f"{name} returns an array of mx.nd, but npx.set_np() was called: blocks give "
         "arrays of mx.np then. Convert it with .as_np_ndarray()."

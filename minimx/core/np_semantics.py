@@ -1,4 +1,4 @@
-"""Which of MXNet's two flavours a thread speaks: `mx.nd`, or NumPy's.
+"""Which of MXNet's two semantics hold for a thread: those of `mx.nd`, or NumPy's.
 
 Two switches, as in MXNet. `np_shape`: arrays without axes and arrays without elements
 exist, so that a sum over everything has shape () and not (1,). `np_array`: layers,
@@ -13,27 +13,27 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Flavour:
+class NpSemantics:
     """The two switches."""
 
     np_shape: bool = False
     np_array: bool = False
 
 
-#: What a thread that has not said otherwise speaks.
-everywhere = Flavour()
+#: The switches of threads without a scope.
+everywhere = NpSemantics()
 
 
 class _Mine(threading.local):
     def __init__(self) -> None:
-        self.scopes: list[Flavour] = []
+        self.scopes: list[NpSemantics] = []
 
 
 _mine = _Mine()
 
 
-def current() -> Flavour:
-    """The flavour of this thread: of its innermost scope, else of the process."""
+def current() -> NpSemantics:
+    """The switches of this thread: of its innermost scope, else of the process."""
     scopes = _mine.scopes
     return scopes[-1] if scopes else everywhere
 
@@ -64,12 +64,12 @@ def is_np_array() -> bool:
     return current().np_array
 
 
-def set_everywhere(np_shape: bool, np_array: bool) -> Flavour:
-    """Set the flavour of the process, and of the scope we are in; returns what held."""
+def set_everywhere(np_shape: bool, np_array: bool) -> NpSemantics:
+    """Set the switches of the process and the current scope; returns the old ones."""
     now = current()
-    before = Flavour(now.np_shape, now.np_array)
-    for flavour in (everywhere, now):
-        flavour.np_shape, flavour.np_array = np_shape, np_array
+    before = NpSemantics(now.np_shape, now.np_array)
+    for switches in (everywhere, now):
+        switches.np_shape, switches.np_array = np_shape, np_array
     return before
 
 
@@ -82,10 +82,10 @@ class Scope:
         self.np_shape = np_shape
         self.np_array = np_array
 
-    def __enter__(self) -> Flavour:
+    def __enter__(self) -> NpSemantics:
         now = current()
         _mine.scopes.append(
-            Flavour(
+            NpSemantics(
                 now.np_shape if self.np_shape is None else self.np_shape,
                 now.np_array if self.np_array is None else self.np_array,
             )
