@@ -24,8 +24,8 @@ from minimx.core.arrays.creation import (
 from minimx.core.engine import wait_all as waitall
 from minimx.core.ops.stypes import STYPES
 from minimx.nd import _internal, contrib, functions, image, linalg, random, sparse
+from minimx.nd.binary import PAIRS, split_v2
 from minimx.nd.custom import custom as Custom  # noqa: N812 (MXNet's name)
-from minimx.nd.pairs import PAIRS, split_v2
 from minimx.nd.serialize import load, load_frombuffer, save
 from minimx.nd.tables import histogram, onehot_encode
 

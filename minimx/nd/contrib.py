@@ -17,6 +17,6 @@ from minimx.nd.contrib_updates import (  # noqa: F401 (offered here)
     multi_mp_lamb_update,
 )
 from minimx.nd.control import cond, foreach, while_loop  # noqa: F401
-from minimx.nd.rooms import open_room
+from minimx.nd.namespaces import install_namespace
 
-open_room(__name__, "mx.nd.contrib", "_contrib_")
+install_namespace(__name__, "mx.nd.contrib", "_contrib_")

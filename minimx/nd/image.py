@@ -1,5 +1,5 @@
 """`mx.nd.image`: operators called `_image_*`, under their short names."""
 
-from minimx.nd.rooms import open_room
+from minimx.nd.namespaces import install_namespace
 
-open_room(__name__, "mx.nd.image", "_image_")
+install_namespace(__name__, "mx.nd.image", "_image_")

@@ -1,5 +1,5 @@
 """`mx.nd.linalg`: `nd.linalg.gemm2` is the operator `_linalg_gemm2`."""
 
-from minimx.nd.rooms import open_room
+from minimx.nd.namespaces import install_namespace
 
-open_room(__name__, "mx.nd.linalg", "_linalg_", "linalg_")
+install_namespace(__name__, "mx.nd.linalg", "_linalg_", "linalg_")

@@ -21,8 +21,8 @@ from typing import Any
 from minimx.core.arrays.calls import INTERNAL, METHODS
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import help
+from minimx.nd.binary import PAIRS
 from minimx.nd.functions import FUNCTIONS
-from minimx.nd.pairs import PAIRS
 
 HERE = Path(__file__).parent
 HEAD = "# Written by `python -m minimx.nd.stubs` from the data sheets.\n"

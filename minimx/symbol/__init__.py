@@ -19,10 +19,10 @@ from minimx.symbol import (
     random,
     sparse,
 )
+from minimx.symbol.binary import PAIRS, histogram, pow, split_v2
+from minimx.symbol.constructors import Group, Variable, fromjson, load, load_json, var
 from minimx.symbol.creation import arange, eye, full, linspace, ones, zeros
 from minimx.symbol.custom import Custom
-from minimx.symbol.making import Group, Variable, fromjson, load, load_json, var
-from minimx.symbol.pairs import PAIRS, histogram, pow, split_v2
 from minimx.symbol.symbol import Symbol
 
 __all__ = [

@@ -20,7 +20,7 @@ from minimx.core.shapes import is_whole, written
 from minimx.executor import Executor
 from minimx.graphs.places import places
 from minimx.graphs.storage import storage_types
-from minimx.symbol.lending import Lender
+from minimx.symbol.shared_arrays import Lender
 
 Arrays = Sequence[Any] | Mapping[str, Any] | None
 Share = Callable[[str, Spec, Device], NDArray]
@@ -100,7 +100,7 @@ class Binding:
         """An executor on new arrays of zeros, from the shapes of some arguments.
 
         type_dict, stype_dict: element and storage types by name; else float32, default.
-        shared_exec, shared_arg_names, shared_buffer: share arrays, see `lending.py`.
+        shared_exec, shared_arg_names, shared_buffer: see `shared_arrays.py`.
         group2ctx: as for bind; arrays lie where they are used.
         """
         found: Inference = self._infer(kwargs, type_dict or {})  # type: ignore[attr-defined]

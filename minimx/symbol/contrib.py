@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log
 
-from minimx.nd.rooms import open_room
+from minimx.nd.namespaces import install_namespace
 from minimx.symbol.control import cond as cond
 from minimx.symbol.control import foreach as foreach
 from minimx.symbol.control import while_loop as while_loop
@@ -34,4 +34,4 @@ def rand_zipfian(
 
 
 isfinite, isinf, isnan = (FUNCTIONS[n] for n in ("isfinite", "isinf", "isnan"))
-open_room(__name__, "mx.sym.contrib", "_contrib_", functions=FUNCTIONS)
+install_namespace(__name__, "mx.sym.contrib", "_contrib_", functions=FUNCTIONS)

@@ -1,6 +1,6 @@
 """`mx.sym.image`: operators called `_image_*`, under their short names."""
 
-from minimx.nd.rooms import open_room
+from minimx.nd.namespaces import install_namespace
 from minimx.symbol.functions import FUNCTIONS
 
-open_room(__name__, "mx.sym.image", "_image_", functions=FUNCTIONS)
+install_namespace(__name__, "mx.sym.image", "_image_", functions=FUNCTIONS)

@@ -1,8 +1,9 @@
 """`mx.sym.np`: NumPy's functions on symbols; `F.np` where a block is written down.
 
 Functions of one operator are read off the registry; those that choose an operator by
-their arguments, or have NumPy's order of arguments, stand here and in `np_calls`.
-Symbols have no shapes; what needs them is an operator of `np_sheets`.
+their arguments, or have NumPy's order of arguments, stand here and in `calls.py` of
+`np_functions`. Symbols have no shapes; what needs them is an operator of its
+`operators.py`.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import numpy as onp
 
 from minimx.core.dtypes import resolve as _resolve
 from minimx.core.ops.registry import lookup as _lookup
-from minimx.nd.rooms import open_room
-from minimx.symbol import np_sheets as _np_sheets  # noqa: F401 (fills the registry)
-from minimx.symbol import np_wider as _np_wider  # noqa: F401
+from minimx.nd.namespaces import install_namespace
 from minimx.symbol.arithmetic import with_number
 from minimx.symbol.creation import ones, zeros
 from minimx.symbol.functions import FUNCTIONS
-from minimx.symbol.np_calls import *  # noqa: F403 (this room offers all of them)
-from minimx.symbol.np_pairs import EVEN, NAMES
-from minimx.symbol.np_rooms import linalg, random
+from minimx.symbol.np_functions import operators as _np_sheets  # noqa: F401 (fills the registry)
+from minimx.symbol.np_functions import wider as _np_wider  # noqa: F401
+from minimx.symbol.np_functions.binary import EVEN, NAMES
+from minimx.symbol.np_functions.calls import *  # noqa: F403 (this room offers all of them)
+from minimx.symbol.np_functions.namespaces import linalg, random
 from minimx.symbol.symbol import Symbol as _Symbol
 
 __all__ = ["linalg", "ones", "random", "zeros"]
@@ -311,6 +312,6 @@ __all__ += [
     and callable(value)
     and name not in __all__
     and name[0].islower()
-    and name not in ("open_room", "with_number")
+    and name not in ("install_namespace", "with_number")
 ]
-open_room(__name__, "mx.sym.np", "_npi_", "_np_", functions=FUNCTIONS)
+install_namespace(__name__, "mx.sym.np", "_npi_", "_np_", functions=FUNCTIONS)

@@ -14,7 +14,7 @@ from minimx.aliases import unsupported
 from minimx.npx.operators import names, operator_of
 from minimx.symbol import image
 from minimx.symbol.functions import FUNCTIONS
-from minimx.symbol.np_rooms import draw
+from minimx.symbol.np_functions.namespaces import draw
 
 __all__ = ["image", "log_softmax", "random", "reshape", "softmax"]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from minimx.core.arrays.calls import METHODS
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import stubs
+from minimx.symbol.binary import PAIRS
 from minimx.symbol.functions import FUNCTIONS
-from minimx.symbol.pairs import PAIRS
 from minimx.symbol.symbol import Symbol
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ is computed:
     fc.list_arguments()         # ['data', 'fc_weight', 'fc_bias']
 
 Operators arrive from `arithmetic.py` and `functions.py`, as for arrays; questions about
-shapes from `asking.py`, running from `binding.py`.
+shapes from `inference.py`, running from `binding.py`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.np_semantics import is_np_array
 from minimx.core.ops.registry import Op, lookup
 from minimx.symbol.arithmetic import Arithmetic
-from minimx.symbol.asking import Asking
 from minimx.symbol.binding import Binding
+from minimx.symbol.inference import Asking
 from minimx.symbol.slicing import part
 
 if TYPE_CHECKING:

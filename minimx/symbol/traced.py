@@ -38,7 +38,7 @@ from minimx.graphs.portable import OURS
 from minimx.np.multiarray import ndarray
 from minimx.symbol import looping
 from minimx.symbol.functions import hint_of
-from minimx.symbol.picking import picked, reshaped
+from minimx.symbol.indexing import picked, reshaped
 from minimx.symbol.symbol import Symbol, placed
 
 

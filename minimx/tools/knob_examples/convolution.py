@@ -13,9 +13,9 @@ def chosen(direction: str = "forward", device: str = "cpu") -> str:
     return f"""\
 from minimx.fast.choosing import decided
 from minimx.core.operators.conv import Convolution
-conv = Convolution.of(kernel=(3, 3), pad=(1, 1), num_filter=128)
-found = conv.on("{device}").choice("{direction}", mx.nd.ones((4, 128, 14, 14)).spec)
-print("{direction}:", decided(found).algorithm.name)"""
+op = Convolution.of(kernel=(3, 3), pad=(1, 1), num_filter=128)
+way = op.for_device("{device}").choice("{direction}", mx.nd.ones((4, 128, 14, 14)).spec)
+print("{direction}:", decided(way).algorithm.name)"""
 
 
 def library(name: str) -> str:
@@ -56,7 +56,7 @@ print("chosen by the stopwatch:", decided(found).measured is not None)""",
 from minimx.fast.choosing import decided
 from minimx.core.operators.conv import Convolution
 conv = Convolution.of(kernel=(3, 3), num_filter=128, workspace=1)
-found = conv.on("gpu").choice("forward", mx.nd.ones((4, 128, 14, 14)).spec)
+found = conv.for_device("gpu").choice("forward", mx.nd.ones((4, 128, 14, 14)).spec)
 print("forward:", decided(found).algorithm.name)""",
         expect={
             "0": "forward: direct",
@@ -132,7 +132,7 @@ print("against `sliced`:", found["sliced"].excluded or "nothing")""",
         reads="fft",
         code="""\
 from minimx.core.operators.conv import Convolution
-conv = Convolution.of(kernel=(11, 11), pad=(5, 5), num_filter=128).on("gpu")
+conv = Convolution.of(kernel=(11, 11), pad=(5, 5), num_filter=128).for_device("gpu")
 with mx.knobs(MXNET_CUDNN_AUTOTUNE_DEFAULT=2):
     found = conv.choice("forward", mx.nd.ones((4, 128, 14, 14)).spec)
 print("forward:", next(x.algorithm.name for x in found if not x.excluded))""",

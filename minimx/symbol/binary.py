@@ -8,7 +8,7 @@ from typing import Any
 
 from minimx.core.errors import OperatorError
 from minimx.core.ops.registry import lookup
-from minimx.nd.pairs import _PLAIN
+from minimx.nd.binary import _PLAIN
 from minimx.symbol import arithmetic
 from minimx.symbol.arithmetic import SymbolOperator
 from minimx.symbol.symbol import Symbol, applied

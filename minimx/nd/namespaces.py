@@ -1,4 +1,4 @@
-"""Rooms of `mx.nd` that are read off the registry by the beginning of a name."""
+"""Namespaces of `mx.nd` that come from the registry, by the beginning of a name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minimx.aliases import unsupported
 from minimx.nd.functions import FUNCTIONS, keepers
 
 
-def open_room(
+def install_namespace(
     module: str,
     place: str,
     *prefixes: str,
@@ -27,7 +27,7 @@ def open_room(
         name
         for name, value in vars(room).items()
         if not name.startswith("_")
-        and value is not open_room
+        and value is not install_namespace
         and (
             name in vars(room).get("__all__", ())
             or callable(value)

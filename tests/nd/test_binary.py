@@ -5,7 +5,7 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.nd.pairs import PAIRS
+from minimx.nd.binary import PAIRS
 
 
 @pytest.mark.parametrize("name", sorted(PAIRS))

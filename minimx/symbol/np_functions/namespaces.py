@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from minimx.core.dtypes import resolve
-from minimx.symbol import np_sheets, np_wider  # noqa: F401 (both fill the registry)
 from minimx.symbol.functions import FUNCTIONS
+from minimx.symbol.np_functions import operators, wider  # noqa: F401 (fill the registry)
 from minimx.symbol.symbol import Symbol
 
 # -- linear algebra --------------------------------------------------------------------
@@ -44,9 +44,9 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 
 def _matrix_functions() -> dict[str, Any]:
-    wider = ("cholesky", "det", "eig", "eigvals", "inv", "slogdet", "solve", "svd")
+    same = ("cholesky", "det", "eig", "eigvals", "inv", "slogdet", "solve", "svd")
     words = ("eigh", "eigvalsh", "tensorinv")
-    found = {word: FUNCTIONS[f"_numpy_{word}"] for word in wider}
+    found = {word: FUNCTIONS[f"_numpy_{word}"] for word in same}
     return found | {word: FUNCTIONS[f"_npi_{word}"] for word in words}
 
 

@@ -1,0 +1,1 @@
+"""What `mx.sym.np` offers beyond operators of the same name."""
