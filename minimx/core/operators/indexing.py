@@ -286,9 +286,6 @@ class OneHot(Move):
         return _kernel("one_hot", self.depth, self.on_value, self.off_value)
 
 
-# -- places given by coordinates -------------------------------------------------------
-
-
 # -- x[key] with arrays in the key -----------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Data sheets that join arrays, take them apart, or put a frame around them."""
+"""Data sheets that join arrays and take them apart."""
 
 from __future__ import annotations
 
@@ -224,9 +224,3 @@ class SplitV2(Pieces):
                 f"{length}, the length of the axis."
             )
         return tuple(b - a for a, b in zip(places, places[1:], strict=False))
-
-
-# -- frames ----------------------------------------------------------------------------
-
-
-# -- diagonals and blocks --------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Data sheets of activations, dropout and the regression outputs."""
+"""Data sheets of activations and dropout."""
 
 from __future__ import annotations
 
@@ -266,6 +266,3 @@ class Mask(Op):
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """The same operator."""
         return bind(self, dout, *saved), None
-
-
-# -- regression outputs ----------------------------------------------------------------

@@ -98,6 +98,3 @@ class Normal(Random):
     def check(self) -> None:
         """The deviation is not negative."""
         self.require(self.scale >= 0, f"scale={self.scale} must not be negative")
-
-
-# -- one distribution for each element of the inputs -----------------------------------

@@ -1,4 +1,4 @@
-"""Data sheets of softmax and of the losses that are made with it."""
+"""Data sheets of softmax and its logarithm, with their gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sheets of outputs that are compared with a label: linear, absolute, logistic."""
+"""Data sheets of leaky units, and of outputs that are compared with a label."""
 
 from __future__ import annotations
 

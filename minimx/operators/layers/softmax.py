@@ -1,4 +1,4 @@
-"""Data sheets of further relatives of softmax."""
+"""Data sheets of softmin and of the losses that are made with softmax."""
 
 from __future__ import annotations
 

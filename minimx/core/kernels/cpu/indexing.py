@@ -210,6 +210,3 @@ def unadvanced(pattern: tuple[Any, ...]) -> Launch:
         np.add.at(out, numpy_key(pattern, rest[:-1]), dout)
 
     return launch
-
-
-# -- order -----------------------------------------------------------------------------

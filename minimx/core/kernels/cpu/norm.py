@@ -1,9 +1,9 @@
 """Normalization: shift and scale groups of numbers to mean 0 and variance 1.
 
 Batch normalization groups by channel: data is (outer, channels, inner), and a group is
-one channel over everything else. Layer normalization groups by row: data is (rows,
-length). So does group normalization, with one gamma and beta for all of a row. Sums
-are taken in double precision, in an order that depends on shapes only.
+one channel over everything else. What groups by row (layer and group normalization) is
+in `operators/kernels/norm.py`. Sums are taken in double precision, in an order that
+depends on shapes only.
 
     invstd = 1 / sqrt(variance + eps),   x_hat = (x - mean) * invstd
     dx = gamma * invstd * (dy - mean(dy) - x_hat * mean(dy * x_hat))
@@ -117,15 +117,3 @@ def moved(running: Any, fresh: Any, momentum: float) -> None:
     """In place: running = momentum * running + (1 - momentum) * fresh."""
     running *= momentum
     running += ((1 - momentum) * fresh).astype(running.dtype)
-
-
-# -- layer normalization ---------------------------------------------------------------
-
-
-# -- groups ----------------------------------------------------------------------------
-
-
-# -- neighbouring channels -------------------------------------------------------------
-
-
-# -- L2 normalization ------------------------------------------------------------------

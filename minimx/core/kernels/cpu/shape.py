@@ -73,6 +73,3 @@ def split(axis: int, lengths: Sequence[int]) -> Launch:
             np.copyto(out, x[key].reshape(out.shape))
 
     return launch
-
-
-# -- padding ---------------------------------------------------------------------------

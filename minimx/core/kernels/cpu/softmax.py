@@ -96,6 +96,3 @@ def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> 
             scratch[0, :], scratch[1, :] = dout[g, :, i], out[g, :, i]
             _gradient_row(scratch[0], scratch[1], scale, log, scratch[2])
             ddata[g, :, i] = scratch[2]
-
-
-# -- losses ----------------------------------------------------------------------------
