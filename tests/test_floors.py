@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -43,3 +44,20 @@ def test_the_front_door_opens_without_heavy_luggage() -> None:
         check=True,
     )
     assert done.stdout.split() == []
+
+
+def test_no_module_of_the_core_imports_itself_over_others() -> None:
+    """Imports inside functions count; those for type checkers alone do not."""
+    graph = grimp.build_graph("minimx", exclude_type_checking_imports=True)
+    left = {
+        module: {
+            name
+            for name in graph.find_modules_directly_imported_by(module)
+            if name.startswith("minimx.core.")
+        }
+        for module in graph.modules
+        if module.startswith("minimx.core.")
+    }
+    while free := {module for module, imported in left.items() if not imported}:
+        left = {m: imported - free for m, imported in left.items() if m not in free}
+    assert left == {}, "modules on a cycle, or above one"
