@@ -29,7 +29,14 @@ export function watchKernel(model, signal, changed) {
   let state = LIVE;
   const send = model.send;
   model.send = (/** @type {any[]} */ ...message) => {
-    if (state === LIVE) send(...message);
+    if (state !== LIVE) return;
+    try {
+      send(...message);
+    } catch (error) {
+      // A restart closes the channel to a widget before the kernel's status tells of it.
+      if (!(error instanceof Error) || error.message !== "Cannot send") throw error;
+      become(GONE);
+    }
   };
   const become = (/** @type {string | undefined} */ next) => {
     if (!next || next === state || state === GONE) return;

@@ -1,6 +1,7 @@
 // The kernel's side of a view: frames in, acknowledgements out, one data set per model.
 
 import { unpack } from "./columns.js";
+import { watchKernel } from "./link.js";
 import { storeOf } from "./store.js";
 
 /** The phases of training; columns hold their numbers. */
@@ -78,13 +79,18 @@ export function liveView(Data, View) {
     return {
       /** @param {{model: any}} options */
       initialize({ model }) {
+        const ending = new AbortController();
+        watchKernel(model, ending.signal, () => {}); // what is painted late is not sent
         data = new Data(model);
         const listen = (message, buffers) => receive(model, data, views, message, buffers);
         model.on("msg:custom", listen);
         const frozen = model.get("frozen");
         if (frozen?.length) listen(frozen[0], frozen[1]);
         else model.send({ kind: "hello" });
-        return () => model.off("msg:custom", listen);
+        return () => {
+          model.off("msg:custom", listen);
+          ending.abort();
+        };
       },
       /** @param {{model: any, el: HTMLElement}} options */
       render({ model, el }) {
