@@ -10,6 +10,7 @@ from minimx.core.extensions import provide
 
 EXTENSIONS = {
     "GPU launcher": "minimx.cuda.launcher",
+    "code files": "minimx.fast.code_files",
     "convolution tuner": "minimx.fast.tuner",
     "cuda": "minimx.cuda.interface",
     "fusion": "minimx.fast.fusion",

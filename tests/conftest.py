@@ -91,5 +91,6 @@ def knobs_go_back() -> Iterator[None]:
     from minimx.core.knobs import knobs
 
     yield
-    if knobs.diff():
-        knobs.reset()
+    changed = set(knobs.diff()) - KEPT
+    if changed:
+        knobs.reset(*changed)

@@ -31,7 +31,7 @@ WINGS = {
     "the core": ("core", 20_000),
     "operators": ("operators", 12_930),
     "graphs of symbols": ("graphs", 1_540),
-    "fast kernels": ("fast", 3_450),
+    "fast kernels": ("fast", 3_530),
     "CUDA": ("cuda", 9_730),
     "operators under public names": ("nd np npx symbol executor", 9_660),
     "the training kit": (

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 
 # The OpenMP runtime reads this once, when it is loaded. A waiting thread sleeps.
@@ -170,20 +171,10 @@ _decorating = threading.RLock()
 def compiled(decorate: Callable[[], Any]) -> Any:
     """Run a numba decorator so that its `cache=True` keeps code in `cache_dir()`.
 
-    Processes may compile at the same time: see `CodeFiles`.
+    Processes may compile at the same time: see `fast/code_files.py`.
     """
-    numba = _numba()
-    from minimx.core.kernels.code_files import CodeFiles
-
-    caching = numba.core.caching
-    with _decorating:
-        before = numba.config.CACHE_DIR, caching.IndexDataCacheFile
-        numba.config.CACHE_DIR = str(cache_dir())
-        caching.IndexDataCacheFile = CodeFiles
-        try:
-            return decorate()
-        finally:
-            numba.config.CACHE_DIR, caching.IndexDataCacheFile = before
+    with _decorating, provided("code files").kept_in(cache_dir()):
+        return decorate()
 
 
 class Parallel:
