@@ -6,7 +6,7 @@ from minimx.core.operators import conv, elementwise, matmul, pooling, scalar, vi
 from minimx.core.ops import devices, registry
 from minimx.core.ops.registry import GradContext, Op, Site, bind, lookup
 from minimx.core.ops.spec import Cost, Spec
-from minimx.operators import columns, contrib, quantize, users, warm
+from minimx.operators import contrib, users, warm
 from minimx.operators.arrays import (
     creation,
     indexing,
@@ -36,6 +36,7 @@ from minimx.operators.images import (
 )
 from minimx.operators.layers import (
     attention,
+    columns,
     correlation,
     ctc,
     deconv,
@@ -47,6 +48,7 @@ from minimx.operators.layers import (
     norm_batch,
     norm_groups,
     outputs,
+    quantize,
     rnn,
     sequence,
     softmax,

@@ -212,7 +212,7 @@ def measure_on_cuda(
 
     from minimx.core.device import gpu
     from minimx.core.drivers import working
-    from minimx.cuda.kernels import conv
+    from minimx.cuda.kernels.core import conv
     from minimx.cuda.toolkit import cuda
 
     made = getattr(conv, _KERNELS[algorithm.direction])(algorithm, at)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 
 from minimx.core.arrays.calls import INTERNAL
+from minimx.core.kernels import find
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import help
 
@@ -21,10 +23,12 @@ HEAD = """\
 
 # Operators
 
-Every operator that `mx.nd`, `mx.np`, `mx.sym` and Gluon know, by the room in
-`minimx/core/ops` where its data sheet stands. One sheet serves them all: it says which
-shapes and types come out, which kernel computes them, how gradients flow back and how
-much work a call is.
+Every operator that `mx.nd`, `mx.np`, `mx.sym` and Gluon know, by the file of its data
+sheet. One sheet serves them all: it says which shapes and types come out, which kernel
+computes them, how gradients flow back and how much work a call is. Each section names
+the files: the sheet, the CPU kernels, and where it is said how CUDA kernels are
+launched. A family has a folder of the same name in `minimx/operators`,
+`minimx/operators/kernels`, `minimx/cuda/kernels` and `minimx/cuda/launches`.
 
 `help(mx.nd.Convolution)`, or `mx.nd.Convolution?` in a notebook, shows the same. Names
 with an underscore in front are MXNet's for operators that are reached in another
@@ -87,7 +91,7 @@ def _contents(rooms: dict[str, list[str]]) -> Iterator[str]:
     yield "| room | what it is | operators |"
     yield "| --- | --- | --- |"
     for room, names in rooms.items():
-        title = room.removeprefix("minimx.core.ops.")
+        title = room.removeprefix("minimx.")
         yield f"| [{title}](#{_anchor(title)}) | {_title(room)} | {len(names)} |"
     yield ""
 
@@ -104,10 +108,33 @@ def _anchor(title: str) -> str:
 
 def _sections(rooms: dict[str, list[str]]) -> Iterator[str]:
     for room, names in rooms.items():
-        yield f"## {room.removeprefix('minimx.core.ops.')}\n"
+        yield f"## {room.removeprefix('minimx.')}\n"
         yield f"{_title(room)}\n"
+        yield (
+            "; ".join(f"{what} {files}" for what, files in _files(room, names)) + ".\n"
+        )
         for name in names:
             yield from _entry(name)
+
+
+def _files(room: str, names: list[str]) -> Iterator[tuple[str, str]]:
+    """The files of a section: sheets, CPU kernels, launches on CUDA."""
+    from minimx.cuda.launches import makers  # which imports numba's CUDA part
+
+    sheets = import_module(room)
+    yield "Data sheets:", _links([sheets.__name__])
+    found = re.findall(r'find\("(\w+\.\w+)"', inspect.getsource(sheets))
+    if found:
+        kernels = [find(name) for name in found]
+        yield "CPU kernels:", _links(getattr(k, "py_func", k).__module__ for k in kernels)
+    launches = [makers()[name].__module__ for name in names if name in makers()]
+    if launches:
+        yield "launches on CUDA:", _links(launches)
+
+
+def _links(modules: Iterable[str]) -> str:
+    files = sorted({f"{module.replace('.', '/')}.py" for module in modules})
+    return ", ".join(f"[{file.removeprefix('minimx/')}](../{file})" for file in files)
 
 
 def _entry(name: str) -> Iterator[str]:

@@ -10,15 +10,15 @@ from minimx.operators import warm
 
 #: By folder, the modules with data sheets.
 MODULES = {
-    "": "columns contrib quantize",
+    "": "contrib",
     "arrays": (
         "creation indexing join linalg mixed places precision random "
         "random_more random_pdf reduce shape sorting statistics triangles"
     ),
     "images": "boxes images multibox regions resize roi sampling transformer",
     "layers": (
-        "attention correlation ctc deconv deformable folded hawkes nn norm "
-        "norm_batch norm_groups outputs rnn sequence softmax"
+        "attention columns correlation ctc deconv deformable folded hawkes nn norm "
+        "norm_batch norm_groups outputs quantize rnn sequence softmax"
     ),
     "numpy": (
         "np_contraction np_elementwise np_join np_linalg np_matrix np_random "

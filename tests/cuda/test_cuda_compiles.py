@@ -82,11 +82,16 @@ def public(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "file", sorted({path.stem for path in KERNELS.glob("[!_]*.py")} - OF_BOTH)
+    "file", sorted({path.stem for path in KERNELS.rglob("[!_]*.py")} - OF_BOTH)
 )
 def test_a_file_for_cuda_has_the_names_of_the_cpus(file: str) -> None:
-    files = [folder / f"{file}.py" for folder in CPU]
-    its = set[str]().union(*(public(path) for path in files if path.exists()))
-    mine = public(KERNELS / f"{file}.py")
+    its = {
+        name
+        for room in CPU
+        for path in room.rglob(f"{file}.py")
+        for name in public(path)
+    }
+    (path,) = KERNELS.rglob(f"{file}.py")
+    mine = public(path)
     assert mine - its == OWN.get(file, set())
     assert file == "blas" or mine & its

@@ -21,7 +21,7 @@ MODULES = (
             "random",
         )
     ),
-    "minimx.operators.kernels.updates",
+    "minimx.operators.kernels.updates.updates",
     "minimx.fast.cpu.short_products",
 )
 

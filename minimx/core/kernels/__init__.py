@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import iter_modules
 from typing import Any
 
 from minimx.core.errors import OperatorError
@@ -40,7 +41,7 @@ def find(name: str, backend: str = "cpu") -> Any:
 @cache
 def _ours(name: str, backend: str) -> Any:
     file, _, function = name.partition(".")
-    for package in PACKAGES[backend]:
+    for package in _packages(backend):
         if find_spec(f"{package}.{file}") is not None:
             found = getattr(import_module(f"{package}.{file}"), function, None)
             if found is not None:
@@ -49,6 +50,15 @@ def _ours(name: str, backend: str) -> Any:
     raise OperatorError(
         f"there is no kernel {name!r} for {backend}. Kernels live in {places}."
     )
+
+
+def _packages(backend: str) -> Iterator[str]:
+    """The packages of kernels and their folders, each of them a family."""
+    for package in PACKAGES[backend]:
+        yield package
+        for module in iter_modules(import_module(package).__path__, f"{package}."):
+            if module.ispkg:
+                yield module.name
 
 
 Job = tuple[str, Callable[[], None]]

@@ -4,7 +4,7 @@ A convolution is linear in the data and in the weight. So are its gradients, and
 gradients of those are convolutions and gradients of convolutions again.
 
 The kernels know images. A line is an image of one row; a volume is a stack of slices,
-see `minimx.operators.kernels.volumes`.
+see `minimx.operators.kernels.layers.volumes`.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 import numpy as np
@@ -31,15 +32,6 @@ Maker = Callable[..., Kernel | None]
 
 _makers: dict[str, Maker] = {}
 _said: set[str] = set()
-#: The files beside this one; importing one of them imports numba's CUDA part.
-FILES = (
-    *("elements", "moves", "layers", "learning", "norms", "orders", "parts"),
-    *("composed", "sequences", "chances", "windows", "images"),
-    *("products", "algebra"),
-    *("counts", "draws", "numpys", "recurrent"),
-    *("regions",),
-    *("pictures", "quantized", "stored"),
-)
 
 
 def implements(*names: str) -> Callable[[Maker], Maker]:
@@ -55,8 +47,8 @@ def implements(*names: str) -> Callable[[Maker], Maker]:
 @cache
 def makers() -> dict[str, Maker]:
     """The makers of all operators that have a CUDA implementation."""
-    for file in FILES:
-        import_module(f"{__name__}.{file}")
+    for file in walk_packages(__path__, f"{__name__}."):
+        import_module(file.name)  # which imports numba's CUDA part
     for name, sheet in REGISTRY.items():
         if issubclass(sheet, Pointwise) and sheet.kernel is Pointwise.kernel:
             _makers.setdefault(name, _makers["pointwise"])

@@ -148,6 +148,7 @@ def maker(rule: Rule) -> Maker:
         answers = answer if isinstance(answer, tuple) else (answer,)
         return _launch(recipe, len(specs), [v.number for v in answers], outs)
 
+    make.__module__ = rule.__module__
     return make
 
 

@@ -29,7 +29,7 @@ from minimx.core.ops.stypes import (
     SparseSpec,
     spec_of,
 )
-from minimx.cuda.launches.storing import fetched
+from minimx.cuda.launches.sparse.storing import fetched
 from minimx.nd.sparse import operators, route
 from minimx.nd.sparse.chunk import Room, SparseChunk
 

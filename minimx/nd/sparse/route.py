@@ -27,7 +27,7 @@ from minimx.core.knobs import knobs
 from minimx.core.ops.registry import Op, lookup
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.ops.stypes import DEFAULT, SparseSpec, spec_of, stype_of, stypes_of
-from minimx.cuda.launches.storing import on_host, placed
+from minimx.cuda.launches.sparse.storing import on_host, placed
 from minimx.nd.sparse.chunk import Room, SparseChunk
 from minimx.operators.sparse import Answer, answer
 from minimx.operators.sparse.storage import conversion

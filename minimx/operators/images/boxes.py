@@ -65,7 +65,7 @@ class BoxIoU(Op):
         return lhs.with_shape((*lhs.shape[:-1], *rhs.shape[:-1]) or (1,))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         overlaps, form = find("boxes.overlaps"), self.format
 
         def run(lhs: Any, rhs: Any, out: Any) -> None:
@@ -132,7 +132,7 @@ class BoxNMS(Op):
         return data, Spec.of(data.shape[:-1], np.dtype(np.int64))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         shape = (-1, *specs[0].shape[-2:])
 
         def run(data: Any, out: Any, record: Any) -> None:
@@ -246,7 +246,7 @@ class BipartiteMatching(Op):
         return data.with_shape((*before, rows)), data.with_shape((*before, columns))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         pair, shape = find("boxes.bipartite"), specs[0].shape[-2:]
         sign, limit, top = (1 if self.is_ascend else -1), self.threshold, self.topk
 

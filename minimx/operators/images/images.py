@@ -302,7 +302,7 @@ class Resize(Op):
         return data.with_shape((*before, *new, channels))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.images`."""
+        """See `minimx.operators.kernels.images.images`."""
         resize, way = find("images.resize"), self.interp
         each = specs[0].shape[-3:]
 
@@ -334,7 +334,7 @@ class Colours(Op):
         return data
 
     def steps(self, rng: Any) -> list[tuple[Callable[..., Any], Any]]:
-        """Functions of `minimx.operators.kernels.colours`, each with its number."""
+        """Functions of `operators/kernels/images/colours.py`, each with its number."""
         raise OperatorError(f"{self.name} changes nothing")
 
     def kernel(self, *specs: Spec) -> Kernel:

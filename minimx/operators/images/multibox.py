@@ -132,7 +132,7 @@ class MultiBoxTarget(Op):
         return wide, wide, anchor.with_shape((batch, count))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         variances = floats("MultiBoxTarget", "variances", self.variances, 4)
 
         def run(anchor: Any, label: Any, pred: Any, *outs: Any) -> None:
@@ -219,7 +219,7 @@ class MultiBoxDetection(Op):
         return prob.with_shape((prob.shape[0], prob.shape[2], 6))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         given = floats("MultiBoxDetection", "variances", self.variances, 4)
         clip, variances = self.clip, np.array(given)
 

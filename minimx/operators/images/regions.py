@@ -83,7 +83,7 @@ class PSROIPooling(_Cells):
         return data.with_shape((rois.shape[0], self.output_dim, side, side))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.regions`."""
+        """See `minimx.operators.kernels.images.regions`."""
         run = self.launch(backward=False)
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
@@ -110,7 +110,7 @@ class PSROIPoolingGradient(_Cells):
         return specs[0].with_shape(self.shape)
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.regions`."""
+        """See `minimx.operators.kernels.images.regions`."""
         launch = self.launch(backward=True)
 
         def run(dout: Any, rois: Any, out: Any) -> None:
@@ -150,7 +150,7 @@ class RROIAlign(Op):
         return data.with_shape((rois.shape[0], data.shape[1], *grid))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.regions`."""
+        """See `minimx.operators.kernels.images.regions`."""
         turned, ratio = find("regions.turned"), self.sampling_ratio
         scale = float(self.spatial_scale)
 

@@ -62,7 +62,7 @@ class Resampling(Op):
         return data.with_shape((*data.shape[:2], *self.image(*specs)))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.resample`."""
+        """See `minimx.operators.kernels.images.resample`."""
         out = self.infer(*specs)
         tables = self.tables(specs[0].shape[2:], out.shape[2:])
         gather = find("resample.gather")
@@ -112,7 +112,7 @@ class ResampleGradient(Op):
         return specs[0].with_shape(self.shape)
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.resample`."""
+        """See `minimx.operators.kernels.images.resample`."""
         tables = self.forward.tables(self.shape[2:], specs[0].shape[2:])
         spread = find("resample.spread")
 

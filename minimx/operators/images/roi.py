@@ -61,7 +61,7 @@ class ROIPooling(Op):
         return data.with_shape(shape), Spec.of(shape, np.dtype(np.int64))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         pool, scale = find("boxes.roi_pool"), self.spatial_scale
 
         def run(data: Any, rois: Any, out: Any, places: Any) -> None:
@@ -97,7 +97,7 @@ class ROIPoolingGradient(Op):
         return specs[0].with_shape(self.shape)
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         gradient, flat = find("boxes.roi_pool_gradient"), (*self.shape[:2], -1)
 
         def run(dout: Any, rois: Any, places: Any, out: Any) -> None:
@@ -125,7 +125,7 @@ class ROIPicked(Op):
         return specs[0].with_shape(specs[2].shape)
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         gather, flat = find("boxes.roi_gather"), (*specs[0].shape[:2], -1)
 
         def run(data: Any, rois: Any, places: Any, out: Any) -> None:
@@ -200,7 +200,7 @@ class ROIAlign(Aligned):
         return data.with_shape((rois.shape[0], channels, rows, columns))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         run = self.launch(specs[0].dtype, backward=False)
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
@@ -234,7 +234,7 @@ class ROIAlignGradient(Aligned):
         return specs[0].with_shape(self.shape)
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.boxes`."""
+        """See `minimx.operators.kernels.images.boxes`."""
         launch = self.launch(specs[0].dtype, backward=True)
 
         def run(dout: Any, rois: Any, out: Any) -> None:

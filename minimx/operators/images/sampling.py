@@ -68,7 +68,7 @@ class SamplePixels(Places):
     saves = ("data", "y", "x")
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.sampling`."""
+        """See `minimx.operators.kernels.images.sampling`."""
         run, sharp = find("sampling.sample"), self.sharp
 
         def kernel(data: Any, y: Any, x: Any, out: Any) -> None:
@@ -101,7 +101,7 @@ class SampleGradient(Op):
         return specs[1], specs[2], specs[3]
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.sampling`."""
+        """See `minimx.operators.kernels.images.sampling`."""
         run, sharp = find("sampling.sample_gradient"), self.sharp
 
         def kernel(dout: Any, data: Any, y: Any, x: Any, *outs: Any) -> None:
@@ -166,7 +166,7 @@ class FetchPixels(Places):
     """
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.sampling`."""
+        """See `minimx.operators.kernels.images.sampling`."""
         run: Kernel = find("sampling.fetch")
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
@@ -191,7 +191,7 @@ class PutPixels(Places):
         return specs[0].with_shape(self.shape)
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.sampling`."""
+        """See `minimx.operators.kernels.images.sampling`."""
         run: Kernel = find("sampling.put")
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 

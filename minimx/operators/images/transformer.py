@@ -247,7 +247,7 @@ class BilinearSampler(Looking):
         return data.with_shape((*data.shape[:2], *grid.shape[2:]))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.sampling`."""
+        """See `minimx.operators.kernels.images.sampling`."""
         run = self.look(*specs)
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 

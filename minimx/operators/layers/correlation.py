@@ -81,7 +81,7 @@ class Correlation(Op):
         return data.with_shape((data.shape[0], count, *stops))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.correlation`."""
+        """See `minimx.operators.kernels.layers.correlation`."""
         correlate, at = find("correlation.correlate"), self.comparison()
         multiply = self.is_multiply
 
@@ -136,7 +136,7 @@ class CorrelationSpread(Op):
         return specs[1]
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.correlation`."""
+        """See `minimx.operators.kernels.layers.correlation`."""
         spread, at = find("correlation.spread"), self.forward.comparison()
         first = self.first
 
@@ -180,7 +180,7 @@ class CorrelationSigns(Op):
         return specs[1], specs[2]
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.correlation`."""
+        """See `minimx.operators.kernels.layers.correlation`."""
         spread, at = find("correlation.spread_signs"), self.forward.comparison()
 
         def run(dout: Any, data1: Any, data2: Any, *outs: Any) -> None:

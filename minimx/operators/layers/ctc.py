@@ -92,7 +92,7 @@ class CTCLoss(Op):
         return data, labels, counts, times, 0 if first else alphabet - 1
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.ctc`."""
+        """See `minimx.operators.kernels.layers.ctc`."""
         losses = find("ctc.losses")
 
         def run(*arrays: Any) -> None:
@@ -134,7 +134,7 @@ class CTCLossGradient(Op):
         return specs[0]
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.ctc`."""
+        """See `minimx.operators.kernels.layers.ctc`."""
         gradient, forward = find("ctc.gradient"), self.forward
 
         def run(*arrays: Any) -> None:

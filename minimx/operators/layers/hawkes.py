@@ -60,7 +60,7 @@ class HawkesLikelihood(Op):
         return lda.with_shape((batch,)), lda
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.hawkes`."""
+        """See `minimx.operators.kernels.layers.hawkes`."""
         likelihood = find("hawkes.likelihood")
 
         def run(*arrays: Any) -> None:
@@ -101,7 +101,7 @@ class HawkesGradient(Op):
         return specs[:3]
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.hawkes`."""
+        """See `minimx.operators.kernels.layers.hawkes`."""
         gradient = find("hawkes.gradient")
 
         def run(*arrays: Any) -> None:

@@ -19,7 +19,7 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape
 
 if TYPE_CHECKING:
-    from minimx.operators.kernels.rnn import Net
+    from minimx.operators.kernels.layers.rnn import Net
 
 MODES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
@@ -185,7 +185,7 @@ class RNN(Multiplies, Op):
         return noted * computing(specs[0].dtype).itemsize
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.rnn`."""
+        """See `minimx.operators.kernels.layers.rnn`."""
         net = self.net(specs[0].shape, keep=self.training)
         forward, count = find("rnn.forward"), 1 + self.lstm
         visible, lengthy = self.visible, self.use_sequence_length
@@ -273,7 +273,7 @@ class RNNGradient(Multiplies, Op):
         return Spec.of((noted,), computing(data.dtype))
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.rnn`."""
+        """See `minimx.operators.kernels.layers.rnn`."""
         op = self.forward
         net = op.net(specs[0].shape, keep=True)
         backward, again = find("rnn.backward"), find("rnn.forward")

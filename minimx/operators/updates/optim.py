@@ -28,7 +28,7 @@ class Update(Op):
     """A step for one weight; every input has the shape of weight."""
 
     differentiable = False
-    #: The rule in `minimx.operators.kernels.updates`, and its numbers, which are
+    #: The rule in `operators/kernels/updates/updates.py`, and its numbers, which are
     #: settings.
     rule: ClassVar[str] = ""
     numbers: ClassVar[tuple[str, ...]] = ()

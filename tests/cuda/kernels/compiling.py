@@ -157,7 +157,7 @@ class Room:
 
 def compile_sparse() -> None:
     """What exchanges storage types, and multiplies csr with dense."""
-    from minimx.cuda.kernels import sparse
+    from minimx.cuda.kernels.sparse import sparse
 
     for word in ("float32", "float16", "int8"):
         room, dense = Room(np.dtype(word)), np.ones((1, 3), word)
@@ -200,7 +200,8 @@ def main() -> int:
     warnings.simplefilter("ignore")
     knobs.set(MXNET_CUDNN_AUTOTUNE_DEFAULT=0)  # there is no device to measure on
     tools.jit, tools.to_device = jit, lambda array: array
-    from minimx.cuda.kernels import places, scratch
+    from minimx.cuda.kernels import scratch
+    from minimx.cuda.kernels.arrays import places
 
     scratch.lent = lent
     room: Any = places

@@ -9,7 +9,8 @@ import pytest
 
 import minimx as mx
 from minimx.cuda import toolkit
-from minimx.cuda.kernels import linalg, np_random
+from minimx.cuda.kernels.arrays import linalg
+from minimx.cuda.kernels.numpy import np_random
 
 GPU = mx.gpu(0)
 

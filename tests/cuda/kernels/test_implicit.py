@@ -14,8 +14,8 @@ from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.spec import Spec
 from minimx.cuda import toolkit
-from minimx.cuda.kernels import conv
-from minimx.cuda.launches.windows import algorithm
+from minimx.cuda.kernels.core import conv
+from minimx.cuda.launches.core.conv import algorithm
 from minimx.fast import algorithms
 from minimx.fast.algorithms import on_cuda
 

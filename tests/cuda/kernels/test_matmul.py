@@ -7,7 +7,8 @@ import pytest
 from numba import cuda
 
 from minimx.cuda import toolkit
-from minimx.cuda.kernels import launching, matmul
+from minimx.cuda.kernels import launching
+from minimx.cuda.kernels.core import matmul
 
 pytestmark = pytest.mark.usefixtures("working")
 

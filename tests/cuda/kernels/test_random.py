@@ -7,7 +7,7 @@ import pytest
 
 import minimx as mx
 from minimx.cuda import toolkit
-from minimx.cuda.kernels.random import philox
+from minimx.cuda.kernels.core.random import philox
 
 GPU = mx.gpu(0)
 

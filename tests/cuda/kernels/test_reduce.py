@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import cuda
 
-from minimx.cuda.kernels import reduce
+from minimx.cuda.kernels.core import reduce
 
 pytestmark = pytest.mark.usefixtures("working")
 

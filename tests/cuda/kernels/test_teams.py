@@ -9,7 +9,7 @@ import pytest
 
 import minimx as mx
 from minimx.cuda import toolkit
-from minimx.cuda.kernels import conv, norm
+from minimx.cuda.kernels.core import conv, norm
 from tests.cuda.kernels.test_implementations import CONV, IMAGE, run
 
 

@@ -2,8 +2,8 @@
 
 Batch normalization groups by channel: data is (outer, channels, inner), and a group is
 one channel over everything else. What groups by row (layer and group normalization) is
-in `operators/kernels/norm.py`. Sums are taken in double precision, in an order that
-depends on shapes only.
+in `operators/kernels/layers/norm.py`. Sums are taken in double precision, in an order
+that depends on shapes only.
 
     invstd = 1 / sqrt(variance + eps),   x_hat = (x - mean) * invstd
     dx = gamma * invstd * (dy - mean(dy) - x_hat * mean(dy * x_hat))

@@ -1,0 +1,1 @@
+"""CUDA kernels of operators on any arrays: linear algebra, sorting, random numbers."""

@@ -1,0 +1,212 @@
+"""Parts of arrays that other arrays name by coordinates, on CUDA.
+
+    key = columns((3, 4, 5), (2, 7))          gather_nd's: 7 places, each 5 elements
+    key = key_of(shape, ("array", 2), ...)    that of x[i, 2]
+    key.fetch(x, *indices, out)               the part
+    key.scatter(data, *indices, out)          zeros with data in the part
+
+A kernel cannot raise errors. What does not exist reads as 0, and nothing is written
+there; the CPU refuses it. What meets at one place is settled by one thread, in order:
+the places are sorted, and who has the first (or for copies the last) of a run of equal
+ones acts for all of them. So the answer is the same to the bit in every run.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minimx.core.shapes import Shape
+from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels.core.indexing import ordered
+from minimx.cuda.kernels.launching import cuda
+from minimx.cuda.kernels.pointwise import filler
+from minimx.cuda.kernels.stretching import spots
+
+Pairs = list[tuple[int, int]]
+
+
+@launching.kernel
+def _located(
+    indices: Any, places: Any, n: int, row: int, axes: Any, walk: Any, start: int,
+    fresh: bool,
+) -> None:  # fmt: skip
+    """Add up where coordinates lead; -1 once one of them does not exist.
+
+    axes: the length and the step of the axis that each row of indices is about, a row
+    every `row` elements; walk: how indices stretch to the places.
+    """
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        at, rest = 0, i
+        for k in range(0, len(walk), 2):
+            at += rest % walk[k] * walk[k + 1]
+            rest //= walk[k]
+        total = start if fresh else places[i]
+        for k in range(0, len(axes), 2):
+            found = int(indices[at + k // 2 * row])
+            if found < 0:
+                found += axes[k]
+            exists = total >= 0 and found >= 0 and found < axes[k]
+            total = total + found * axes[k + 1] if exists else -1
+        places[i] = total
+
+
+@launching.kernel
+def _fetched(x: Any, places: Any, out: Any, n: int, walk: Any, zero: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        away, which = spots(i, walk)
+        place = places[which]
+        out[i] = x[place + away] if place >= 0 else zero
+
+
+@launching.kernel
+def _settled(
+    data: Any, places: Any, order: Any, out: Any, n: int, many: int, inner: int,
+    walk: Any, add: bool,
+) -> None:  # fmt: skip
+    """Data to its places. order: the places, sorted; a thread has an element of one."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        away, rank = spots(i, walk)
+        mine = i - rank * inner  # where the element lies in data, but for the place
+        place = places[order[rank]]
+        other = rank - 1 if add else rank + 1
+        alone = other < 0 or other >= many
+        if place >= 0 and (alone or places[order[other]] != place):
+            total = data[mine + order[rank] * inner]
+            if add:
+                rank += 1
+                while rank < many and places[order[rank]] == place:
+                    total += data[mine + order[rank] * inner]
+                    rank += 1
+            out[place + away] = total
+
+
+class Coordinates:
+    """Where the elements of a part lie.
+
+    given: for each array of indices its walk over the places, how far apart its rows
+    are, and the lengths and steps of the axes they are about. places: the shape of the
+    arrays together. dims: the length and the step of the axes of the part that no array
+    is about, before and behind those of the places. start: the first element of all.
+    """
+
+    def __init__(
+        self,
+        given: list[tuple[Any, int, Any]],
+        places: Shape,
+        dims: tuple[Pairs, Pairs],
+        start: int = 0,
+    ) -> None:
+        before, behind = dims
+        self.given, self.start, self.many = given, start, prod(places)
+        self.inner = prod(length for length, _ in behind)
+        self.shape = (*(n for n, _ in before), *places, *(n for n, _ in behind))
+        walks = [
+            *((length, step, 0) for length, step in reversed(behind)),
+            (self.many, 0, 1),
+            *((length, step, 0) for length, step in reversed(before)),
+        ]
+        self.walk = tuple(number for walk in walks for number in walk)
+
+    def locate(self, indices: Any, places: Any) -> None:
+        """Fill places (int64) from the arrays of indices."""
+        for k, (array, settings) in enumerate(zip(indices, self.given, strict=True)):
+            walk, row, axes = settings
+            sizes = self.many, row, axes, walk, self.start, k == 0
+            launching.run(_located, self.many, array.reshape(-1), places, *sizes)
+
+    def fetch(self, x: Any, *rest: Any) -> None:
+        """(x, *indices, out): the part; 0 where a place does not exist."""
+        *indices, out = rest
+        n, zero = out.size, out.dtype.type(0)
+        with scratch.lent((self.many, np.int64)) as (places,):
+            self.locate(indices, places)
+            flat = x.reshape(-1), places, out.reshape(-1)
+            launching.run(_fetched, n, *flat, n, self.walk, zero)
+
+    def put(self, data: Any, *rest: Any, add: bool = False) -> None:
+        """(data, *indices, out): data into the part, or the sum of what comes there."""
+        *indices, out = rest
+        n, many = data.size, self.many
+        with scratch.lent((many, np.int64), (many, np.int64)) as (places, order):
+            self.locate(indices, places)
+            ordered(places, (many,), 0, True, order)
+            flat = data.reshape(-1), places, order, out.reshape(-1)
+            sizes = n, many, self.inner, self.walk, add
+            launching.run(_settled, n, *flat, *sizes)
+
+    def scatter(self, data: Any, *rest: Any) -> None:
+        """(data, *indices, out): zeros with data in the part, the last one stays."""
+        filler(rest[-1].dtype.type(0))(rest[-1])
+        self.put(data, *rest)
+
+    def add(self, data: Any, *rest: Any) -> None:
+        """(data, *indices, out): zeros with data added up in the part."""
+        filler(rest[-1].dtype.type(0))(rest[-1])
+        self.put(data, *rest, add=True)
+
+    def replace(self, x: Any, data: Any, *rest: Any) -> None:
+        """(x, data, *indices, out): a copy of x with data in the part."""
+        launching.duplicate(x, rest[-1])
+        self.put(data, *rest)
+
+
+def columns(shape: Shape, indices: Shape) -> Coordinates:
+    """The part that indices (m, ...) name: every column is a place in this shape."""
+    m, places = indices[0], indices[1:]
+    inner, many = prod(shape[m:]), prod(places)
+    axes = tuple(x for c in range(m) for x in (shape[c], prod(shape[c + 1 :])))
+    return Coordinates([((many, 1), many, axes)], places, ([], [(inner, 1)]))
+
+
+def key_of(shape: Shape, pattern: Any, given: list[Shape]) -> Coordinates | None:
+    """The part x[pattern], for index arrays of these shapes; None for rarer patterns.
+
+    Integers beside arrays are arrays without axes. All together they give axes where
+    the first of them stands, or, where something else is in between, in front.
+    """
+    if {"true", "false"} & set(pattern):
+        return None
+    named = len([item for item in pattern if item not in (None, "...")])
+    if "..." not in pattern:
+        pattern = (*pattern, "...")
+    steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    start, dims = 0, []
+    axes: Pairs = []
+    stops: list[tuple[int, int]] = []
+    rest = iter(zip(shape, steps, strict=True))
+    for place, item in enumerate(pattern):
+        if item is None:
+            dims.append((1, 0))
+        elif item == "...":
+            dims += [next(rest) for _ in range(len(shape) - named)]
+        else:
+            length, step = next(rest)
+            if isinstance(item, tuple):
+                part = range(*slice(*item).indices(length))
+                dims.append((len(part), part.step * step))
+                start += part.start * step
+                continue
+            stops.append((place, len(dims)))
+            if item == "array":
+                axes.append((length, step))
+            else:
+                start += item % length * step
+    together = stops[-1][0] - stops[0][0] == len(stops) - 1
+    cut = stops[0][1] if together else 0
+    places = np.broadcast_shapes(*given)
+    walks = [_stretching(one, places) for one in given]
+    arrays = [(walk, 0, axis) for walk, axis in zip(walks, axes, strict=True)]
+    return Coordinates(arrays, places, (dims[:cut], dims[cut:]), start)
+
+
+def _stretching(shape: Shape, places: Shape) -> tuple[int, ...]:
+    """(length, step) of each axis of the places in an array, innermost first."""
+    numbers, step = [], 1
+    lengths = (1,) * (len(places) - len(shape)) + shape
+    for length, wanted in zip(reversed(lengths), reversed(places), strict=True):
+        numbers += [wanted, step if length > 1 else 0]
+        step *= length
+    return tuple(numbers) or (1, 0)

@@ -1,0 +1,171 @@
+"""Softmax along one axis on CUDA; what the functions promise stands in the CPU's file.
+
+data (groups, length, inner): every vector has a thread of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimx.core.dtypes import FLOAT64
+from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels.core import reduce
+from minimx.cuda.kernels.launching import cuda
+from minimx.cuda.kernels.mathematics import exp, log
+
+
+@launching.kernel
+def _softmax(
+    data: Any, limits: Any, out: Any, n: int, length: int, inner: int, scale: Any,
+    logarithm: bool, limited: bool, zero: Any,
+) -> None:  # fmt: skip
+    """limits: where `limited`, for every vector how many elements take part."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        start = i // inner * length * inner + i % inner
+        count = length
+        if limited:
+            limit = float(limits[i])
+            count = max(0, min(length, int(limit) + (1 if int(limit) < limit else 0)))
+        for k in range(count, length):
+            out[start + k * inner] = zero
+        if count == 0:
+            continue
+        largest = data[start] * scale
+        for k in range(1, count):
+            largest = max(largest, data[start + k * inner] * scale)
+        total = 0.0
+        for k in range(count):
+            total += exp(data[start + k * inner] * scale - largest)
+        base = largest + log(total)
+        for k in range(count):
+            value = data[start + k * inner] * scale
+            if logarithm:
+                out[start + k * inner] = value - base
+            else:
+                out[start + k * inner] = exp(value - largest) / total
+
+
+@launching.kernel
+def _gradient(
+    dout: Any, y: Any, out: Any, n: int, length: int, inner: int, scale: Any,
+    logarithm: bool,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        start = i // inner * length * inner + i % inner
+        total = 0.0
+        for k in range(length):
+            at = start + k * inner
+            total += dout[at] if logarithm else dout[at] * y[at]
+        for k in range(length):
+            at = start + k * inner
+            if logarithm:
+                out[at] = (dout[at] - exp(y[at]) * total) * scale
+            else:
+                out[at] = y[at] * (dout[at] - total) * scale
+
+
+@launching.kernel
+def _output(
+    y: Any, label: Any, counted: Any, out: Any, n: int, length: int, inner: int,
+    ignored: float, smooth: float, whole: float, shared: bool,
+) -> None:  # fmt: skip
+    off = smooth / (length - 1) if length > 1 else 0.0
+    scale = whole / max(float(counted[0]), 1.0) if shared else whole
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        start = i // inner * length * inner + i % inner
+        right, skipped = int(label[i]), label[i] == ignored
+        for k in range(length):
+            at = start + k * inner
+            wanted = 1 - smooth if k == right else off
+            out[at] = 0 if skipped else (y[at] - wanted) * scale
+
+
+@launching.kernel
+def _counts(label: Any, ones: Any, n: int, skipped: int) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        ones[i] = 0.0 if int(label[i]) == skipped else 1.0
+
+
+@launching.kernel
+def _losses(data: Any, label: Any, losses: Any, rows: int, length: int) -> None:
+    for r in range(cuda.grid(1), rows, cuda.gridsize(1)):
+        start, right = r * length, int(label[r])
+        largest = data[start]
+        for k in range(1, length):
+            largest = max(largest, data[start + k])
+        total = 0.0
+        for k in range(length):
+            total += exp(data[start + k] - largest)
+        known = right >= 0 and right < length
+        value = data[start + (right if known else 0)]
+        losses[r] = largest + log(total) - value if known else np.nan
+
+
+def softmax(data: Any, scale: Any, log: bool, out: Any, limits: Any = None) -> None:
+    """Fill out, which may be data, with softmax(data * scale), or its logarithm.
+
+    limits (groups, inner): so many elements of each vector take part; 0 stands for the
+    others.
+    """
+    groups, length, inner = out.shape
+    n, limited = groups * inner, limits is not None
+    flat = data.reshape(-1), (limits if limited else out).reshape(-1), out.reshape(-1)
+    zero = out.dtype.type(0)
+    sizes = n, length, inner
+    launching.run(_softmax, n, *flat, *sizes, scale, log, limited, zero)
+
+
+def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> None:
+    """The gradient of the data, from that of the output and the output."""
+    groups, length, inner = out.shape
+    n = groups * inner
+    arrays = dout.reshape(-1), out.reshape(-1), ddata.reshape(-1)
+    launching.run(_gradient, n, *arrays, n, length, inner, scale, log)
+
+
+def output_gradient(
+    out: Any, label: Any, ignored: float, smooth: float, ddata: Any,
+    scale: float = 1.0, skipped: int | None = None,
+) -> None:  # fmt: skip
+    """The gradient of the cross entropy, times `scale`: out - one_hot(label).
+
+    skipped: a label; the gradient is divided by the number of others.
+    """
+    groups, length, inner = out.shape
+    n, flat = groups * inner, (out.reshape(-1), label.reshape(-1), ddata.reshape(-1))
+    numbers = ignored, smooth, scale
+
+    def launch(counted: Any, shared: bool) -> None:
+        arrays = *flat[:2], counted, flat[2]
+        launching.run(_output, n, *arrays, n, length, inner, *numbers, shared)
+
+    if skipped is None:
+        launch(flat[0], False)
+        return
+    with scratch.lent((n, FLOAT64), (1, FLOAT64)) as (ones, counted):
+        launching.run(_counts, n, flat[1], ones, n, skipped)
+        _sum(n)(ones, counted)
+        launch(counted, True)
+
+
+def cross_entropy(data: Any, label: Any, losses: Any) -> None:
+    """losses[0] = the sum over rows of -log softmax(data)[label]."""
+    rows, length = data.shape
+    with scratch.lent((rows, FLOAT64), (1, FLOAT64)) as (each, whole):
+        arrays = data.reshape(-1), label.reshape(-1), each
+        launching.run(_losses, rows, *arrays, rows, length)
+        _sum(rows)(each, whole)
+        launching.run(_moved, 1, whole, losses.reshape(-1))
+
+
+@launching.kernel
+def _moved(x: Any, out: Any) -> None:
+    if cuda.grid(1) == 0:
+        out[0] = x[0]
+
+
+def _sum(n: int) -> Any:
+    """The launch (x, out) that adds up n numbers of double precision."""
+    return reduce.reduction("sum", (n,), (0,), FLOAT64)

@@ -1,0 +1,168 @@
+"""Rules that adapt the length of a step, on CUDA: those of the CPU's file of this name.
+
+A rule is a kernel `(out, weight, gradient, *states, n, *numbers)`; `out` may be
+`weight` itself. What a rule needs to know of other arrays (a scale, a length) it reads
+on the device: nothing waits for a number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels.core.reduce import reduction
+from minimx.cuda.kernels.launching import cuda
+from minimx.cuda.kernels.mathematics import isfinite, sqrt
+from minimx.cuda.kernels.updates.updates import scaled
+
+
+@launching.kernel
+def ftml(
+    out: Any, weight: Any, gradient: Any, d: Any, v: Any, z: Any, n: int,
+    lr: Any, beta1: Any, beta2: Any, epsilon: Any, first: Any, second: Any, wd: Any,
+    rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """W = -z / d, with first = 1 - beta1^t and second = 1 - beta2^t."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        g = scaled(gradient[i] * rescale + wd * w, 1, clip)
+        square = beta2 * v[i] + (1 - beta2) * g * g
+        slow = first / lr * (sqrt(square / second) + epsilon)
+        follow = beta1 * z[i] + (1 - beta1) * g - (slow - beta1 * d[i]) * w
+        d[i], v[i], z[i] = slow, square, follow
+        out[i] = -follow / slow
+
+
+@launching.kernel
+def ftrl(
+    out: Any, weight: Any, gradient: Any, z: Any, count: Any, n: int,
+    lr: Any, lamda1: Any, beta: Any, wd: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """Weights whose z is within lamda1 of 0 are 0."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        square = count[i] + g * g
+        root = sqrt(square)
+        follow = z[i] + g - (root - sqrt(count[i])) * weight[i] / lr
+        z[i], count[i] = follow, square
+        sign = 1 if follow > 0 else -1
+        moved = (sign * lamda1 - follow) / ((beta + root) / lr + wd)
+        out[i] = moved if abs(follow) > lamda1 else follow * 0
+
+
+@launching.kernel
+def adamw(
+    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, scale: Any, n: int,
+    lr: Any, beta1: Any, beta2: Any, epsilon: Any, wd: Any, eta: Any, clip: Any,
+) -> None:  # fmt: skip
+    """W -= eta * (lr * mean / (sqrt(var) + epsilon) + wd * w); scale is one number.
+
+    Where that is 0 or not finite, a gradient overflowed: nothing changes.
+    """
+    rescale = scale[0]
+    fine = isfinite(rescale) and rescale != 0
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        w = weight[i]
+        out[i] = w
+        if fine:
+            g = scaled(gradient[i], rescale, clip)
+            m = beta1 * mean[i] + (1 - beta1) * g
+            v = beta2 * var[i] + (1 - beta2) * g * g
+            mean[i], var[i] = m, v
+            out[i] = w - eta * (lr * m / (sqrt(v) + epsilon) + wd * w)
+
+
+@launching.kernel
+def lamb(
+    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, n: int,
+    beta1: Any, beta2: Any, epsilon: Any, first: Any, second: Any, wd: Any,
+    rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """The direction of a step; first and second correct it."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        m = beta1 * mean[i] + (1 - beta1) * g
+        v = beta2 * var[i] + (1 - beta2) * g * g
+        mean[i], var[i] = m, v
+        out[i] = m / first / (sqrt(v / second) + epsilon) + wd * weight[i]
+
+
+@launching.kernel
+def _trusted(
+    out: Any, weight: Any, direction: Any, r1: Any, r2: Any, n: int,
+    lr: Any, low: Any, high: Any,
+) -> None:  # fmt: skip
+    one, two = r1[0], r2[0]
+    if low >= 0:
+        one = max(one, low)
+    if high >= 0:
+        one = min(one, high)
+    rate = lr if one == 0 or two == 0 else lr * one / two
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = weight[i] - rate * direction[i]
+
+
+def trust(
+    weight: Any, direction: Any, r1: Any, r2: Any, out: Any, lr: float, low: float,
+    high: float,
+) -> None:  # fmt: skip
+    """A step of LAMB: out = weight - rate * direction, with r1 and r2 on the device."""
+    real, n = out.dtype.type, out.size
+    flat = [a.reshape(-1) for a in (out, weight, direction, r1, r2)]
+    launching.run(_trusted, n, *flat, n, real(lr), real(low), real(high))
+
+
+@launching.kernel
+def adagrad(
+    out: Any, weight: Any, gradient: Any, history: Any, n: int,
+    lr: Any, epsilon: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    """H += g * g; w -= lr * g / sqrt(h + epsilon)."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        h = history[i] + g * g
+        history[i] = h
+        out[i] = weight[i] - lr * g / sqrt(h + epsilon)
+
+
+@launching.kernel
+def _squared(gradient: Any, out: Any, n: int, rescale: Any, clip: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        out[i] = g * g
+
+
+@launching.kernel
+def _grown(history: Any, means: Any, n: int) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        history[i] += means[i]
+
+
+@launching.kernel
+def _grouped(
+    out: Any, weight: Any, gradient: Any, history: Any, n: int, width: int,
+    lr: Any, epsilon: Any, rescale: Any, clip: Any,
+) -> None:  # fmt: skip
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        g = scaled(gradient[i], rescale, clip)
+        out[i] = weight[i] - g * (lr / sqrt(history[i // width] + epsilon))
+
+
+def group_adagrad(lr: float, epsilon: float, rescale: float, clip: float) -> Any:
+    """(weight, gradient, history, out): AdaGrad with one step length for each row."""
+
+    def launch(weight: Any, gradient: Any, history: Any, out: Any) -> None:
+        real, n, rows = out.dtype.type, out.size, history.size
+        flat = [array.reshape(-1) for array in (out, weight, gradient, history)]
+        numbers = [real(number) for number in (lr, epsilon, rescale, clip)]
+        dtype = np.dtype(out.dtype)
+        total: Any = reduction("mean", (rows, n // rows), (1,), dtype)
+        with scratch.lent((n, dtype), (rows, dtype)) as (squares, means):
+            launching.run(_squared, n, flat[2], squares, n, *numbers[2:])
+            total(squares, means)
+            launching.run(_grown, rows, flat[3], means, rows)
+        launching.run(_grouped, n, *flat, n, n // rows, *numbers)
+
+    return launch

@@ -1,0 +1,1 @@
+"""Launches on CUDA of operators on any arrays: algebra, sorting, random numbers."""

@@ -1,0 +1,1 @@
+"""How operators of the core run on CUDA."""

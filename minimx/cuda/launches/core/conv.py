@@ -1,0 +1,172 @@
+"""Launches of what slides windows over images: convolution, pooling, columns.
+
+They compute in float32 and float64; half precision goes through float32 (`half`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import Any
+
+from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm
+from minimx.core.kernels.formula import Formula
+from minimx.core.ops.registry import Kernel
+from minimx.core.ops.spec import Spec
+from minimx.cuda.kernels import pointwise, scratch
+from minimx.cuda.kernels.core import conv, pooling, shape
+from minimx.cuda.kernels.layers import columns, volumes
+from minimx.cuda.launches import implements
+from minimx.cuda.launches.core.nn import real
+from minimx.fast import tuner
+from minimx.fast.choosing import decided
+
+#: What pooling with p-th powers does before and after it adds up.
+_POWERS = {2: Formula("x * x", ("x",)), 3: Formula("x * x * x", ("x",))}
+_ROOTS = {2: Formula("sqrt(x)", ("x",)), 3: Formula("cbrt(x)", ("x",))}
+
+
+def algorithm(conv: Any, direction: str, data: Spec) -> Algorithm:
+    """The algorithm of CUDA devices that the knobs and the tuner choose."""
+    rules, at, dtype = conv.for_device("gpu").question(direction, data)
+    rules = tuner.as_on_cuda(rules)
+    return decided(tuner.choose(direction, at, dtype, rules)).algorithm
+
+
+@implements("Convolution")
+def convolution(op: Any, *specs: Spec) -> Kernel | None:
+    """Lines, images and volumes."""
+    data = specs[0]
+    if not real(*specs):
+        return None
+    run, biased = _runner(op, FORWARD, data), not op.no_bias
+
+    def launch(data: Any, weight: Any, *rest: Any) -> None:
+        run(data, weight, rest[0] if biased else None, rest[-1])
+
+    return launch
+
+
+def _runner(op: Any, direction: str, data: Spec) -> Kernel:
+    """The launch of a direction, for volumes that of their slices."""
+    found, at, depth = algorithm(op, direction, data), op.geometry(data), op.depth(data)
+    room: Any = conv if depth is None else volumes
+    names = {DATA: room.data_gradient, WEIGHT: room.weight_gradient}
+    make = names.get(direction, room.forward)
+    launch: Kernel = make(found, at) if depth is None else make(found, at, depth)
+    return launch
+
+
+@implements("_backward_Convolution_data")
+def convolution_data(op: Any, *specs: Spec) -> Kernel | None:
+    """The gradient of the data."""
+    data = specs[0].with_shape(op.shape)
+    return _runner(op.conv, DATA, data) if real(*specs) else None
+
+
+@implements("_backward_Convolution_weight")
+def convolution_weight(op: Any, *specs: Spec) -> Kernel | None:
+    """The gradients of weight and bias."""
+    if not real(*specs):
+        return None
+    run, biased = _runner(op.conv, WEIGHT, specs[1]), not op.conv.no_bias
+
+    def launch(dout: Any, data: Any, dweight: Any, *rest: Any) -> None:
+        run(dout, data, dweight, rest[0] if biased else None)
+
+    return launch
+
+
+@implements("Pooling")
+def pool(op: Any, *specs: Spec) -> Kernel | None:
+    """Largest, mean, sum and norm; with channels last, between two transpositions."""
+    (data,) = specs
+    if not real(data):
+        return None
+    seen = op.channels_second(data)
+    at, p = op.windows(seen), op.p_value or 1
+    pools: Any = pooling.max_pool if op.is_max else pooling.average_pool
+    run: Kernel = partial(_pooled, pools, at)
+    if op.pool_type == "lp" and p > 1:
+        run = _powered(run, seen, p)
+    return _turned(run, op, seen) if op.is_last else run
+
+
+def _pooled(run: Any, at: Any, *arrays: Any) -> None:
+    run(*arrays, at)
+
+
+def _powered(run: Kernel, data: Spec, p: int) -> Kernel:
+    """Powers first, and roots of what comes out."""
+
+    def elements(formula: Formula, size: int) -> Any:
+        flat = (size,)
+        return pointwise.kernel(formula, [flat], [data.dtype], flat, data.dtype)
+
+    power = elements(_POWERS[p], data.size)
+
+    def launch(x: Any, out: Any) -> None:
+        with scratch.lent((data.size, data.dtype)) as (powers,):
+            power(x, powers)
+            run(powers, out)
+            elements(_ROOTS[p], out.size)(out, out)
+
+    return launch
+
+
+def _turned(run: Kernel, op: Any, seen: Spec) -> Kernel:
+    """For data with channels last, of which `seen` has them second."""
+    samples, channels, *image = seen.shape
+    stops = op.sizes(seen)[-1]
+    axes, dtype = range(seen.ndim), seen.dtype
+    forth = shape.transpose(
+        (samples, *image, channels), (0, axes[-1], *axes[1:-1]), dtype
+    )
+    back = shape.transpose((samples, channels, *stops), (0, *axes[2:], 1), dtype)
+    size = samples * channels * prod(stops)
+
+    def launch(data: Any, out: Any, *taps: Any) -> None:
+        with scratch.lent((seen.size, dtype), (size, dtype)) as (x, y):
+            forth(data, x)
+            run(x, y, *taps)
+            back(y, out)
+
+    return launch
+
+
+@implements("_backward_Pooling", "_backward_Pooling_avg")
+def pool_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """To the pixel that won, or shared out."""
+    if not real(specs[0]):
+        return None
+    at = op.pool.windows(op.image(specs[0]))
+    run: Any = pooling.max_spread if len(specs) == 2 else pooling.average_spread
+    return lambda *arrays: run(*arrays, at)
+
+
+@implements("_pick_Pooling")
+def pool_pick(op: Any, *specs: Spec) -> Kernel | None:
+    """From the pixel that won."""
+    if not real(specs[0]):
+        return None
+    at = op.pool.windows(specs[0])
+    pick: Any = pooling.max_pick
+    return lambda *arrays: pick(*arrays, at)
+
+
+@implements("im2col")
+def unfolded(op: Any, *specs: Spec) -> Kernel | None:
+    """A copy for each element of a column."""
+    image = specs[0].shape[2:]
+    return _columns(op, columns.unfold, image) if real(*specs) else None
+
+
+@implements("col2im")
+def folded(op: Any, *specs: Spec) -> Kernel | None:
+    """A sum for each pixel."""
+    return _columns(op, columns.fold, op.output_size) if real(*specs) else None
+
+
+def _columns(op: Any, make: Any, image: Any) -> Kernel:
+    launch: Kernel = make(image, op.stops(image), op.steps(len(image)))
+    return launch

@@ -1,0 +1,164 @@
+"""Launches of the operators that work element by element."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minimx.core.kernels.formula import Formula
+from minimx.core.ops.registry import Kernel, Op
+from minimx.core.ops.spec import Spec
+from minimx.cuda.kernels import fused, pointwise, scratch
+from minimx.cuda.kernels.core import reduce
+from minimx.cuda.launches import implements
+from minimx.operators.arrays.mixed import by_rows
+
+_SAME = Formula("x", ("x",))
+
+
+@implements("pointwise")
+def formula(op: Any, *specs: Spec) -> Kernel | None:
+    """Every operator that is a formula: the one that the CPU has."""
+    out = op.infer(*specs)
+    return pointwise.kernel(
+        op.formula,
+        [spec.shape for spec in specs],
+        [spec.dtype for spec in specs],
+        out.shape,
+        out.dtype,
+        op.constants,
+    )
+
+
+@implements("Activation")
+def chosen(op: Any, *specs: Spec) -> Kernel | None:
+    """The formula that a setting chooses."""
+    aligned = op._aligned(specs) if op.name == "LeakyReLU" else specs
+    return formula(op._form, *aligned)
+
+
+@implements("_FusedOp")
+def joined(op: Any, *specs: Spec) -> Kernel | None:
+    """Several formulas in one kernel."""
+    written, size = op.written, op.infer(*specs)[0].size
+    return fused.launcher(written.loop, written.walks, written.sources, size)
+
+
+@implements("_copy", "cast", "amp_cast", "_identity_with_attr_like_rhs")
+def cast(op: Op, *specs: Spec) -> Kernel | None:
+    """The same numbers, in the type of the output."""
+    out: Any = op.infer(*specs)
+    flat = (prod(out.shape),)
+    launch = pointwise.kernel(_SAME, [flat], [specs[0].dtype], flat, out.dtype)
+    if launch is None or len(specs) == 1:
+        return launch
+    return lambda *arrays: launch(arrays[0], arrays[-1])
+
+
+@implements(
+    "_zeros", "_ones", "_full", "zeros_like", "ones_like", "_zeros_without_dtype"
+)
+def filled(op: Any, *specs: Spec) -> Kernel | None:
+    """One number everywhere."""
+    out = op.infer(*specs)
+    number = int(op.name in ("_ones", "ones_like"))
+    value = op.value if op.name == "_full" else number
+    if out.dtype.isbuiltin != 1:
+        return None
+    fill = pointwise.filler(np.array(value).astype(out.dtype)[()])
+    return lambda *arrays: fill(arrays[-1])
+
+
+@implements("_arange")
+def counted(op: Any, *specs: Spec) -> Kernel | None:
+    """Numbers at equal distances."""
+    dtype, (start, _) = op.infer().dtype, op.bounds()
+    if dtype.kind not in "fiu" or dtype.itemsize < 4:
+        return None
+    number = int if dtype.kind in "iu" else float
+    return pointwise.ramp(number(start), number(op.step), op.repeat)
+
+
+@implements("broadcast_to", "broadcast_axis", "broadcast_like")
+def stretched(op: Any, *specs: Spec) -> Kernel | None:
+    """The identity, broadcast."""
+    data, wanted = specs[0], op.wanted(*specs)
+    launch = pointwise.kernel(_SAME, [data.shape], [data.dtype], wanted, data.dtype)
+    return launch and (lambda *arrays: launch(arrays[0], arrays[-1]))
+
+
+@implements("where")
+def where(op: Any, *specs: Spec) -> Kernel | None:
+    """Both are read, one is written."""
+    condition, x, y = specs
+    out = op.infer(*specs)
+    wide = by_rows(condition.shape, out.shape)
+    dtypes = [condition.dtype, x.dtype, y.dtype]
+    shapes = [wide, x.shape, y.shape]
+    return pointwise.kernel(op.formula, shapes, dtypes, out.shape, out.dtype)
+
+
+@implements("add_n")
+def add_n(op: Any, *specs: Spec) -> Kernel | None:
+    """As many at once as one formula takes, then further ones on top."""
+    spec, at_once = specs[0], op.AT_ONCE
+
+    def sum_of(count: int) -> Any:
+        names = tuple("abcdefg"[:count])
+        shapes, dtypes = [spec.shape] * count, [spec.dtype] * count
+        text = Formula(" + ".join(names), names)
+        return pointwise.kernel(text, shapes, dtypes, spec.shape, spec.dtype)
+
+    if sum_of(1) is None:
+        return None
+
+    def launch(*arrays: Any) -> None:
+        *xs, out = arrays
+        sum_of(min(len(xs), at_once))(*xs[:at_once], out)
+        for first in range(at_once, len(xs), at_once - 1):
+            more = xs[first : first + at_once - 1]
+            sum_of(1 + len(more))(out, *more, out)
+
+    return launch
+
+
+@implements("sum", "mean", "prod", "nansum", "nanprod", "max", "min", "_sum_to")
+def reduction(op: Any, *specs: Spec) -> Kernel | None:
+    """The same formulas as on the CPU, by one thread or by a block."""
+    (data,) = specs
+    kind = "sum" if op.name == "_sum_to" else op.kind
+    return reduce.reduction(kind, data.shape, op.axes(data), data.dtype)
+
+
+@implements("norm")
+def norm(op: Any, *specs: Spec) -> Kernel | None:
+    """A sum of squares or of sizes; in another type, of converted data."""
+    (data,) = specs
+    dtype = op.computed_in(data)
+    if dtype.kind != "f" or dtype.itemsize < 4:
+        return None
+    launch = reduce.reduction(f"norm{op.ord}", data.shape, op.axes(data), dtype)
+    if dtype == data.dtype or launch is None:
+        return launch
+    flat = (data.size,)
+    widen = pointwise.kernel(_SAME, [flat], [data.dtype], flat, dtype)
+
+    def converted(x: Any, out: Any) -> None:
+        with scratch.lent((flat, dtype)) as (wide,):
+            widen(x, wide)  # type: ignore[misc]
+            launch(wide, out)
+
+    return converted if widen is not None else None
+
+
+@implements("argmax", "argmin", "argmax_channel")
+def places(op: Any, *specs: Spec) -> Kernel | None:
+    """Where an extremum stands."""
+    (data,) = specs
+    split = (1, data.size, 1)
+    if op.axis is not None:
+        axis, shape = op.axis % data.ndim, data.shape
+        split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
+    return reduce.arg_extremum(split, data.dtype, op.sign)

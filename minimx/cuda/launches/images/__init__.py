@@ -1,0 +1,1 @@
+"""How operators on images, on boxes in them, and on regions run on CUDA."""

@@ -1,0 +1,241 @@
+"""Launches of images of another size, and of looking at places between their pixels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minimx.core.kernels.formula import Formula
+from minimx.core.ops.registry import Kernel, bind
+from minimx.core.ops.spec import Spec
+from minimx.cuda.kernels import pointwise
+from minimx.cuda.kernels.arrays import places
+from minimx.cuda.kernels.core import matmul
+from minimx.cuda.kernels.images import resample, sampling
+from minimx.cuda.launches import implements
+from minimx.cuda.launches.arrays.join import table
+from minimx.cuda.launches.composed import call, shaped
+from minimx.cuda.launches.composing import composed, maker
+from minimx.cuda.launches.core.nn import real
+from minimx.operators.arrays.join import Pad
+from minimx.operators.images.transformer import _corners, _scale
+from minimx.operators.layers.deformable import DeformedPlaces
+from minimx.operators.numpy.np_join import NumpyPad
+
+_FLOW = Formula("x * scale + at", ("x", "scale", "at"))
+_SCALED = Formula("x * scale", ("x", "scale"))
+
+
+# -- another size ----------------------------------------------------------------------
+
+
+@implements("_contrib_AdaptiveAvgPooling2D", "_contrib_BilinearResize2D")
+def resized(op: Any, *specs: Spec) -> Kernel | None:
+    """Rows, then columns."""
+    data = specs[0]
+    if not real(*specs):
+        return None
+    tables = op.tables(data.shape[2:], op.infer(*specs).shape[2:])
+    launch = resample.gather(data.shape, tables, data.dtype)
+    return lambda *arrays: launch(arrays[0], arrays[-1])
+
+
+@implements("_backward_resample")
+def resized_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """Columns, then rows."""
+    (dout,) = specs
+    if not real(dout):
+        return None
+    tables = op.forward.tables(op.shape[2:], dout.shape[2:])
+    return resample.spread(op.shape, tables, dout.dtype)
+
+
+@composed("UpSampling")
+def larger(op: Any, *data: Any) -> Any:
+    """Pixels that are stretched, side by side or added up; or a convolution."""
+    if op.sample_type == "bilinear":
+        return bind(op._spreading(data[0].spec), *data)
+    samples, _, height, width = op.infer(*[x.spec for x in data]).shape
+    parts = []
+    for x in data:
+        _, channels, rows, columns = x.spec.shape
+        seen = shaped(x, (samples, channels, rows, 1, columns, 1))
+        whole = samples, channels, rows, height // rows, columns, width // columns
+        stretched = call("broadcast_to", seen, shape=whole)
+        parts.append(shaped(stretched, (samples, channels, height, width)))
+    if op.multi_input_mode == "concat":
+        return call("Concat", *parts, dim=1) if len(parts) > 1 else parts[0]
+    return call("add_n", *parts) if len(parts) > 1 else parts[0]
+
+
+@implements("_backward_Pad", "_backward_npi_pad")
+def unpadded(op: Any, *specs: Spec) -> Kernel | None:
+    """To every element what padding made of it, added up."""
+    (dout,) = specs
+    inside = op.infer(dout)
+    if not real(dout):
+        return None
+    forward: Any = Pad if op.name == "_backward_Pad" else NumpyPad
+    pad = forward.of(mode=op.mode, pad_width=op.pad_width)
+    found = table(pad, (inside,), dout)
+    return None if found is None else places.added(found[0], inside.size)
+
+
+# -- places between pixels -------------------------------------------------------------
+
+
+@implements("_sample_pixels")
+def sampled(op: Any, *specs: Spec) -> Kernel | None:
+    """A thread for each number."""
+    sharp = op.sharp
+
+    def run(data: Any, y: Any, x: Any, out: Any) -> None:
+        sampling.sample(data, y, x, sharp, out)
+
+    return run if real(*specs) else None
+
+
+@implements("_backward_sample_pixels")
+def sampled_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """To the four pixels around, and along both axes."""
+    sharp = op.sharp
+
+    def run(dout: Any, data: Any, y: Any, x: Any, *outs: Any) -> None:
+        sampling.sample_gradient(dout, data, y, x, sharp, *outs)
+
+    return run if real(*specs) else None
+
+
+@implements("_fetch_pixels")
+def fetched(op: Any, *specs: Spec) -> Kernel | None:
+    """A gather."""
+    return sampling.fetch if real(*specs) else None
+
+
+@implements("_put_pixels")
+def put(op: Any, *specs: Spec) -> Kernel | None:
+    """A scatter that adds up."""
+    return sampling.put if real(*specs) else None
+
+
+@implements("GridGenerator")
+def grid(op: Any, *specs: Spec) -> Kernel | None:
+    """A product with the places of the pixels, or a sum with them."""
+    (data,) = specs
+    if not real(data):
+        return None
+    whole = op.infer(data).shape
+    pixels = whole[2] * whole[3]
+    corners = places.held(_corners(*whole[2:]).astype(data.dtype))
+    if op.is_affine:
+        return lambda maps, out: matmul.product(
+            maps.reshape(-1, 3), corners(), out.reshape(-1, pixels)
+        )
+    held, dtypes = _scales(whole, data), [data.dtype] * 3
+    shapes = [whole, (2, 1, 1), (2, *whole[2:])]
+    move = pointwise.kernel(_FLOW, shapes, dtypes, whole, data.dtype)
+
+    def warp(flow: Any, out: Any) -> None:
+        first = corners().reshape(-1)[: 2 * pixels]
+        move(flow, held(), first, out)  # type: ignore[misc]
+
+    return warp
+
+
+def _scales(whole: Any, data: Spec) -> Any:
+    return places.held(_scale(*whole[2:]).astype(data.dtype))
+
+
+@implements("_backward_GridGenerator")
+def grid_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """The transposed product, or the scales."""
+    (dout,) = specs
+    if not real(dout):
+        return None
+    whole = dout.shape
+    pixels = whole[2] * whole[3]
+    corners = places.held(_corners(*whole[2:]).astype(dout.dtype))
+    if op.affine:
+        return lambda heads, out: matmul.product(
+            heads.reshape(-1, pixels), corners(), out.reshape(-1, 3), tb=True
+        )
+    held, dtypes = _scales(whole, dout), [dout.dtype] * 2
+    scale = pointwise.kernel(_SCALED, [whole, (2, 1, 1)], dtypes, whole, dout.dtype)
+    return lambda heads, out: scale(heads, held(), out)  # type: ignore[misc]
+
+
+def _looked(data: Any, seen: Any) -> Any:
+    """The image at the places of a grid."""
+    samples, channels, height, width = data.spec.shape
+    rows, columns = seen.spec.shape[2:]
+    count = rows * columns
+    joined, half = (
+        shaped(seen, (samples, 2, count)),
+        ((width - 1) / 2, (height - 1) / 2),
+    )
+
+    def along(k: int) -> Any:
+        part = call("slice_axis", joined, axis=1, begin=k, end=k + 1)
+        return (shaped(part, (samples, count)) + 1) * half[k]
+
+    found = call("_sample_pixels", data, along(1), along(0), sharp=False)
+    return shaped(found, (samples, channels, rows, columns))
+
+
+@composed("BilinearSampler")
+def looked(op: Any, data: Any, seen: Any) -> Any:
+    """Places in pixels, then what is there."""
+    return _looked(data, seen)
+
+
+@composed("SpatialTransformer")
+def transformed(op: Any, data: Any, loc: Any) -> Any:
+    """A grid, then the sampler."""
+    return _looked(data, bind(op.generator, loc))
+
+
+# -- taps that are moved ---------------------------------------------------------------
+
+
+@implements("_deformed_places")
+def moved_places(op: Any, *specs: Spec) -> Kernel | None:
+    """A sum for each tap at each stop."""
+    if not real(*specs):
+        return None
+    found = op.conv.lengths(specs[0].with_shape(op.data))
+    _, kernel, stride, dilate, pad, stops = found
+    settings = tuple(kernel), stops[1], (*stride, *dilate, *pad)
+    return lambda *arrays: sampling.deform(*settings, *arrays)
+
+
+def _bent(op: Any, data: Any, offset: Any, *rest: Any) -> Any:
+    """What the moved taps see, then a convolution with windows of one pixel."""
+    image, seen = data.spec, op.columns(data.spec)
+    moved = DeformedPlaces.of(conv=op.conv(image), data=image.shape)
+    y, x = bind(moved, offset)
+    groups, count = y.spec.shape
+    images = groups, image.shape[1] // op.num_deformable_group, *image.shape[2:]
+    taps = call("_sample_pixels", shaped(data, images), y, x, sharp=op.sharp)
+    if len(op.moving) > 1:
+        taps = taps * shaped(rest[0], (groups, 1, count))
+    weight, *bias = rest[len(op.moving) - 1 :]
+    matrix = op.num_filter, seen.shape[1] // op.num_group, 1, 1
+    inner = op.inner(op.no_bias)
+    return bind(inner, shaped(taps, seen.shape), shaped(weight, matrix), *bias)
+
+
+@implements("_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution")
+def bent(op: Any, *specs: Spec) -> Kernel | None:
+    """Sample by sample: what all taps of one see is a large array already."""
+    own, samples = 1 + len(op.moving), specs[0].shape[0]
+    ones = (spec.with_shape((1, *spec.shape[1:])) for spec in specs[:own])
+    launch = maker(_bent)(op, *ones, *specs[own:])
+    if launch is None:
+        return None
+
+    def run(*arrays: Any) -> None:
+        *given, out = arrays
+        for n in range(samples):
+            one = [x[n : n + 1] for x in given[:own]]
+            launch(*one, *given[own:], out[n : n + 1])
+
+    return run

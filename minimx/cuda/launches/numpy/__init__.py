@@ -1,0 +1,1 @@
+"""How operators with NumPy's rules run on CUDA."""

@@ -1,0 +1,1 @@
+"""How operators on sparse arrays run on CUDA."""

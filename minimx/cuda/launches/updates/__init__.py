@@ -1,0 +1,1 @@
+"""How operators that update weights run on CUDA."""

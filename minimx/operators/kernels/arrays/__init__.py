@@ -1,0 +1,1 @@
+"""CPU kernels of operators on any arrays: linear algebra, sorting, random numbers."""

@@ -1,0 +1,1 @@
+"""CPU kernels of operators on images, on boxes in them, and on regions."""

@@ -1,0 +1,1 @@
+"""CPU kernels of operators that are layers of networks beside the main ones."""
