@@ -69,8 +69,8 @@ cuda: $(STAMPS)/test
 
 # oneDNN lies in a folder of its own, so that all else is tested without it.
 onednn: $(STAMPS)/test $(STAMPS)/onednn
-	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/fast/test_onednn.py \
-	  tests/fast/test_onednn_bfloat16.py tests/core/knobs/test_onednn_liveness.py \
+	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/fast/onednn/test_convolution.py \
+	  tests/fast/onednn/test_bfloat16.py tests/core/knobs/test_onednn_liveness.py \
 	  tests/tools/test_knob_examples.py
 
 # pytest and nbval run in .venv; the notebooks themselves in .venv-lab.

@@ -11,9 +11,9 @@ from minimx.core.extensions import provide
 EXTENSIONS = {
     "GPU launcher": "minimx.cuda.launcher",
     "code files": "minimx.fast.code_files",
-    "convolution tuner": "minimx.fast.tuner",
+    "convolution tuner": "minimx.fast.convolution.tuner",
     "cuda": "minimx.cuda.interface",
-    "fusion": "minimx.fast.fusion",
+    "fusion": "minimx.fast.fusion.groups",
     "graph texts": "minimx.graphs.log",
     "knob declarations": "minimx.tools.knob_declarations",
     "knob examples": "minimx.tools.knob_examples",
@@ -22,7 +22,7 @@ EXTENSIONS = {
     "memory plan texts": "minimx.graphs.memory_reasons",
     "memory reports": "minimx.tools.memory",
     "mirror strategies": "minimx.graphs.mirror_front",
-    "oneDNN products": "minimx.fast.onednn_products",
+    "oneDNN products": "minimx.fast.onednn.products",
     "operator tuning": "minimx.fast.tuning",
     "record curves": "minimx.tools.record_curves",
     "record files": "minimx.tools.record_archive",
@@ -53,7 +53,7 @@ def _connect() -> None:
     # These need a library: to set one without it gives a warning at once.
     knobs.needs(
         ("MXNET_ONEDNN_ENABLED", "MXNET_ONEDNN_CACHE_NUM"),
-        _asked_of("minimx.fast.dnnl", "why_not"),
+        _asked_of("minimx.fast.onednn.library", "why_not"),
     )
     knobs.needs(
         ("MXNET_CUDA_LIB_CHECKING", "MXNET_CUDNN_LIB_CHECKING"),

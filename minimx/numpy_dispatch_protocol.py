@@ -1,8 +1,9 @@
 """Which of NumPy's functions answer for our arrays with `mx.np`, under MXNet's names.
 
-The dispatch itself is in `minimx.np.dispatch`, and needs no list: it takes whatever
-`mx.np` has under the same name. MXNet has the lists, and its tests walk through them.
-NumPy has dropped names since (`sometrue`, `product`); those are left out here.
+The dispatch itself is in `minimx.np.calling.dispatch`, and needs no list: it takes
+whatever `mx.np` has under the same name. MXNet has the lists, and its tests walk
+through them. NumPy has dropped names since (`sometrue`, `product`); those are left out
+here.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from typing import ClassVar
 
 from minimx.core.drivers import num_gpus
 from minimx.core.errors import MXNetError, did_you_mean
-from minimx.fast.dnnl import counts as onednn_primitives
-from minimx.fast.dnnl import library
+from minimx.fast.onednn.library import counts as onednn_primitives
+from minimx.fast.onednn.library import library
 from minimx.fast.tuning import report as operator_tuning
 
 __all__ = [

@@ -12,7 +12,7 @@ from minimx.symbol import Symbol
 if TYPE_CHECKING:
     from minimx.core.arrays.array import NDArray
     from minimx.gluon.hybrid import HybridBlock
-    from minimx.gluon.tracing import Written
+    from minimx.gluon.tracing.trace import Written
 
 
 def write_files(

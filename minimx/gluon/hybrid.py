@@ -24,18 +24,23 @@ from minimx.core.graph.passes.partition import backend_named, partition, print_s
 from minimx.core.graph.passes.prepare import Prepared
 from minimx.core.np_semantics import is_np_array, is_np_shape
 from minimx.gluon import export as files
-from minimx.gluon import tracing
 from minimx.gluon.block import Block, _Edits
-from minimx.gluon.deferred import Completing, placeholder
 from minimx.gluon.np_arrays import refuse_mixed
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
-from minimx.gluon.symbolic import is_symbolic, settle_shapes, settle_types, write_down
+from minimx.gluon.tracing import trace as tracing
+from minimx.gluon.tracing.deferred import Completing, placeholder
+from minimx.gluon.tracing.symbolic import (
+    is_symbolic,
+    settle_shapes,
+    settle_types,
+    write_down,
+)
 from minimx.graphs.watching import watched
 from minimx.symbol import Symbol
-from minimx.symbol.traced import Traced
-from minimx.symbol.traced import tracing as tracer_of_thread
+from minimx.symbol.tracing.arrays import Traced
+from minimx.symbol.tracing.arrays import tracing as tracer_of_thread
 
 _FLAGS = tuple(field.name for field in fields(Flags))
 # A block whose Python code saw shapes has a graph for each; of old ones it lets go.

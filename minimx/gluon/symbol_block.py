@@ -16,14 +16,14 @@ from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.graph.values.infer import declared_dtype, infer
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.np_semantics import is_np_array
-from minimx.gluon import tracing
 from minimx.gluon.hybrid import HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict, PathLike
 from minimx.gluon.parameter.parameter import Parameter
 from minimx.gluon.parameter.places import Contexts
 from minimx.gluon.structure import put_together, refuse_mixture, take_apart
+from minimx.gluon.tracing import trace as tracing
 from minimx.symbol import Symbol
-from minimx.symbol.traced import tracing as tracer_of_thread
+from minimx.symbol.tracing.arrays import tracing as tracer_of_thread
 
 _ROW_SPARSE = "1"  # MXNet's number for that way to store
 

@@ -125,8 +125,8 @@ def _files(room: str, names: list[str]) -> Iterator[tuple[str, str]]:
     yield "Data sheets:", _links([sheets.__name__])
     found = re.findall(r'find\("(\w+\.\w+)"', inspect.getsource(sheets))
     if found:
-        kernels = [find(name) for name in found]
-        yield "CPU kernels:", _links(getattr(k, "py_func", k).__module__ for k in kernels)
+        kernels = [getattr(find(name), "py_func", find(name)) for name in found]
+        yield "CPU kernels:", _links(kernel.__module__ for kernel in kernels)
     launches = [makers()[name].__module__ for name in names if name in makers()]
     if launches:
         yield "launches on CUDA:", _links(launches)

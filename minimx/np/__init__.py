@@ -19,8 +19,6 @@ from minimx.np import (
     aliases,
     constants,
     creation,
-    fallback,
-    fallback_linalg,
     joining,
     linalg,
     moving,
@@ -34,6 +32,7 @@ from minimx.np import (
 )
 from minimx.np import help as _help
 from minimx.np import methods as _methods
+from minimx.np.calling import fallback, fallback_linalg
 from minimx.np.multiarray import ndarray as ndarray  # noqa: PLC0414 (an export)
 
 #: The modules whose `__all__` is offered here; a later one may not repeat a name.

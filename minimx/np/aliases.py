@@ -8,7 +8,7 @@ import numpy as onp
 
 from minimx.core.arrays.creation import from_dlpack as _from_dlpack
 from minimx.core.dtypes import resolve
-from minimx.np.dispatch import by_numpy
+from minimx.np.calling.dispatch import by_numpy
 from minimx.np.linalg import vecdot
 from minimx.np.multiarray import as_ndarray, as_np, ndarray
 from minimx.np.reductions import all as np_all

@@ -21,7 +21,7 @@ from minimx.core.arrays.launch import invoke
 from minimx.core.dtypes import INT64, SUPPORTED
 from minimx.core.errors import DTypeError, OperatorError, ShapeError
 from minimx.core.ops.registry import Op, lookup
-from minimx.np.promotion import BOOL, cast, common, is_number, real
+from minimx.np.calling.promotion import BOOL, cast, common, is_number, real
 
 
 class Binary:

@@ -19,8 +19,8 @@ from minimx.core.errors import ArgumentError, DTypeError, OperatorError, Unavail
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.spec import Spec
 from minimx.np.arithmetic import store
+from minimx.np.calling.promotion import is_number
 from minimx.np.multiarray import as_ndarray, as_np, ndarray
-from minimx.np.promotion import is_number
 
 ShapeLike = int | Sequence[int]
 Where = DeviceLike | None

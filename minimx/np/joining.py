@@ -9,7 +9,7 @@ import numpy as onp
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError, ShapeError
 from minimx.core.shapes import normalize_axis
-from minimx.np.calls import (
+from minimx.np.calling.calls import (
     arrays_of,
     as_tuple,
     call,
@@ -18,8 +18,8 @@ from minimx.np.calls import (
     value_beside,
     whole,
 )
+from minimx.np.calling.promotion import cast
 from minimx.np.multiarray import as_ndarray, ndarray
-from minimx.np.promotion import cast
 
 # -- joining ---------------------------------------------------------------------------
 

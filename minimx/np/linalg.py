@@ -16,12 +16,12 @@ import numpy as onp
 from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.errors import ArgumentError, ShapeError
 from minimx.core.shapes import normalize_axis
-from minimx.np.calls import arrays_of, as_tuple, call, whole
-from minimx.np.fallback_linalg import lstsq, matrix_rank
+from minimx.np.calling.calls import arrays_of, as_tuple, call, whole
+from minimx.np.calling.fallback_linalg import lstsq, matrix_rank
+from minimx.np.calling.promotion import cast, real
 from minimx.np.moving import diagonal, matrix_transpose, trace
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.products import cross, matmul, outer
-from minimx.np.promotion import cast, real
 from minimx.np.reductions import max as np_max
 from minimx.np.reductions import min as np_min
 from minimx.np.reductions import sum as np_sum

@@ -10,9 +10,9 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ShapeError
 from minimx.np.arithmetic import store
-from minimx.np.calls import as_tuple, call, constant, whole
+from minimx.np.calling.calls import as_tuple, call, constant, whole
+from minimx.np.calling.promotion import BOOL, cast
 from minimx.np.multiarray import as_ndarray, ndarray
-from minimx.np.promotion import BOOL, cast
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> ndarray:

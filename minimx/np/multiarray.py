@@ -236,14 +236,14 @@ class ndarray(Operators, Methods):  # noqa: N801 (NumPy's name)
     # -- with NumPy -------------------------------------------------------------------
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from minimx.np import dispatch
+        from minimx.np.calling import dispatch
 
         return dispatch.function(func, args, kwargs)
 
     def __array_ufunc__(
         self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any
     ) -> Any:
-        from minimx.np import dispatch
+        from minimx.np.calling import dispatch
 
         return dispatch.ufunc(ufunc, method, inputs, kwargs)
 

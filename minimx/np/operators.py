@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from minimx.core.dtypes import INT64
 from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import BINARY
-from minimx.np.promotion import BOOL, cast
+from minimx.np.calling.promotion import BOOL, cast
 
 _add = BINARY["add"]
 _subtract = BINARY["subtract"]

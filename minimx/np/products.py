@@ -11,8 +11,8 @@ from typing import Any
 from minimx.core.errors import ShapeError
 from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import store
+from minimx.np.calling.promotion import cast, common, is_number
 from minimx.np.multiarray import as_ndarray, ndarray
-from minimx.np.promotion import cast, common, is_number
 
 
 def _two(who: str, a: Any, b: Any) -> tuple[ndarray, ndarray]:

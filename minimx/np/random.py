@@ -20,12 +20,12 @@ from minimx.core.errors import ArgumentError, DTypeError
 from minimx.core.ops.registry import lookup
 from minimx.nd import seeding
 from minimx.np.arithmetic import store
-from minimx.np.calls import as_tuple, call, refuse_words, whole
+from minimx.np.calling.calls import as_tuple, call, refuse_words, whole
+from minimx.np.calling.promotion import cast
 from minimx.np.creation import array, made
 from minimx.np.linalg import cholesky
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.products import matmul
-from minimx.np.promotion import cast
 
 Where = DeviceLike | None
 

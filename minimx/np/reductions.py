@@ -14,8 +14,8 @@ from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import ShapeError, Unavailable
 from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import store
+from minimx.np.calling.promotion import BOOL, cast, real
 from minimx.np.multiarray import as_ndarray, ndarray
-from minimx.np.promotion import BOOL, cast, real
 
 Axis = int | tuple[int, ...] | None
 

@@ -14,9 +14,9 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, DTypeError, ShapeError
 from minimx.core.shapes import normalize_axis
-from minimx.np.calls import as_tuple, call, constant, refuse_words, whole
+from minimx.np.calling.calls import as_tuple, call, constant, refuse_words, whole
+from minimx.np.calling.promotion import cast
 from minimx.np.multiarray import as_ndarray, ndarray
-from minimx.np.promotion import cast
 
 INT64 = resolve("int64")
 

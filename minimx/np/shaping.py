@@ -11,9 +11,9 @@ from minimx.core.errors import ShapeError
 from minimx.core.ops.registry import lookup
 from minimx.core.shapes import normalize_axis
 from minimx.np.arithmetic import full_like
+from minimx.np.calling.promotion import BOOL, cast, common, is_number
 from minimx.np.creation import array, asarray
 from minimx.np.multiarray import as_ndarray, ndarray, unshared
-from minimx.np.promotion import BOOL, cast, common, is_number
 
 
 def reshape(a: Any, newshape: Any, order: str = "C") -> ndarray:

@@ -35,7 +35,7 @@ def files() -> dict[str, str]:
     """The text of every stub file, by its path below `minimx`."""
     np, npx = import_module("minimx.np"), import_module("minimx.npx")
     ufuncs = import_module("minimx.np.ufuncs").FUNCTIONS
-    official = import_module("minimx.np.fallback").FUNCTIONS
+    official = import_module("minimx.np.calling.fallback").FUNCTIONS
     operators = import_module("minimx.npx.operators").NAMES
     return {
         "np/elementwise.pyi": _file(

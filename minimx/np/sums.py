@@ -9,11 +9,11 @@ import numpy as onp
 from minimx.core.arrays.array import NDArray
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, ShapeError
-from minimx.np.calls import arrays_of, call, value_beside, whole
+from minimx.np.calling.calls import arrays_of, call, value_beside, whole
+from minimx.np.calling.promotion import is_number
 from minimx.np.creation import array
 from minimx.np.joining import concatenate
 from minimx.np.multiarray import as_ndarray, ndarray
-from minimx.np.promotion import is_number
 
 # -- sums of products ------------------------------------------------------------------
 

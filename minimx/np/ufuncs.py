@@ -17,8 +17,8 @@ from minimx.core.dtypes import FLOAT32, INT64, resolve
 from minimx.core.errors import Unavailable
 from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import BINARY, full_like, into
+from minimx.np.calling.promotion import BOOL, cast, is_number
 from minimx.np.multiarray import as_ndarray, as_np
-from minimx.np.promotion import BOOL, cast, is_number
 
 # name in NumPy, operator, aliases. Integers stay integers, as in MXNet 1.9: what a
 # function gives is cut off. Arrays of bool are taken for float32.

@@ -7,8 +7,8 @@ from typing import Any
 import minimx.np as np
 from minimx.core.errors import ArgumentError
 from minimx.core.ops.registry import lookup
+from minimx.np.calling.promotion import BOOL, cast
 from minimx.np.multiarray import as_ndarray, ndarray, unshared
-from minimx.np.promotion import BOOL, cast
 from minimx.npx.operators import function
 
 __all__ = [

@@ -11,7 +11,6 @@ from minimx.symbol import (
     _internal,
     contrib,
     functions,
-    history,
     image,
     linalg,
     np,
@@ -24,6 +23,7 @@ from minimx.symbol.constructors import Group, Variable, fromjson, load, load_jso
 from minimx.symbol.creation import arange, eye, full, linspace, ones, zeros
 from minimx.symbol.custom import Custom
 from minimx.symbol.symbol import Symbol
+from minimx.symbol.tracing import history
 
 __all__ = [
     "Custom", "Group", "Symbol", "Variable", "_internal", "arange", "contrib", "eye",

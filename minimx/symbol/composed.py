@@ -30,7 +30,7 @@ from minimx.core.ops.registry import Op, Types, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Opens
 from minimx.name import NameManager
-from minimx.symbol.traced import Traced, Tracer
+from minimx.symbol.tracing.arrays import Traced, Tracer
 
 
 class Function(Op):

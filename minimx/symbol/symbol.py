@@ -26,8 +26,8 @@ from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.np_semantics import is_np_array
 from minimx.core.ops.registry import Op, lookup
 from minimx.symbol.arithmetic import Arithmetic
-from minimx.symbol.binding import Binding
-from minimx.symbol.inference import Asking
+from minimx.symbol.binding.executors import Binding
+from minimx.symbol.binding.inference import Asking
 from minimx.symbol.slicing import part
 
 if TYPE_CHECKING:

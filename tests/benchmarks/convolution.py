@@ -5,7 +5,7 @@ NumPy's product of two square matrices reaches with as many multiplications, in 
 same rounds; so Winograd may be above 1. All on one thread, in seconds of the processor
 (so that others who work beside this do not count), minima over rounds. `--fit` measures
 many shapes instead, on all threads and by the wall clock, and prints the coefficients
-of `minimx.fast.estimate`.
+of `minimx.fast.convolution.estimate`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Ge
 from minimx.core.kernels.cpu.blas import one_thread
 from minimx.core.knobs import knobs
 from minimx.core.shapes import window
-from minimx.fast import tuner
-from minimx.fast.algorithms import NAMES, algorithms
-from minimx.fast.estimate import features
+from minimx.fast.convolution import tuner
+from minimx.fast.convolution.algorithms import NAMES, algorithms
+from minimx.fast.convolution.estimate import features
 from tests.benchmarks.report import machine
 
 RESULTS = Path(__file__).parent / "results"

@@ -24,7 +24,7 @@ import minimx as mx
 from minimx.core.drivers import driver_for, working
 from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry
 from minimx.cuda import toolkit
-from minimx.fast.algorithms import on_cuda
+from minimx.fast.convolution.algorithms import on_cuda
 
 GPU = mx.gpu(0)
 RUNS = 5
@@ -78,7 +78,7 @@ def products(side: int) -> list[tuple[str, str, str]]:
 
 def convolutions(batch: int, most: int) -> list[tuple[str, str, str]]:
     """Every algorithm in every direction, as the tuner measures it."""
-    from minimx.fast.tuner import measure_on_cuda
+    from minimx.fast.convolution.tuner import measure_on_cuda
 
     found = []
     for channels, side, filters, kernel, stride in LAYERS:

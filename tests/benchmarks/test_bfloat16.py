@@ -16,7 +16,7 @@ import pytest
 from minimx import nd
 from minimx.core import autograd
 from minimx.core.knobs import knobs
-from minimx.fast import dnnl
+from minimx.fast.onednn import library as dnnl
 
 pytestmark = pytest.mark.alone
 

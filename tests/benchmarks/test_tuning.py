@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from minimx.core.knobs import knobs
-from minimx.fast import tuner
-from minimx.fast.choosing import LIMITED, decided, table
+from minimx.fast.convolution import tuner
+from minimx.fast.convolution.choosing import LIMITED, decided, table
 from tests.benchmarks.convolution import DIRECTIONS, square
 
 pytestmark = pytest.mark.alone

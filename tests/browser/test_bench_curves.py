@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 
 from minimx_widgets import BenchCurves
 from tests.browser.pages import data, empty_page, shoot, stand
-from tests.widgets.test_bench_curves import result
+from tests.widgets.views.test_bench_curves import result
 
 pytestmark = pytest.mark.browser
 

@@ -8,10 +8,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from minimx.core.knobs import knobs
-from minimx.fast import tuner
+from minimx.fast.convolution import tuner
 from minimx_widgets import ConvChooser
 from tests.browser.pages import data, empty_page, shoot, stand
-from tests.widgets.test_conv_chooser import network
+from tests.widgets.views.test_conv_chooser import network
 
 pytestmark = pytest.mark.browser
 

@@ -14,9 +14,9 @@ from playwright.sync_api import Browser, Page
 
 import minimx as mx
 from minimx_widgets import DataView
-from minimx_widgets.networks import NETWORKS
-from minimx_widgets.predictions import Probe
-from minimx_widgets.training import Data, load
+from minimx_widgets.training.networks import NETWORKS
+from minimx_widgets.training.predictions import Probe
+from minimx_widgets.training.training import Data, load
 from tests.browser.pages import OF_WIDGETS, data, empty_page, shoot
 from tests.widgets.sights import images, ready
 

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from minimx_widgets import BeforeAfter, FiveSwitches
-from minimx_widgets.meter import Facts
-from minimx_widgets.turns import Turns
+from minimx_widgets.lab.turns import Turns
+from minimx_widgets.training.meter import Facts
 from tests.browser.pages import STAND_IN, data, empty_page, shoot, stand
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from minimx_widgets import GraphPassDiff, MemoryPlan, MirrorExplorer
-from minimx_widgets.networks import lenet, resnet
+from minimx_widgets.training.networks import lenet, resnet
 from tests.browser.pages import data, empty_page, shoot, stand
 from tests.widgets import graphs
 
@@ -226,12 +226,12 @@ def test_a_view_that_is_taken_away_leaves_nothing_behind(
 MAKE = """
 import minimx as mx
 from minimx_widgets import GraphPassDiff, MemoryPlan
-from minimx_widgets.networks import lenet
+from minimx_widgets.training.networks import lenet
 net = lenet(28, 10)
 """
 EXPLORE = """
 from minimx_widgets import MirrorExplorer
-from minimx_widgets.networks import resnet
+from minimx_widgets.training.networks import resnet
 mirror = MirrorExplorer(resnet(28, 10), data=(32, 1, 28, 28))
 mirror
 """

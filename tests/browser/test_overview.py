@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 from minimx.profiler import roofs
 from minimx_widgets import Overview
 from tests.browser.pages import data, empty_page, shoot, stand
-from tests.widgets.test_overview import ROOF, trained
+from tests.widgets.views.test_overview import ROOF, trained
 
 pytestmark = pytest.mark.browser
 

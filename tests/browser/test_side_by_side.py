@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from minimx_widgets import SideBySide
-from minimx_widgets.comparing import Comparison
+from minimx_widgets.training.comparing import Comparison
 from tests.browser.pages import data, empty_page, shoot, stand
-from tests.widgets.test_side_by_side import finished, sides
+from tests.widgets.views.test_side_by_side import finished, sides
 
 pytestmark = pytest.mark.browser
 

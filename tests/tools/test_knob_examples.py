@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from minimx.core.knobs import knobs
-from minimx.fast import dnnl
+from minimx.fast.onednn import library as dnnl
 from minimx.tools import knob_examples as examples
 from minimx.tools.knob_examples import Example
 from minimx.tools.knob_examples.needs import (

@@ -25,9 +25,9 @@ from minimx.core.knobs import knobs
 from minimx.fast import pinning, tuning
 from minimx.profiler.session import profiler
 from minimx_widgets import Lab
-from minimx_widgets.meter import DRIVER_CALLS, PUSHES
-from minimx_widgets.reach import about_graphs, reason
-from tests.widgets.pictures import pictures
+from minimx_widgets.lab.reach import about_graphs, reason
+from minimx_widgets.training.meter import DRIVER_CALLS, PUSHES
+from tests.widgets.image_data import pictures
 
 Look = Callable[["Bench"], Any]
 

@@ -10,7 +10,7 @@ from minimx.core.graph.passes.simplify import eliminate
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.graph.values.specs import every_spec
 from minimx.symbol import Symbol
-from minimx_widgets.subject import Subject
+from minimx_widgets.training.subject import Subject
 
 
 def twice() -> Graph:

@@ -8,7 +8,7 @@ import numpy as np
 
 import minimx as mx
 from minimx.gluon import nn
-from minimx_widgets.training import Data
+from minimx_widgets.training.training import Data
 
 
 def images(

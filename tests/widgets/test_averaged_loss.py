@@ -9,9 +9,9 @@ import pytest
 
 import minimx as mx
 from minimx.core.record import Record
-from minimx_widgets.stories import STORIES
-from minimx_widgets.training import Fit, Settings
-from minimx_widgets.training_series import BATCH, LOSS, line_of
+from minimx_widgets.lab.stories import STORIES
+from minimx_widgets.pictures.training_series import BATCH, LOSS, line_of
+from minimx_widgets.training.training import Fit, Settings
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 

@@ -14,20 +14,15 @@ from minimx.core.events import CATEGORIES, PHASES
 from minimx.core.record import MEMORY_EVENTS, TENSOR_KINDS
 from minimx.numerics import ZONES
 from minimx.tools.drawing import layout as graph_layout
-from minimx_widgets import (
+from minimx_widgets import esm, sources
+from minimx_widgets.pictures import (
     engine_layout,
     engine_picture,
-    esm,
-    first_layer,
     graph_diff,
-    layer_health,
-    memory_plan,
-    meter,
-    mirror_explorer,
-    numerics_monitor,
-    sources,
     training_series,
 )
+from minimx_widgets.training import first_layer, layer_health, meter
+from minimx_widgets.views import memory_plan, mirror_explorer, numerics_monitor
 
 LISTS = [
     ("memory_data.js", "CATEGORIES", list(CATEGORIES)),

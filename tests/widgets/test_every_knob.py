@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minimx.core.knobs import knobs
-from minimx_widgets.reach import RULES, Situation, reason
+from minimx_widgets.lab.reach import RULES, Situation, reason
 from tests.widgets import every_knob
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")

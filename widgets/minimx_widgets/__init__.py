@@ -27,52 +27,52 @@ from typing import TYPE_CHECKING, Any
 from minimx_widgets import kernel
 
 if TYPE_CHECKING:
-    from minimx_widgets.ab_compare import ABCompare as ABCompare
-    from minimx_widgets.before_after import BeforeAfter as BeforeAfter
-    from minimx_widgets.bench_curves import BenchCurves as BenchCurves
-    from minimx_widgets.conv_chooser import ConvChooser as ConvChooser
-    from minimx_widgets.data_view import DataView as DataView
-    from minimx_widgets.device_view import DeviceView as DeviceView
-    from minimx_widgets.engine_timeline import EngineTimeline as EngineTimeline
-    from minimx_widgets.failure_lab import FailureLab as FailureLab
-    from minimx_widgets.five import FiveSwitches as FiveSwitches
-    from minimx_widgets.knob_panel import KnobPanel as KnobPanel
-    from minimx_widgets.lab import Lab as Lab
-    from minimx_widgets.memory_plan import MemoryPlan as MemoryPlan
-    from minimx_widgets.memory_timeline import MemoryTimeline as MemoryTimeline
-    from minimx_widgets.mirror_explorer import MirrorExplorer as MirrorExplorer
-    from minimx_widgets.numerics_monitor import NumericsMonitor as NumericsMonitor
-    from minimx_widgets.overview import Overview as Overview
-    from minimx_widgets.pass_diff import GraphPassDiff as GraphPassDiff
-    from minimx_widgets.pool_map import PoolMap as PoolMap
-    from minimx_widgets.result import Result as Result
-    from minimx_widgets.side_by_side import SideBySide as SideBySide
-    from minimx_widgets.tape_stepper import TapeStepper as TapeStepper
-    from minimx_widgets.training_monitor import TrainingMonitor as TrainingMonitor
+    from minimx_widgets.lab.before_after import BeforeAfter as BeforeAfter
+    from minimx_widgets.lab.five import FiveSwitches as FiveSwitches
+    from minimx_widgets.lab.lab import Lab as Lab
+    from minimx_widgets.training.result import Result as Result
+    from minimx_widgets.views.ab_compare import ABCompare as ABCompare
+    from minimx_widgets.views.bench_curves import BenchCurves as BenchCurves
+    from minimx_widgets.views.conv_chooser import ConvChooser as ConvChooser
+    from minimx_widgets.views.data_view import DataView as DataView
+    from minimx_widgets.views.device_view import DeviceView as DeviceView
+    from minimx_widgets.views.engine_timeline import EngineTimeline as EngineTimeline
+    from minimx_widgets.views.failure_lab import FailureLab as FailureLab
+    from minimx_widgets.views.knob_panel import KnobPanel as KnobPanel
+    from minimx_widgets.views.memory_plan import MemoryPlan as MemoryPlan
+    from minimx_widgets.views.memory_timeline import MemoryTimeline as MemoryTimeline
+    from minimx_widgets.views.mirror_explorer import MirrorExplorer as MirrorExplorer
+    from minimx_widgets.views.numerics_monitor import NumericsMonitor as NumericsMonitor
+    from minimx_widgets.views.overview import Overview as Overview
+    from minimx_widgets.views.pass_diff import GraphPassDiff as GraphPassDiff
+    from minimx_widgets.views.pool_map import PoolMap as PoolMap
+    from minimx_widgets.views.side_by_side import SideBySide as SideBySide
+    from minimx_widgets.views.tape_stepper import TapeStepper as TapeStepper
+    from minimx_widgets.views.training_monitor import TrainingMonitor as TrainingMonitor
 
 _ROOMS = {
-    "ABCompare": "ab_compare",
-    "BeforeAfter": "before_after",
-    "BenchCurves": "bench_curves",
-    "ConvChooser": "conv_chooser",
-    "DataView": "data_view",
-    "DeviceView": "device_view",
-    "EngineTimeline": "engine_timeline",
-    "FailureLab": "failure_lab",
-    "FiveSwitches": "five",
-    "GraphPassDiff": "pass_diff",
-    "KnobPanel": "knob_panel",
-    "Lab": "lab",
-    "MemoryPlan": "memory_plan",
-    "MemoryTimeline": "memory_timeline",
-    "MirrorExplorer": "mirror_explorer",
-    "NumericsMonitor": "numerics_monitor",
-    "Overview": "overview",
-    "PoolMap": "pool_map",
-    "Result": "result",
-    "SideBySide": "side_by_side",
-    "TapeStepper": "tape_stepper",
-    "TrainingMonitor": "training_monitor",
+    "ABCompare": "views.ab_compare",
+    "BeforeAfter": "lab.before_after",
+    "BenchCurves": "views.bench_curves",
+    "ConvChooser": "views.conv_chooser",
+    "DataView": "views.data_view",
+    "DeviceView": "views.device_view",
+    "EngineTimeline": "views.engine_timeline",
+    "FailureLab": "views.failure_lab",
+    "FiveSwitches": "lab.five",
+    "GraphPassDiff": "views.pass_diff",
+    "KnobPanel": "views.knob_panel",
+    "Lab": "lab.lab",
+    "MemoryPlan": "views.memory_plan",
+    "MemoryTimeline": "views.memory_timeline",
+    "MirrorExplorer": "views.mirror_explorer",
+    "NumericsMonitor": "views.numerics_monitor",
+    "Overview": "views.overview",
+    "PoolMap": "views.pool_map",
+    "Result": "training.result",
+    "SideBySide": "views.side_by_side",
+    "TapeStepper": "views.tape_stepper",
+    "TrainingMonitor": "views.training_monitor",
 }
 __all__ = list(_ROOMS)
 

@@ -127,7 +127,7 @@ class View(anywidget.AnyWidget):
 
     def freeze(self) -> None:
         """Keep everything in the widget's state, so that a saved page shows it."""
-        from minimx_widgets.ledger import Ledger
+        from minimx_widgets.training.ledger import Ledger
 
         batch = self.record.since(None)
         strings = list(batch.strings)

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from minimx.core.record import Batch, Cursor, Record
-from minimx_widgets.ledger import Ledger
 from minimx_widgets.packing import Array
+from minimx_widgets.training.ledger import Ledger
 
 if TYPE_CHECKING:
     from minimx_widgets.base import View

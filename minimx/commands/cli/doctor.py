@@ -181,7 +181,7 @@ def _device_name(gpu: Any) -> str:
 
 
 def _onednn() -> tuple[str, str, str]:
-    from minimx.fast.dnnl import loaded
+    from minimx.fast.onednn.library import loaded
 
     found, trouble = onednn_found()
     if found and (dnnl := loaded()) is not None:
@@ -197,7 +197,7 @@ def _onednn() -> tuple[str, str, str]:
 
 def onednn_found() -> tuple[str, str]:
     """The file of the oneDNN library, and why there is none; one of the two is ""."""
-    from minimx.fast.dnnl import found
+    from minimx.fast.onednn.library import found
 
     return found()
 

@@ -42,7 +42,7 @@ def conversions() -> object | None:
     return None if mixing is None else mixing.in_force()
 
 
-#: Who writes down what a thread calls, instead of running it (symbol/traced.py): by
+#: Who writes down what a thread calls, instead of running it (symbol/tracing/arrays.py): by
 #: thread, while a block is made into a graph. Calls with arrays find it by their kind
 #: (`Spec.takes_over`); here look those that make arrays from nothing.
 tracers: dict[int, Any] = {}

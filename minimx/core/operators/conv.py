@@ -78,7 +78,7 @@ class Convolution(Multiplies, Op):
     workspace: the scratch memory that it may use, in MiB. cudnn_tune: how algorithms
     are chosen, without it MXNET_CUDNN_AUTOTUNE_DEFAULT says: "off" guesses,
     "limited_workspace" measures those that fit, "fastest" all. cudnn_off: only those
-    that need no transform and no library. See `minimx.fast.choosing`.
+    that need no transform and no library. See `minimx.fast.convolution.choosing`.
     """
 
     kernel: Shape = field()  # type: ignore[assignment]

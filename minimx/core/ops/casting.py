@@ -14,7 +14,7 @@ oneDNN knows in it, and everything else in float32.
     conversion(op, group, target, kinds)   pure: what that asks of each input
 
 Calls, symbols and whole graphs are converted by these two (amp/casting.py,
-graph/casts.py); they differ in what they know of the inputs' types.
+graphs/casts.py); they differ in what they know of the inputs' types.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ class Op:
 
     #: `expansion(specs)`: the operators that it comes to for inputs of these specs, as
     #: a graph, and its variables in the order of the inputs; for operators that graphs
-    #: keep as one node until then (graph/expand.py).
+    #: keep as one node until then (graph/passes/expand.py).
     expansion: ClassVar[Any] = None
 
     #: Runs the call instead of a kernel: `eager(op, inputs, out)` with arrays; for

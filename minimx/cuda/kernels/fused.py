@@ -18,8 +18,8 @@ from minimx.core.kernels import pointwise as common
 from minimx.core.kernels.half import computing
 from minimx.cuda.kernels import launching, mathematics
 from minimx.cuda.kernels.pointwise import imported, known, loaded, stored, types
-from minimx.fast.fused_text import Loop
-from minimx.fast.walks import Walk, straight
+from minimx.fast.fusion.loop_text import Loop
+from minimx.fast.fusion.strides import Walk, straight
 
 Launch = Callable[..., None]
 _REALS = frozenset(("float32", "float64"))

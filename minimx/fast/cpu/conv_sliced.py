@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.kernels.convolution import Algorithm
-from minimx.fast.algorithms import Slices
+from minimx.fast.convolution.algorithms import Slices
 
 Run = Callable[..., None]
 

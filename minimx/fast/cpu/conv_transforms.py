@@ -13,9 +13,9 @@ import numpy as np
 
 from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
 from minimx.core.kernels.cpu.blas import one_thread
+from minimx.fast.convolution.transforms import Tiling, turned
 from minimx.fast.cpu import fourier, winograd
 from minimx.fast.cpu.fourier import most
-from minimx.fast.transforms import Tiling, turned
 
 
 def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:

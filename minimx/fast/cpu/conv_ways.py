@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minimx.core.kernels.convolution import Algorithm, Geometry
-from minimx.fast import onednn
 from minimx.fast.cpu import conv_sliced, conv_transforms
+from minimx.fast.onednn import convolution as onednn
 
 Run = Callable[..., None]
 

@@ -29,7 +29,7 @@ from numba import prange
 from minimx.core.kernels import threads
 from minimx.core.kernels.convolution import DATA, FORWARD, Geometry
 from minimx.core.kernels.native import halves, load, store
-from minimx.fast.transforms import Spectrum
+from minimx.fast.convolution.transforms import Spectrum
 
 threads.pin()
 

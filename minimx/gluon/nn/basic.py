@@ -15,7 +15,7 @@ from minimx.gluon.nn.activations import Activation
 from minimx.gluon.utils import indent
 from minimx.name import Prefix
 from minimx.symbol import Symbol
-from minimx.symbol.traced import Traced
+from minimx.symbol.tracing.arrays import Traced
 
 
 class _Stack(Block):

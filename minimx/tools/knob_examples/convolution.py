@@ -11,7 +11,7 @@ from minimx.tools.knob_examples.needs import OURS, SIMULATED
 def chosen(direction: str = "forward", device: str = "cpu") -> str:
     """Which algorithm a layer of 3 by 3 gets, 128 channels of 14 by 14."""
     return f"""\
-from minimx.fast.choosing import decided
+from minimx.fast.convolution.choosing import decided
 from minimx.core.operators.conv import Convolution
 op = Convolution.of(kernel=(3, 3), pad=(1, 1), num_filter=128)
 way = op.for_device("{device}").choice("{direction}", mx.nd.ones((4, 128, 14, 14)).spec)
@@ -28,8 +28,10 @@ with patch.object(toolkit, "{name.lower()}_version", lambda: (7, 5)):
 print(sum("the {name} library is 7.5" in text for text in said), "warnings")"""
 
 
-rules = partial(Example, needs=OURS, acts_in="minimx.fast.tuner.rules_now")
-excluded = partial(Example, needs=OURS, acts_in="minimx.fast.choosing.excluded")
+rules = partial(Example, needs=OURS, acts_in="minimx.fast.convolution.tuner.rules_now")
+excluded = partial(
+    Example, needs=OURS, acts_in="minimx.fast.convolution.choosing.excluded"
+)
 
 EXAMPLES = {
     "MXNET_CUDNN_AUTOTUNE_DEFAULT": rules(
@@ -41,7 +43,7 @@ EXAMPLES = {
     ),
     "MINIMX_CPU_AUTOTUNE": rules(
         code="""\
-from minimx.fast.choosing import decided
+from minimx.fast.convolution.choosing import decided
 from minimx.core.operators.conv import Convolution
 conv = Convolution.of(kernel=(3, 3), num_filter=8)
 found = conv.choice("forward", mx.nd.ones((2, 8, 10, 10)).spec)
@@ -53,7 +55,7 @@ print("chosen by the stopwatch:", decided(found).measured is not None)""",
     ),
     "MINIMX_CUDNN_INVERTED_LIMIT": rules(
         code="""\
-from minimx.fast.choosing import decided
+from minimx.fast.convolution.choosing import decided
 from minimx.core.operators.conv import Convolution
 conv = Convolution.of(kernel=(3, 3), num_filter=128, workspace=1)
 found = conv.for_device("gpu").choice("forward", mx.nd.ones((4, 128, 14, 14)).spec)
@@ -65,7 +67,7 @@ print("forward:", decided(found).algorithm.name)""",
     ),
     "MXNET_CUDNN_HEUR_MODE": rules(
         code="""\
-from minimx.fast.choosing import decided
+from minimx.fast.convolution.choosing import decided
 from minimx.core.operators.conv import Convolution
 conv = Convolution.of(kernel=(3, 3), stride=(2, 2), num_filter=128, num_group=128)
 found = conv.choice("forward", mx.nd.ones((1, 128, 14, 14)).spec)
@@ -76,7 +78,7 @@ print("forward:", decided(found).algorithm.name)""",
         },
     ),
     "MXNET_CUDNN_ALGO_VERBOSE_LEVEL": Example(
-        acts_in="minimx.fast.tuner._announce",
+        acts_in="minimx.fast.convolution.tuner._announce",
         code="""\
 import contextlib, io
 x, w = mx.nd.ones((4, 8, 9, 9)), mx.nd.ones((8, 8, 3, 3))

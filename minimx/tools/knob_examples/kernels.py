@@ -50,7 +50,7 @@ print(len(seen.ops()), "operations update 12 weights")""",
     ),
     "MXNET_ENFORCE_DETERMINISM": Example(
         needs=OURS,
-        acts_in="minimx.fast.choosing.excluded",
+        acts_in="minimx.fast.convolution.choosing.excluded",
         reads="deterministic",
         code="""\
 from minimx.core.operators.conv import Convolution
@@ -80,7 +80,7 @@ print("weight gradient:", next(x.algorithm.name for x in found if not x.excluded
         },
     ),
     "MXNET_FUSION_VERBOSE": Example(
-        acts_in="minimx.fast.fused._tell",
+        acts_in="minimx.fast.fusion.loop._tell",
         code="""\
 import contextlib, io
 y = mx.sym.sin(mx.sym.relu(mx.sym.var("x") * 2)) + 1
@@ -93,7 +93,7 @@ print("the source is printed:", "def kernel" in said.getvalue())""",
         },
     ),
     "MXNET_RTC_VERBOSE": Example(
-        acts_in="minimx.fast.fused._tell",
+        acts_in="minimx.fast.fusion.loop._tell",
         code="""\
 import contextlib, io
 y = mx.sym.sin(mx.sym.relu(mx.sym.var("x") * 2)) + 1
@@ -106,10 +106,10 @@ print(said.getvalue().count("compiled in"), "times to compile")""",
         },
     ),
     "MXNET_RTC_SIZE_WARNING": Example(
-        acts_in="minimx.fast.fused._tell",
+        acts_in="minimx.fast.fusion.loop._tell",
         code="""\
 import warnings
-from minimx.fast import fused
+from minimx.fast.fusion import loop as fused
 fused._texts = {str(n) for n in range(fused.MANY - 1)}  # as if so many were made
 with warnings.catch_warnings(record=True) as said: fused._tell("another", 0.1)
 print(len(said), "warning at kernel", fused.MANY)""",

@@ -63,7 +63,7 @@ print(len(said), "warnings")""",
         },
     ),
     "MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING": Example(
-        acts_in="minimx.symbol.binding.Binding.simple_bind",
+        acts_in="minimx.symbol.binding.executors.Binding.simple_bind",
         code="""\
 x = mx.sym.var("x", stype="csr")
 net = mx.sym.dot(x, mx.sym.var("w"), name="y").simple_bind(x=(2, 3), w=(3, 1))

@@ -11,7 +11,7 @@ backend = partial(Example, needs=ONEDNN)
 
 EXAMPLES = {
     "MXNET_ONEDNN_ENABLED": backend(
-        acts_in="minimx.fast.choosing.excluded",
+        acts_in="minimx.fast.convolution.choosing.excluded",
         reads="onednn",
         code="""\
 from minimx.core.operators.conv import Convolution
@@ -25,7 +25,7 @@ print("against oneDNN:", against["onednn"] or "nothing")""",
         },
     ),
     "MXNET_ONEDNN_CACHE_NUM": backend(
-        acts_in="minimx.fast.keeping.Keeper.keep_at_most",
+        acts_in="minimx.fast.fusion.lru_cache.Keeper.keep_at_most",
         reads="keep_at_most",
         code="""\
 with mx.knobs(MXNET_ONEDNN_CACHE_NUM=0): w = mx.nd.ones((8, 8, 3, 3))  # forget all

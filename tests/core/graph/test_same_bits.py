@@ -20,9 +20,9 @@ from minimx.core.graph.running.run import as_run, evaluate
 from minimx.core.graph.values.ir import Graph, Node
 from minimx.core.graph.values.specs import every_spec
 from minimx.core.ops.spec import Spec
-from minimx.fast.fusion import fuse
+from minimx.fast.fusion.groups import fuse
 from minimx.symbol import Symbol
-from tests.fast.test_fusion import bits
+from tests.fast.fusion.test_groups import bits
 
 ROWS, COLUMNS = 6, 8
 SHAPES = {"x": (ROWS, COLUMNS), "y": (ROWS, COLUMNS), "b": (COLUMNS,), "c": (ROWS, 1)}

@@ -13,8 +13,15 @@ from minimx.core.kernels import find
 from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
 from minimx.core.knobs import knobs
 from minimx.core.shapes import window
-from minimx.fast import transforms
-from minimx.fast.algorithms import CACHE, NAMES, PIECES, SUMS, algorithms, known
+from minimx.fast.convolution import transforms
+from minimx.fast.convolution.algorithms import (
+    CACHE,
+    NAMES,
+    PIECES,
+    SUMS,
+    algorithms,
+    known,
+)
 
 DIRECTIONS = (FORWARD, DATA, WEIGHT)
 
@@ -218,7 +225,7 @@ def test_small_images_are_cut_by_filters_and_channels(
 ) -> None:
     """With little room, too: in bands, whose parts of the gradient are added up."""
     for name, value in (("CACHE", room), ("STOPS", 20), ("ROWS", 8), ("COLUMNS", 32)):
-        monkeypatch.setattr(f"minimx.fast.algorithms.{name}", value)
+        monkeypatch.setattr(f"minimx.fast.convolution.algorithms.{name}", value)
     monkeypatch.setattr(transforms, "SHARED_CACHE", room)
     arrays = Arrays(at)
     for direction in (FORWARD, WEIGHT):

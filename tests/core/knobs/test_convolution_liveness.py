@@ -15,9 +15,10 @@ from minimx.core.kernels import threads
 from minimx.core.knobs import knobs
 from minimx.core.operators.conv import Convolution
 from minimx.core.ops import registry
-from minimx.fast import onednn, tuner
-from minimx.fast.algorithms import NAMES
-from minimx.fast.choosing import decided
+from minimx.fast.convolution import tuner
+from minimx.fast.convolution.algorithms import NAMES
+from minimx.fast.convolution.choosing import decided
+from minimx.fast.onednn import convolution as onednn
 from minimx.gluon import nn
 from tests.core.knobs.proofs import defaults, proves, turned
 

@@ -14,8 +14,8 @@ import pytest
 
 from minimx.core.knobs import Knobs, KnobWarning
 from minimx.core.knobs.declarations import DECLARATIONS
-from minimx.fast import dnnl
-from tests.fast.test_dnnl import Listed, installed, listed
+from minimx.fast.onednn import library as dnnl
+from tests.fast.onednn.test_library import Listed, installed, listed
 
 __all__ = ["installed"]
 
@@ -126,7 +126,7 @@ with warnings.catch_warnings(record=True) as caught:
         mx.knobs.set(MXNET_CUDA_LIB_CHECKING=0, MXNET_CUDNN_LIB_CHECKING=0)
         mx.knobs.reset()
 from minimx.cuda import toolkit
-from minimx.fast import dnnl
+from minimx.fast.onednn import library as dnnl
 mapped = "dnnl" in open("/proc/self/maps").read()
 print(json.dumps({
     "said": [str(one.message) for one in caught], "at import": at_import,

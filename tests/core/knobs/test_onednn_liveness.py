@@ -16,7 +16,8 @@ from minimx import gluon, nd
 from minimx.core import autograd
 from minimx.core.knobs import knobs
 from minimx.core.ops import registry
-from minimx.fast import dnnl, onednn
+from minimx.fast.onednn import convolution as onednn
+from minimx.fast.onednn import library as dnnl
 from minimx.gluon import nn
 from tests.core.knobs.proofs import defaults, proves, turned
 

@@ -11,7 +11,7 @@ import pytest
 
 import minimx as mx
 from minimx.core.graph.values.ir import Graph
-from minimx.fast import fused
+from minimx.fast.fusion import loop as fused
 from minimx.gluon import HybridBlock, nn
 from tests.core.knobs.proofs import defaults, proves, turned
 

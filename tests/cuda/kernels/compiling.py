@@ -179,7 +179,7 @@ def round_twice() -> None:
     """A product and a sum of a fused loop must not become one instruction."""
     from minimx.core.kernels.formula import Formula
     from minimx.cuda.kernels import fused
-    from minimx.fast.fused_text import Line, Loop, Operand
+    from minimx.fast.fusion.loop_text import Line, Loop, Operand
 
     real = np.dtype("float32")
     square = Line("a", Formula("x * x", ("x",)), ("x",), (real,), real, "square")

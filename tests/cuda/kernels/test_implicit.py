@@ -16,8 +16,8 @@ from minimx.core.ops.spec import Spec
 from minimx.cuda import toolkit
 from minimx.cuda.kernels.core import conv
 from minimx.cuda.launches.core.conv import algorithm
-from minimx.fast import algorithms
-from minimx.fast.algorithms import on_cuda
+from minimx.fast.convolution import algorithms
+from minimx.fast.convolution.algorithms import on_cuda
 
 #: images, channels, height, width, filters, kernel, stride, dilate, pad, groups, out
 SHAPES = {

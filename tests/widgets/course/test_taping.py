@@ -11,7 +11,7 @@ from minimx.core import autograd, storage
 from minimx.core.device import cpu
 from minimx_widgets.course import tape_checks, taping
 from minimx_widgets.course.taping import depth_first, first_come, latest, walk
-from minimx_widgets.tape_steps import kept
+from minimx_widgets.pictures.tape_steps import kept
 
 
 def test_the_pool_and_the_watched_tape_agree() -> None:

@@ -16,11 +16,18 @@ from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm
 from minimx.core.knobs import knobs
 from minimx.core.operators.conv import Convolution
 from minimx.core.ops.spec import Spec
-from minimx.fast import tuner
-from minimx.fast.algorithms import NAMES, algorithms
-from minimx.fast.choosing import DISABLED, EXACT, Candidate, Rules, candidates, decided
-from minimx.fast.estimate import features
-from minimx.fast.transforms import tiling
+from minimx.fast.convolution import tuner
+from minimx.fast.convolution.algorithms import NAMES, algorithms
+from minimx.fast.convolution.choosing import (
+    DISABLED,
+    EXACT,
+    Candidate,
+    Rules,
+    candidates,
+    decided,
+)
+from minimx.fast.convolution.estimate import features
+from minimx.fast.convolution.transforms import tiling
 from minimx_widgets.course.checks import Feedback, check
 
 #: Images, channels and edge of the layer that is looked at.

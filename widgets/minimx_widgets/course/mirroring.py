@@ -27,8 +27,8 @@ from minimx.core.record import Record
 from minimx.core.storage import pool_for
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
-from minimx_widgets.mirror_measure import Measured, raced
-from minimx_widgets.subject import Subject
+from minimx_widgets.training.mirror_measure import Measured, raced
+from minimx_widgets.training.subject import Subject
 
 SENTENCE = (
     "With k segments the k borders are kept all the time and the N / k layers of one "

@@ -25,7 +25,7 @@ from minimx.core.graph.values.specs import every_spec
 from minimx.core.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import Shown, code
-from minimx_widgets.subject import Subject
+from minimx_widgets.training.subject import Subject
 from minimx_widgets.units import human_bytes
 
 SENTENCE = (

@@ -31,7 +31,7 @@ from minimx.core.record import Record
 from minimx_widgets.course.checks import Feedback, check
 from minimx_widgets.course.text import code
 from minimx_widgets.course.timing import now
-from minimx_widgets.subject import Subject
+from minimx_widgets.training.subject import Subject
 
 #: With so many rows of float32, a layer of width w has a result of w KiB.
 ROWS = 256

@@ -23,7 +23,7 @@ from minimx.core.knobs import knobs
 from minimx.gluon import loss, nn
 from minimx.tools.tape_watch import Watch
 from minimx_widgets.course.text import code
-from minimx_widgets.tape_steps import kept, own
+from minimx_widgets.pictures.tape_steps import kept, own
 
 BATCH = 64
 #: One result of a layer of the free exercise: 256 × 64 numbers of 4 bytes.

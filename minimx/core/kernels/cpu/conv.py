@@ -1,7 +1,7 @@
 """Convolution over images, in three directions, by the algorithm that is named.
 
 data (N, C, H, W), weight (F, C / groups, KH, KW), bias (F,), out (N, F, OH, OW); see
-`minimx.fast.algorithms` for the algorithms and how work is cut.
+`minimx.fast.convolution.algorithms` for the algorithms and how work is cut.
 
     forward(algorithm, at)         kernel(data, weight, bias or None, out, workspace)
     data_gradient(algorithm, at)   kernel(dout, weight, ddata, workspace)

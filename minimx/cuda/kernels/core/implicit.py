@@ -1,6 +1,6 @@
 """Convolution on CUDA as a product of matrices that are never stored.
 
-    answer = left · right,   for every group (`minimx.fast.algorithms.tiles`)
+    answer = left · right,   by group (`minimx.fast.convolution.algorithms.tiles`)
 
                     left                right                       answer
     forward         weight (F, CK)      pixels (CK, stops)          out
@@ -28,7 +28,7 @@ from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Geometry
 from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.launching import cuda
-from minimx.fast.algorithms import SIDE, tiles
+from minimx.fast.convolution.algorithms import SIDE, tiles
 
 #: Threads along a side of a block, and elements of a thread along it.
 SHAPE = [2, 2] if launching.PLAYING else [16, SIDE // 16]

@@ -18,8 +18,8 @@ from minimx.cuda.kernels.core import conv, pooling, shape
 from minimx.cuda.kernels.layers import columns, volumes
 from minimx.cuda.launches import implements
 from minimx.cuda.launches.core.nn import real
-from minimx.fast import tuner
-from minimx.fast.choosing import decided
+from minimx.fast.convolution import tuner
+from minimx.fast.convolution.choosing import decided
 
 #: What pooling with p-th powers does before and after it adds up.
 _POWERS = {2: Formula("x * x", ("x",)), 3: Formula("x * x * x", ("x",))}

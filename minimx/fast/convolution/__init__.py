@@ -1,0 +1,1 @@
+"""Which algorithm computes a convolution: policies, estimates, measurements."""

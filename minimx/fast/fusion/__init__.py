@@ -1,0 +1,1 @@
+"""Neighbouring pointwise operators as one loop."""

@@ -1,0 +1,1 @@
+"""Intel's library oneDNN, where it is installed."""

@@ -1,0 +1,1 @@
+"""From a block's Python code to a graph."""

@@ -1,0 +1,1 @@
+"""Arrays for a symbol: inference of their shapes, sharing, executors."""

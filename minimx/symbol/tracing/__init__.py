@@ -1,0 +1,1 @@
+"""Arrays that are written down instead of computed; recorded calls as graphs."""

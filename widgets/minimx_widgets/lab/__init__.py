@@ -1,0 +1,1 @@
+"""The lab: choose what to train, train it, turn knobs, and watch."""

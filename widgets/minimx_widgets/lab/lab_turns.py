@@ -1,0 +1,64 @@
+"""What a lab does when a knob is turned: it notes the turn, and how that acts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from minimx.core.errors import ArgumentError
+from minimx.core.knobs import knobs
+from minimx_widgets.lab.reach import about_graphs, reason, shapes_programs
+from minimx_widgets.units import human_bytes
+
+if TYPE_CHECKING:
+    from minimx_widgets.lab.lab import Lab
+
+#: A graph that is bound again so many steps after a turn was bound for it.
+SOON = 2
+
+
+class Turning:
+    """The turns of knobs in the training of a lab."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+
+    def turned(self, name: str, new: Any, old: Any) -> None:
+        """Note a turn, and show it at once rather than at the next tick."""
+        lab, declared = self._lab, knobs.declared[name]
+        if lab.comparer.turning:
+            return  # for one of the sides, and back
+        lab.turns.turned(name, declared.format(old), declared.format(new))
+        if why_not := reason(name, lab.situation):
+            lab.turns.note(name, why_not)
+        elif lab.fit is not None and shapes_programs(name):
+            lab.fit.binding.bind_again()
+        lab.run_of_views.feed.poke()
+
+    def rebound(self, before: int, after: int) -> None:
+        """Graphs were bound again in the step under way: say so where it was turned.
+
+        before, after: the bytes of their memory plans.
+        """
+        lab = self._lab
+        fit, turn = lab.fit, lab.turns.last
+        lab.knobs.refresh()  # which knobs can act depends on the operators
+        if fit is None or turn is None or fit.step - turn.step > SOON:
+            return
+        came = f"planned {human_bytes(before)} → {human_bytes(after)}"
+        if about_graphs(turn.name) and not fit.binding.differs:
+            came = "which left the graph of this network as it was"
+        lab.turns.note(turn.name, f"bound again at step {fit.step:,}, {came}")
+
+    def go_back(self, number: int) -> None:
+        """Turn back what a turn changed; see `Lab.go_back`."""
+        lab = self._lab
+        try:
+            turn = lab.turns.get(number)
+        except KeyError:
+            raise ArgumentError(
+                f"Lab.go_back: there is no turn {number}; there were {len(lab.turns)}."
+            ) from None
+        if turn.kind == "setting":
+            lab.set(turn.name, turn.old)
+        else:
+            knobs.set(**{turn.name: turn.old})

@@ -1,0 +1,47 @@
+"""The views of a lab that lie behind a title, and are made when it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from minimx_widgets.lab.lab_compare import ComparePanel
+from minimx_widgets.training.training import load, made
+from minimx_widgets.views.conv_chooser import ConvChooser
+from minimx_widgets.views.numerics_monitor import NumericsMonitor
+from minimx_widgets.views.pool_map import PoolMap
+
+if TYPE_CHECKING:
+    from minimx_widgets.lab.lab import Lab
+
+POOL = "The inside of the pool"
+ACCOUNT = "Where time and memory went"
+NUMBERS = "How large the numbers are"
+CONVOLUTIONS = "Who computes the convolutions"
+COMPARE = "Compare two settings"
+#: The settings that the choice of a convolution's algorithm depends on.
+CHOOSING = ("network", "data", "device", "dtype", "batch_size")
+
+
+def makers(lab: Lab) -> dict[str, Callable[[], Any]]:
+    """What makes each view, by title."""
+    return {
+        POOL: lambda: PoolMap(lab.run_of_views),
+        ACCOUNT: lambda: lab.overview,
+        NUMBERS: lambda: NumericsMonitor(lab.run_of_views),
+        CONVOLUTIONS: lambda: convolutions(lab),
+        COMPARE: lambda: ComparePanel(lab.comparer),
+    }
+
+
+def convolutions(lab: Lab) -> ConvChooser:
+    """The chooser for the network, the device and the type of the settings."""
+    settings, fit = lab.settings, lab.fit
+    data = load(settings.data) if fit is None else fit.data
+    return ConvChooser(
+        made(settings.network, data),
+        device=settings.device,
+        dtype=settings.dtype,
+        record=lab.run_of_views,
+        data=(settings.batch_size, *data.train_x.shape[1:]),
+    )

@@ -1,0 +1,1 @@
+"""What views draw, as pure functions: static pictures and layouts."""

@@ -1,0 +1,165 @@
+"""The static picture of a tape at one of its steps: a graph, and bytes below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from minimx.tools.drawing.layout import WIDE, Layout
+from minimx_widgets import palette, svg
+from minimx_widgets.pictures.graph_picture import GraphPicture, draw, route
+from minimx_widgets.pictures.tape_steps import STATES
+from minimx_widgets.units import human_bytes
+
+if TYPE_CHECKING:
+    from minimx_widgets.views.tape_stepper import Told
+
+#: How a box of each state is drawn: as a pass's picture draws one of these.
+_AS = {
+    "recorded": "kept",
+    "reached": "rewired",
+    "let go": "removed",
+    "retained": "changed",
+    "stored": "added",
+}
+TOP, STRIP, TALLEST = 64.0, 130.0, 900.0
+
+
+def picture(told: Told, step: int, title: str, *, dark: bool, width: int) -> str:
+    """The tape after a step, the step in words, and the bytes of all steps."""
+    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
+    parts = [svg.text(14, 21, "Tape", ink, size=13, bold=True)]
+    if not told.steps:
+        parts.append(svg.text(60, 21, "nothing was recorded", muted, size=11.5))
+        return svg.picture(width, 60, parts, title=title, dark=dark)
+    head = f"step {step + 1} of {len(told.steps)}"
+    if not told.walked:
+        head += ": backward has not run"
+    parts.append(svg.text(60, 21, head, muted, size=11.5))
+    said = svg.wrapped(told.words[step], width - 28, 11.5)[:2]
+    parts += [
+        svg.text(14, 39 + 15 * k, row, ink, size=11.5) for k, row in enumerate(said)
+    ]
+    layout = told.picture.layout
+    room = width - 28
+    scale = min(1.0, room / max(layout.width, 1), TALLEST / max(layout.height, 1))
+    left = 14 + (room - layout.width * scale) / 2
+    now, drawn = states(told, step), _at(told, step)
+    parts += draw(drawn, x=left, y=TOP, scale=scale, dark=dark)
+    parts += _sent(told, step, left, scale, dark=dark)
+    parts += _badges(told, now, left, scale, dark=dark)
+    bottom = TOP + layout.height * scale + 14
+    parts += _strip(told, step, bottom, width, dark=dark)
+    used = [word for word in _AS if word in {STATES[state] for state in now.values()}]
+    entries = [(word, palette.state(_AS[word], dark=dark)) for word in used]
+    entries += [
+        ("results that the tape keeps", palette.category("activation", dark=dark)),
+        ("gradients between calls", palette.category("gradient", dark=dark)),
+    ]
+    height = bottom + STRIP + 26
+    parts += svg.legend(14, height - 10, entries, dark=dark)
+    return svg.picture(width, height, parts, title=title, dark=dark)
+
+
+def states(told: Told, step: int) -> dict[int, int]:
+    """The state of each box after a step; boxes that are not there yet are missing."""
+    found: dict[int, int] = {}
+    for one in told.steps[: step + 1]:
+        for at, state in one.changes:
+            if at in told.boxes:
+                found[told.boxes[at]] = state
+    return found
+
+
+def _at(told: Told, step: int) -> GraphPicture:
+    """The boxes that are there after a step, in their states, and their lines."""
+    now = states(told, step)
+    whole, layout = told.picture, told.picture.layout
+    for _, box, user in told.outside:  # an array from outside comes with its user
+        if user in now:
+            now[box] = STATES.index("recorded")
+    kept = sorted(now)
+    number = {old: new for new, old in enumerate(kept)}
+    boxes = tuple(replace(whole.boxes[k], state=_AS[STATES[now[k]]]) for k in kept)
+    pairs = [
+        ((number[a], number[b], state), bends)
+        for (a, b, state), bends in zip(whole.lines, layout.bends, strict=True)
+        if a in number and b in number
+    ]
+    less = Layout(
+        tuple(layout.places[k] for k in kept),
+        tuple(bends for _, bends in pairs),
+        layout.width,
+        layout.height,
+    )
+    return GraphPicture(boxes, tuple(line for line, _ in pairs), less)
+
+
+def _sent(
+    told: Told, step: int, left: float, scale: float, *, dark: bool
+) -> Iterator[str]:
+    """The lines along which a step sent gradients."""
+    one = told.steps[step]
+    user = told.boxes.get(one.at, -1)
+    to = {told.boxes.get(at, -1) for at in one.sent}
+    layout = told.picture.layout
+    ink = palette.category("gradient", dark=dark)
+    for (a, b, _), bends in zip(told.picture.lines, layout.bends, strict=True):
+        if b == user and a in to:
+            stops = route(layout, a, b, bends)
+            points = [(left + u * scale, TOP + v * scale) for u, v in stops]
+            yield svg.line(points, ink, width=2.5)
+
+
+def _badges(
+    told: Told, now: dict[int, int], left: float, scale: float, *, dark: bool
+) -> Iterator[str]:
+    """How many bytes of results each call keeps, at its corner."""
+    muted = palette.surface("muted", dark=dark)
+    for box, size in enumerate(told.sizes):
+        if size and STATES[now.get(box, 0)] not in ("absent", "let go"):
+            x, y = told.picture.layout.places[box]
+            at = (left + (x + WIDE / 2 - 6) * scale, TOP + (y - 3) * scale)
+            words = human_bytes(size)
+            size_ = 9.5 * scale
+            yield svg.text(*at, words, muted, anchor="end", size=size_, bold=True)
+
+
+def _strip(
+    told: Told, step: int, top: float, width: float, *, dark: bool
+) -> Iterator[str]:
+    """Bytes over the steps, and a mark at the one that is shown."""
+    muted, line = (palette.surface(name, dark=dark) for name in ("muted", "line"))
+    left, right, bottom = 76.0, width - 16.0, top + STRIP - 20
+    most = max(max(one.kept + one.flight for one in told.steps), 1) * 1.1
+    wide = (right - left) / len(told.steps)
+
+    def y(nbytes: float) -> float:
+        return bottom - nbytes / most * (bottom - top - 16)
+
+    for value in svg.byte_ticks(most, 4):
+        yield svg.line([(left, y(value)), (right, y(value))], line)
+        words = human_bytes(value)
+        yield svg.text(left - 6, y(value) + 4, words, muted, anchor="end", size=10)
+    for k, one in enumerate(told.steps):
+        x = left + k * wide
+        tall = y(0) - y(one.kept)
+        green = palette.category("activation", dark=dark)
+        orange = palette.category("gradient", dark=dark)
+        title = f"{told.words[k]}\n{one.kept:,} B kept, {one.flight:,} B between calls"
+        if one.kept:
+            yield svg.rect(x, y(one.kept), wide, tall, green, opacity=0.75, title=title)
+        if one.flight:
+            high = y(one.kept) - y(one.kept + one.flight)
+            above = y(one.kept + one.flight)
+            yield svg.rect(x, above, wide, high, orange, opacity=0.75, title=title)
+        if one.kind == "begin":
+            yield svg.line([(x, top), (x, bottom)], muted, dash="3 3")
+            yield svg.text(x + 5, top + 9, "backward", muted, size=10)
+    accent = palette.surface("accent", dark=dark)
+    x = left + (step + 0.5) * wide
+    yield svg.line([(x, top), (x, bottom)], accent, width=2)
+    yield svg.text(left, bottom + 15, "step 1", muted, size=10)
+    last = f"step {len(told.steps)}"
+    yield svg.text(right, bottom + 15, last, muted, anchor="end", size=10)

@@ -1,0 +1,1 @@
+"""Trainings as programs of small steps, and what is measured of them."""

@@ -1,0 +1,1 @@
+"""The views, one file each: what they send to the page, and what they answer."""

@@ -1,0 +1,279 @@
+"""`FailureLab`: a training that goes wrong, sealed; find out why, and cure it.
+
+    lab = FailureLab()          # or FailureLab(7), FailureLab(7, fault="empty")
+    lab.probe("map")            # evidence; each piece counts
+    lab.answer("empty", layer="normalise", step=7)
+    lab.treat("eps")            # the program runs with the remedy
+
+Every case is a real training that really fails. A probe runs it once more under an
+instrument; a remedy runs it changed, beside the same program without the fault.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import ipywidgets
+import traitlets
+
+from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
+from minimx_widgets import esm
+from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.failures import (
+    CAUSES,
+    REMEDIES,
+    Case,
+    Trial,
+    Verdict,
+    draw,
+    judged,
+    tried,
+)
+from minimx_widgets.failures import evidence as seen_by
+from minimx_widgets.failures.program import Outcome, run
+from minimx_widgets.pictures import failure_picture
+from minimx_widgets.tables import Table, Tables
+from minimx_widgets.views.engine_timeline import EngineTimeline
+
+#: Trainings of two labs at once would turn each other's knobs.
+_running = threading.Lock()
+#: What each instrument needs a run to do, and what it makes of it.
+_INSTRUMENTS: dict[str, tuple[dict[str, Any], Any]] = {
+    "message": ({}, seen_by.message),
+    "timeline": ({"record": True}, seen_by.timeline),
+    "map": ({"watch": True}, seen_by.finite_map),
+    "norms": ({"norms": True}, seen_by.norms),
+    "parameters": ({}, seen_by.parameters),
+}
+
+
+class FailurePanel(anywidget.AnyWidget):
+    """The part of the lab in the browser: symptom, evidence, answer, remedies."""
+
+    _esm = esm.module("failure_lab")
+    _css = STYLE
+
+    state = traitlets.Dict().tag(sync=True)
+
+
+class FailureLab:
+    """One case after the other.
+
+    number: of a case; None draws one. fault: a cause by name, to practise with.
+    `probe`, `answer`, `treat` and `next` are what the buttons do.
+    """
+
+    def __init__(self, number: int | None = None, fault: str | None = None) -> None:
+        self._revision = 0
+        self.panel = FailurePanel()
+        self.stage = ipywidgets.Box(layout=ipywidgets.Layout(flex_flow="column"))
+        self.box = ipywidgets.VBox([self.panel, self.stage])
+        self.timeline: EngineTimeline | None = None
+        self._begin(_drawn() if number is None else number, fault)
+        self.panel.on_msg(self._hear)
+
+    def _begin(self, number: int, fault: str | None) -> None:
+        self.case: Case = draw(number, fault)
+        with _running:
+            self._plain: Outcome = run(self.case.facts)
+        self.seen: dict[str, seen_by.Evidence] = {}
+        self._open: str | None = None
+        self.verdict: Verdict | None = None
+        self.trial: Trial | None = None
+        self._clear_stage()
+        self._refresh()
+
+    # What one may do
+
+    @property
+    def symptom(self) -> str:
+        """What a user of the program would complain of."""
+        plain, steps = self._plain, self.case.facts.steps
+        if plain.error:
+            kind = plain.error.split(":")[0]
+            return (
+                f"The training of {steps} steps stops with {kind} in step "
+                f"{plain.ended}. Why, and where does it come from?"
+            )
+        bad = [k for k, loss in seen_by.losses(plain) if loss is None]
+        if bad:
+            return (
+                f"The training of {steps} steps ends without an error, but from step "
+                f"{bad[0]} on the loss is not a finite number."
+            )
+        return (
+            f"The training of {steps} steps ends without an error, all losses are "
+            f"finite, and yet it does not learn as it should: the last is "
+            f"{plain.last_loss:.3g}."
+        )
+
+    def next(self, number: int | None = None, fault: str | None = None) -> None:
+        """Another case."""
+        self._begin(_drawn() if number is None else number, fault)
+
+    def probe(self, name: str) -> Table:
+        """Run the case under an instrument, and open what it saw.
+
+        Raises `ArgumentError` for an instrument that is none.
+        """
+        if name not in _INSTRUMENTS:
+            near = did_you_mean(name, _INSTRUMENTS)
+            raise ArgumentError(
+                f"there is no instrument {name!r}.{near} {', '.join(_INSTRUMENTS)}."
+            )
+        if name not in self.seen:
+            wants, look = _INSTRUMENTS[name]
+            with _running:
+                outcome = run(self.case.facts, **wants) if wants else self._plain
+            self.seen[name] = look(outcome)
+            if name == "timeline":
+                self._show(outcome)
+        self._open = name
+        self._refresh()
+        return seen_by.table(self.seen[name])
+
+    def answer(
+        self, cause: str, layer: str | None = None, step: int | None = None
+    ) -> Verdict:
+        """Name the cause, and the layer and the step where it asks for them."""
+        with _running:
+            self.verdict = judged(self.case, cause, layer, step)
+        self._refresh()
+        return self.verdict
+
+    def treat(self, *remedies: str) -> Trial:
+        """Run the program with remedies, and say whether it is healthy."""
+        with _running:
+            self.trial = tried(self.case, remedies)
+        self._refresh()
+        return self.trial
+
+    @property
+    def solved(self) -> bool:
+        """Whether the cause was named and the program cured."""
+        return bool(self.verdict and self.verdict.right) and bool(
+            self.trial and self.trial.healthy
+        )
+
+    # Looking
+
+    def __repr__(self) -> str:
+        named = "open" if self.verdict is None else "wrong"
+        if self.verdict is not None and self.verdict.right:
+            named = "named"
+        cured = "cured" if self.trial is not None and self.trial.healthy else "ill"
+        return (
+            f"FailureLab(case {self.case.number}, {len(self.seen)} of "
+            f"{len(_INSTRUMENTS)} probes, cause {named}, program {cured})"
+        )
+
+    def table(self) -> Tables:
+        """All evidence that was asked for."""
+        return Tables(tuple(seen_by.table(one) for one in self.seen.values()))
+
+    def svg(self, *, dark: bool = False, width: int = 900) -> str:
+        """The case and the evidence that is open, as a static picture."""
+        return failure_picture.picture(
+            self.panel.state, repr(self), dark=dark, width=width
+        )
+
+    def save(self, path: str | Path, *, dark: bool = False) -> Path:
+        """Write the static picture to a file."""
+        path = Path(path)
+        path.write_text(self.svg(dark=dark), encoding="utf-8")
+        return path
+
+    def _repr_mimebundle_(self, **_: Any) -> Bundle:
+        return mimebundle(self.box, repr(self), self.svg())
+
+    def close(self) -> None:
+        """Take the lab away from all pages."""
+        self._clear_stage()
+        for part in (self.panel, self.stage, self.box):
+            part.close()
+
+    # The inside
+
+    def _show(self, outcome: Outcome) -> None:
+        """The engine timeline of a run, at the first operation that failed."""
+        self._clear_stage()
+        self.timeline = EngineTimeline(outcome.record, height=150)
+        op = self.seen["timeline"]["op"]
+        if op:
+            self.timeline.select(op)
+        self.stage.children = (self.timeline,)
+
+    def _clear_stage(self) -> None:
+        if self.timeline is not None:
+            self.stage.children = ()
+            self.timeline.close()
+            self.timeline = None
+
+    def _refresh(self, busy: str = "", note: str = "") -> None:
+        self._revision += 1
+        facts, said = self.case.facts, None
+        if self.verdict is not None:
+            said = {"good": self.verdict.right, "words": repr(self.verdict)}
+        tested = None
+        if self.trial is not None:
+            tested = {"good": self.trial.healthy, "words": repr(self.trial)}
+        self.panel.state = {
+            "case": self.case.number,
+            "symptom": self.symptom,
+            "losses": seen_by.losses(self._plain),
+            "probes": [
+                [name, *words, name in self.seen]
+                for name, words in seen_by.PROBES.items()
+            ],
+            "open": self._open or "",
+            "evidence": None if self._open is None else self.seen[self._open],
+            "causes": [[c.name, c.words, list(c.asks)] for c in CAUSES.values()],
+            "remedies": [[name, words] for name, words in REMEDIES.items()],
+            "layers": list(self._plain.layers),
+            "steps": facts.steps,
+            "verdict": said,
+            "trial": tested,
+            "solved": self.solved,
+            "busy": busy,
+            "note": note,
+            "revision": self._revision,
+        }
+
+    def _hear(self, _widget: Any, told: dict[str, Any], _buffers: Any) -> None:
+        """A button was pressed; the work is done beside, so that the page answers."""
+        if told.get("kind") == "table":
+            self.panel.send({"kind": "table", "html": self.table().html()})
+            return
+        threading.Thread(
+            target=self._obey, args=(told,), name="failure lab", daemon=True
+        ).start()
+
+    def _obey(self, told: dict[str, Any]) -> None:
+        kind = told.get("kind")
+        self._refresh(busy="Running the program …")
+        note = ""
+        try:
+            if kind == "probe":
+                self.probe(str(told["name"]))
+            elif kind == "answer":
+                step = told.get("step")
+                self.answer(
+                    str(told["cause"]),
+                    told.get("layer") or None,
+                    None if step is None else int(step),
+                )
+            elif kind == "treat":
+                self.treat(*map(str, told["remedies"]))
+            elif kind == "next":
+                self.next()
+        except MXNetError as refused:
+            note = str(refused)
+        self._refresh(note=note)
+
+
+def _drawn() -> int:
+    return random.SystemRandom().randrange(10_000)
