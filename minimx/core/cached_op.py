@@ -4,7 +4,7 @@
     outputs = op(arrays)                # for graph.arguments, then graph.states
 
 It is what `hybridize` puts in the place of a block's Python code. For every combination
-of shapes, device, mode and settings there is a `Variant` (`graph/running/variant.py`). A
+of shapes, device, mode and settings there is a `Variant` (`running/variant.py`). A
 recorded call is one node on the tape, whose gradient is the backward half of the
 variant's program. A program computes with gradients of all outputs, until it is seen
 that some have none; then with those of the others.

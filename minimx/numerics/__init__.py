@@ -5,9 +5,10 @@
     NumericsMonitor(record)                   # from minimx_widgets
 
 Reading order: `minimx.core.dtypes.Layout` (which powers of two a type has),
-`operators/kernels/arrays/exponents.py` (numbers counted by power of two), `histogram.py` (what
-becomes of them in another type, or under another loss scale; pure), `watch.py` (looks
-at a network that trains), `read.py` (the looks that a record remembers).
+`operators/kernels/arrays/exponents.py` (numbers counted by power of two),
+`histogram.py` (what becomes of them in another type, or under another loss scale;
+pure), `watch.py` (looks at a network that trains), `read.py` (the looks that a record
+remembers).
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ def conversions() -> object | None:
     return None if mixing is None else mixing.in_force()
 
 
-#: Who writes down what a thread calls, instead of running it (symbol/tracing/arrays.py): by
-#: thread, while a block is made into a graph. Calls with arrays find it by their kind
-#: (`Spec.takes_over`); here look those that make arrays from nothing.
+#: By thread, the tracer that writes calls down instead of running them, while a block
+#: is made into a graph (symbol/tracing/arrays.py). Calls with arrays find it by the kind
+#: of their inputs (`Spec.eager`); calls that make arrays from nothing look here.
 tracers: dict[int, Any] = {}
 
 #: What converts the inputs of calls, while mixed precision is on (amp/casting.py).

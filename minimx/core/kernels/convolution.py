@@ -1,8 +1,8 @@
 """The lengths of a convolution, and what one way to compute it is.
 
 Which ways there are, and which one is taken, is decided outside the core: see
-`minimx/fast/convolution/algorithms.py`. Its kernels here are direct loops (0), im2col (1) and mec
-(2, and 3 with fewer sums).
+`minimx/fast/convolution/algorithms.py`. Its kernels here are direct loops (0), im2col
+(1) and mec (2, and 3 with fewer sums).
 """
 
 from __future__ import annotations

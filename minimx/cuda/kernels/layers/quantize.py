@@ -1,4 +1,4 @@
-"""Real numbers as integers of eight bits on CUDA, and back (`operators/layers/quantize.py`).
+"""Real numbers as integers of eight bits on CUDA, and back.
 
 The ends of a range lie on the device, measured there or given: what follows from them,
 a scale and the range that travels with the integers, is found by one thread, and
