@@ -43,8 +43,8 @@ def conversions() -> object | None:
 
 
 #: By thread, the tracer that writes calls down instead of running them, while a block
-#: is made into a graph (symbol/tracing/arrays.py). Calls with arrays find it by the kind
-#: of their inputs (`Spec.eager`); calls that make arrays from nothing look here.
+#: is made into a graph (symbol/tracing/arrays.py). Calls with arrays find it by their
+#: inputs' kind (`Spec.eager`); calls that make arrays from nothing look here.
 tracers: dict[int, Any] = {}
 
 #: What converts the inputs of calls, while mixed precision is on (amp/casting.py).
