@@ -189,7 +189,7 @@ class Trainer:
             )
 
     def _learning(self) -> list[tuple[int, Parameter]]:
-        return [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
+        return [(i, p) for i, p in enumerate(self._params) if p._grad_req != "null"]
 
     def _learning_on_devices(self) -> Learning:
         """Each parameter that learns, with its arrays; asked once for a step."""

@@ -39,7 +39,7 @@ class SGD(Optimizer):
     @property
     def aggregate_num(self) -> int:
         """How many weights go into one launch: the knob, at least 1."""
-        return max(1, int(knobs.MXNET_OPTIMIZER_AGGREGATION_SIZE))
+        return max(1, int(knobs.get("MXNET_OPTIMIZER_AGGREGATION_SIZE")))
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The momentum; for lazy updates, stored as the weight is."""

@@ -43,27 +43,24 @@ class Chunk(Var):
         self.block: Block | None = None
 
     def memory(self) -> Any:
-        """The bytes, a flat uint8 array; allocates them if need be."""
-        block = self.block
-        if block is None:
-            block = self._allocated()
-        return block.data
+        """The bytes, a flat uint8 array; allocated at first use.
 
-    def _allocated(self) -> Block:
-        """The block at first use, which two readers may make together."""
-        pool = pool_for(self.device)
-        block = pool.alloc(self.nbytes, self.owner)
-        try:
-            if self.exception is not None:  # what was to be written here has failed
-                block.data[:] = 0
-            with pool.lock:
-                if self.block is None:
-                    self.block = block
-        finally:
-            if self.block is not block:
-                block.free()
+        Two readers may come first together: the block of one of them stays.
+        """
+        if self.block is None:
+            pool = pool_for(self.device)
+            block = pool.alloc(self.nbytes, self.owner)
+            try:
+                if self.exception is not None:  # what was to be written here failed
+                    block.data[:] = 0
+                with pool.lock:
+                    if self.block is None:
+                        self.block = block
+            finally:
+                if self.block is not block:
+                    block.free()
         assert self.block is not None
-        return self.block
+        return self.block.data
 
     @property
     def lost(self) -> bool:

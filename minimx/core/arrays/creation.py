@@ -10,12 +10,13 @@ import numpy as np
 from minimx.core import np_semantics
 from minimx.core.arrays import sparse
 from minimx.core.arrays.array import NDArray, checked_dtype, new
-from minimx.core.arrays.launch import invoke
+from minimx.core.arrays.launch import invoke, invoke_planned
 from minimx.core.arrays.transfer import from_numpy_copy, wrap_numpy
 from minimx.core.device import Device, DeviceLike, as_device, current_device
-from minimx.core.dtypes import numbers
+from minimx.core.dtypes import numbers, resolve
 from minimx.core.errors import DTypeError, OperatorError, ShapeError
-from minimx.core.ops.registry import lookup
+from minimx.core.operators.creation import Full, Ones, Zeros
+from minimx.core.ops.registry import Op, lookup
 from minimx.core.ops.spec import Spec
 
 ShapeLike = int | Sequence[int]
@@ -37,6 +38,8 @@ def shape_to_fill(name: str, shape: ShapeLike) -> tuple[int, ...]:
 
     With np_shape, as under mx.np, it may have none of them.
     """
+    if isinstance(shape, tuple) and shape and min(shape) > 0:
+        return shape
     found = _shape(shape)
     if not np_semantics.is_np_shape() and (0 in found or not found):
         what = "no elements" if found else "no axes"
@@ -47,10 +50,18 @@ def shape_to_fill(name: str, shape: ShapeLike) -> tuple[int, ...]:
     return found
 
 
-def _create(name: str, ctx: DeviceLike | None, out: Any, **settings: Any) -> NDArray:
-    op = lookup(name).of(**settings)
-    where = out.context if out is not None else _device(ctx)
-    made: NDArray = invoke(op, (), out, where, NDArray)
+def _create(
+    sheet: type[Op], ctx: DeviceLike | None, out: Any, dtype: Any, **settings: Any
+) -> NDArray:
+    """Run an operator that has no inputs. dtype: float32 for None."""
+    name = "float32" if dtype is None else resolve(dtype).name
+    op = sheet.of(**settings, dtype=name)
+    if out is not None:
+        where = out.context
+    else:
+        where = current_device() if ctx is None else as_device(ctx)
+    plan = op.plans.get(()) or op.plan(())
+    made: NDArray = invoke_planned(op, plan, (), out, where, NDArray)
     return made
 
 
@@ -158,11 +169,8 @@ def zeros(
     """An array of zeros; of a sparse one (`stype`), nothing is stored."""
     if stype not in (None, "default"):
         return _sparse_zeros(stype, shape, ctx or device, dtype)
-    name = checked_dtype(dtype).name
-    where = ctx or device
-    return _create(
-        "_zeros", where, out, shape=shape_to_fill("zeros", shape), dtype=name
-    )
+    filled = shape_to_fill("zeros", shape)
+    return _create(Zeros, ctx or device, out, dtype, shape=filled)
 
 
 def ones(
@@ -174,9 +182,8 @@ def ones(
     device: DeviceLike | None = None,
 ) -> NDArray:
     """An array of ones."""
-    name = checked_dtype(dtype).name
-    where = ctx or device
-    return _create("_ones", where, out, shape=shape_to_fill("ones", shape), dtype=name)
+    filled = shape_to_fill("ones", shape)
+    return _create(Ones, ctx or device, out, dtype, shape=filled)
 
 
 def full(
@@ -187,10 +194,10 @@ def full(
     out: Any = None,
 ) -> NDArray:
     """An array filled with one value."""
-    name, found = checked_dtype(dtype).name, _shape(shape)
+    found = _shape(shape)
     if not found:
         shape_to_fill("full", found)
-    return _create("_full", ctx, out, shape=found, value=float(val), dtype=name)
+    return _create(Full, ctx, out, dtype, shape=found, value=float(val))
 
 
 def arange(
@@ -205,17 +212,8 @@ def arange(
     """Evenly spaced numbers from `start` up to, without, `stop`."""
     if stop is None:
         start, stop = 0.0, start
-    name = checked_dtype(dtype).name
-    return _create(
-        "_arange",
-        ctx,
-        None,
-        start=start,
-        stop=stop,
-        step=step,
-        repeat=repeat,
-        dtype=name,
-    )
+    settings = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    return _create(lookup("_arange"), ctx, None, dtype, **settings)
 
 
 def linspace(
@@ -241,8 +239,7 @@ def eye(
     dtype: Any = None,
 ) -> NDArray:
     """A matrix with ones on the k-th diagonal."""
-    name = checked_dtype(dtype).name
-    return _create("_eye", ctx, None, N=N, M=M, k=k, dtype=name)
+    return _create(lookup("_eye"), ctx, None, dtype, N=N, M=M, k=k)
 
 
 def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:

@@ -77,7 +77,7 @@ def invoke(
         return _invoke_short(op, inputs)
     specs = tuple([x.spec for x in inputs])
     plan = op.plans.get(specs) or op.plan(specs)
-    return _invoke(op, plan, inputs, out, device, array_class)
+    return invoke_planned(op, plan, inputs, out, device, array_class)
 
 
 def invoke_whole(
@@ -118,7 +118,7 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
         or device.backend != "cpu"
         or (b is not None and b.chunk.device.home is not device)
     ):
-        return _invoke(op, plan, inputs, None, None, None)
+        return invoke_planned(op, plan, inputs, None, None, None)
     spec = plan.outs[0]
     made = Chunk(device, spec.nbytes, owner(plan.name))
     out = a.__class__(made, spec)
@@ -155,7 +155,7 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
     return out
 
 
-def _invoke(
+def invoke_planned(
     op: Op,
     plan: Plan,
     inputs: Sequence[NDArray],
@@ -163,7 +163,7 @@ def _invoke(
     device: Device | None,
     array_class: type[NDArray] | None,
 ) -> Any:
-    """Any call."""
+    """Any call, with the plan for its inputs; `invoke` says the rest."""
     if plan.eager is not None:
         with device or nullcontext():
             return plan.eager(op, inputs, out)

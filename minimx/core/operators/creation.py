@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import methodcaller
 from typing import Any
 
 from minimx.core.dtypes import numbers, resolve
@@ -64,7 +65,7 @@ class Zeros(Constant):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A fill."""
-        return lambda out: out.fill(0)
+        return methodcaller("fill", 0)
 
 
 @register("_ones")
@@ -76,7 +77,7 @@ class Ones(Constant):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A fill."""
-        return lambda out: out.fill(1)
+        return methodcaller("fill", 1)
 
 
 @register("_full")
