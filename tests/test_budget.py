@@ -32,8 +32,8 @@ WINGS = {
     "operators": ("operators", 12_930),
     "graphs of symbols": ("graphs", 1_540),
     "fast kernels": ("fast", 3_530),
-    "CUDA": ("cuda", 9_730),
-    "operators under public names": ("nd np npx symbol executor", 9_660),
+    "CUDA": ("cuda", 9_755),
+    "operators under public names": ("nd np npx symbol executor", 9_670),
     "the training kit": (
         "gluon optimizer initializer metric lr_scheduler callback kvstore amp numerics",
         11_200,

@@ -13,8 +13,8 @@ import minimx as mx
 from minimx.core.dtypes import FLOAT32
 from minimx.core.graph.values.specs import every_spec, plan_of
 from minimx.core.ops.spec import Spec
+from minimx.fast.fusion.fused_operator import FusedOp
 from minimx.fast.fusion.groups import fuse
-from minimx.fast.fusion.operator import FusedOp
 from minimx.symbol import Symbol
 
 SIZES = (10**3, 10**4, 10**5, 10**6, 10**7)

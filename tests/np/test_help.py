@@ -104,7 +104,7 @@ def test_the_examples_show_what_they_say(file: Any) -> None:
     assert not said, "".join(said)
 
 
-@pytest.mark.parametrize("name", ["creation", "multiarray", "promotion"])
+@pytest.mark.parametrize("name", ["creation", "multiarray", "calling.promotion"])
 def test_examples_that_stand_in_the_code(name: str) -> None:
     module = importlib.import_module(f"minimx.np.{name}")
     known = {"mx": mx, "np": mx.np, "npx": mx.npx}

@@ -30,8 +30,8 @@ from minimx.core.errors import OperatorError
 from minimx.core.graph.passes.report import Change, Passed
 from minimx.core.graph.values.ir import Entry, Graph, Node, outputs_of
 from minimx.core.graph.values.specs import Specs
+from minimx.fast.fusion.fused_operator import FusedOp
 from minimx.fast.fusion.members import Member, described
-from minimx.fast.fusion.operator import FusedOp
 from minimx.fast.fusion.strides import Walk, together
 
 

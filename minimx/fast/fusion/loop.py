@@ -122,9 +122,11 @@ _texts: set[str] = set()
 def address(text: str) -> int:
     """Where the machine code of a loop starts; compiled if no program has done so."""
     from minimx.core.kernels import halfwords
-    from minimx.fast.fusion import stack_memory as pieces
+    from minimx.fast.fusion import stack_memory
 
-    more = [room for room in (halfwords, pieces) if f"{room.__name__} import" in text]
+    more = [
+        used for used in (halfwords, stack_memory) if f"{used.__name__} import" in text
+    ]
     return int(pointwise.make(text, *more).kernel.address)
 
 

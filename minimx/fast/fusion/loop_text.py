@@ -131,28 +131,28 @@ def _planned(loop: Loop) -> list[_Stage]:
     ]
 
 
-def _rooms(loop: Loop, plan: Sequence[_Stage]) -> tuple[dict[str, str], list[str]]:
-    """Which room on the stack each value that is handed on has, and their types."""
+def _slots(loop: Loop, plan: Sequence[_Stage]) -> tuple[dict[str, str], list[str]]:
+    """Which slot on the stack each value that is handed on has, and their types."""
     kinds = {o.name: o.dtype for o in loop.operands}
     kinds |= {line.name: line.out for line in loop.lines}
     last = {name: k for k, stage in enumerate(plan) for name in stage.takes}
-    rooms: dict[str, str] = {}
+    slots: dict[str, str] = {}
     types: list[str] = []
     free: list[tuple[str, str]] = []
     for k, stage in enumerate(plan):
         free += [
-            (rooms[n], types[int(rooms[n][1:])]) for n in stage.takes if last[n] == k
+            (slots[n], types[int(slots[n][1:])]) for n in stage.takes if last[n] == k
         ]
         for name in stage.gives:
             kind = pointwise.word(computing(kinds[name]))
-            fitting = [room for room, of in free if of == kind]
+            fitting = [slot for slot, of in free if of == kind]
             if fitting:
-                rooms[name] = fitting[0]
+                slots[name] = fitting[0]
                 free.remove((fitting[0], kind))
             else:
-                rooms[name] = f"b{len(types)}"
+                slots[name] = f"b{len(types)}"
                 types.append(kind)
-    return rooms, types
+    return slots, types
 
 
 # -- the text --------------------------------------------------------------------------
@@ -185,15 +185,15 @@ def write(loop: Loop) -> str:
     ]
     body += [_loaded(o, "0") for o in loop.operands if o.step == 0]
     plan = _planned(loop)
-    rooms, types = _rooms(loop, plan)
+    slots, types = _slots(loop, plan)
     if len(plan) == 1:
-        body += ["for i in range(n):", *_indented(_inside(loop, plan[0], rooms))]
+        body += ["for i in range(n):", *_indented(_inside(loop, plan[0], slots))]
     else:
-        body += [f"b{k} = room({kind}, {PIECE})" for k, kind in enumerate(types)]
+        body += [f"b{k} = alloca({kind}, {PIECE})" for k, kind in enumerate(types)]
         body.append(f"for start in range(0, n, {PIECE}):")
         body.append(f"    stop = min(start + {PIECE}, n)")
         for stage in plan:
-            inner = _indented(_inside(loop, stage, rooms))
+            inner = _indented(_inside(loop, stage, slots))
             body += _indented(["for i in range(start, stop):", *inner])
     text = "\n".join(_indented(body))
     return _head(loop, text) + text + "\n"
@@ -203,15 +203,15 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _inside(loop: Loop, stage: _Stage, rooms: dict[str, str]) -> list[str]:
+def _inside(loop: Loop, stage: _Stage, slots: dict[str, str]) -> list[str]:
     """The body of a loop over elements."""
     lines = [
         _loaded(o, "i" if o.step == 1 else f"i * steps[{loop.operands.index(o)}]")
         for o in stage.loads
     ]
-    lines += [f"{name} = peek({rooms[name]}, i - start)" for name in stage.takes]
+    lines += [f"{name} = load_stack({slots[name]}, i - start)" for name in stage.takes]
     lines += [f"{_spelled(line)}  # {line.title}" for line in stage.lines]
-    lines += [f"poke({rooms[name]}, i - start, {name})" for name in stage.gives]
+    lines += [f"store_stack({slots[name]}, i - start, {name})" for name in stage.gives]
     for k in stage.stores:
         name, dtype = loop.outs[k]
         lines.append(f"store(y{k}_, i, {_converted('to', dtype, name)})")
@@ -249,15 +249,15 @@ def _head(loop: Loop, body: str) -> str:
     words |= {"uint16", "float32", "float64", "intp"}
     halves = [f"{how}_{d.name}" for d in NARROW for how in ("from", "to", "round")]
     functions = {name for line in loop.lines for name in pointwise.called(line.formula)}
-    rooms = {
+    modules = {
         "core.kernels.halfwords": halves,
         "core.kernels.mathematics": list(functions),
         "core.kernels.native": ["KERNEL", "load", "operand", "store"],
-        "fast.pieces": ["peek", "poke", "room"],
+        "fast.fusion.stack_memory": ["alloca", "load_stack", "store_stack"],
     }
     used = {
-        room: sorted(n for n in names if f"{n}(" in body or n == "KERNEL")
-        for room, names in rooms.items()
+        module: sorted(n for n in names if f"{n}(" in body or n == "KERNEL")
+        for module, names in modules.items()
     }
     return _HEAD.format(
         title=loop.title,
@@ -265,8 +265,8 @@ def _head(loop: Loop, body: str) -> str:
         outs=", ".join(dtype.name for _, dtype in loop.outs),
         types=", ".join(sorted(w for w in words if re.search(rf"\b{w}\b", body))),
         imports="\n".join(
-            f"from minimx.{room} import {', '.join(names)}"
-            for room, names in used.items()
+            f"from minimx.{module} import {', '.join(names)}"
+            for module, names in used.items()
             if names
         ),
     )

@@ -1,7 +1,7 @@
-"""Memory on the stack for loops that work in pieces. Importing this imports numba.
+"""Memory on the stack for loops over blocks of elements. Importing it imports numba.
 
-    room(float32, 1024)          a pointer to that many numbers
-    peek(p, i), poke(p, i, x)    read and write
+    alloca(float32, 1024)                     a pointer to that many numbers
+    load_stack(p, i), store_stack(p, i, x)    read and write
 
 Unlike `load` and `store` they promise nothing: what was written is what is read.
 """
@@ -22,7 +22,7 @@ cgutils: Any = numba_cgutils
 
 
 @numba_intrinsic(prefer_literal=True)
-def room(typing: Any, dtype: Any, count: Any) -> Any:
+def alloca(typing: Any, dtype: Any, count: Any) -> Any:
     """A pointer to `count` numbers on the stack; count must be written as a number."""
     signature = types.CPointer(dtype.dtype)(dtype, count)
 
@@ -37,7 +37,7 @@ def room(typing: Any, dtype: Any, count: Any) -> Any:
 
 
 @intrinsic
-def peek(typing: Any, pointer: Any, i: Any) -> Any:
+def load_stack(typing: Any, pointer: Any, i: Any) -> Any:
     """Element `i`."""
     signature = pointer.dtype(pointer, types.intp)
 
@@ -49,7 +49,7 @@ def peek(typing: Any, pointer: Any, i: Any) -> Any:
 
 
 @intrinsic
-def poke(typing: Any, pointer: Any, i: Any, value: Any) -> Any:
+def store_stack(typing: Any, pointer: Any, i: Any, value: Any) -> Any:
     """Write `value` to element `i`."""
     signature = types.void(pointer, types.intp, pointer.dtype)
 

@@ -36,7 +36,7 @@ import numpy as np
 from minimx.core.errors import MXNetError
 from minimx.core.kernels import threads
 from minimx.core.knobs import knobs
-from minimx.fast.fusion.lru_cache import Counts, Keeper
+from minimx.fast.onednn.lru_cache import Counts, LruCache
 
 # Numbers of oneDNN 3's C API: kinds, what to ask a description for, processors.
 _CPU, _IN_ORDER, _ANY, _OURS = 1, 1, 1, 1
@@ -345,7 +345,7 @@ def team(work: int) -> int:
 
 
 #: What is kept of all that was prepared.
-primitives: Final[Keeper[Any]] = Keeper(knobs.get("MXNET_ONEDNN_CACHE_NUM"))
+primitives: Final[LruCache[Any]] = LruCache(knobs.get("MXNET_ONEDNN_CACHE_NUM"))
 knobs.watch(
     "MXNET_ONEDNN_CACHE_NUM", lambda name, new, old: primitives.keep_at_most(new)
 )

@@ -25,7 +25,7 @@ print("against oneDNN:", against["onednn"] or "nothing")""",
         },
     ),
     "MXNET_ONEDNN_CACHE_NUM": backend(
-        acts_in="minimx.fast.fusion.lru_cache.Keeper.keep_at_most",
+        acts_in="minimx.fast.onednn.lru_cache.LruCache.keep_at_most",
         reads="keep_at_most",
         code="""\
 with mx.knobs(MXNET_ONEDNN_CACHE_NUM=0): w = mx.nd.ones((8, 8, 3, 3))  # forget all

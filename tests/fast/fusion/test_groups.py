@@ -17,8 +17,8 @@ from minimx.core.graph.running.run import evaluate
 from minimx.core.graph.values.ir import Graph
 from minimx.core.graph.values.specs import every_spec
 from minimx.core.ops.spec import Spec
+from minimx.fast.fusion.fused_operator import FusedOp
 from minimx.fast.fusion.groups import fuse
-from minimx.fast.fusion.operator import FusedOp
 from minimx.symbol import Symbol
 
 x, y, b = map(mx.sym.var, "xyb")

@@ -91,11 +91,11 @@ def test_heavy_functions_get_a_stage_each() -> None:
     np.testing.assert_allclose(out, expected, rtol=1e-5)
 
 
-def test_rooms_are_used_again() -> None:
+def test_memory_of_the_stack_is_used_again() -> None:
     lines = [line("t0", "exp(a)", "x0")]
     lines += [line(f"t{k}", "exp(-a)", f"t{k - 1}") for k in range(1, 6)]
     text = write(loop(*lines))
-    assert text.count("= room(") == 1
+    assert text.count("= alloca(") == 1
 
 
 def test_the_pieces_of_a_loop_are_joined_without_a_seam() -> None:

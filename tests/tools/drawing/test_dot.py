@@ -106,5 +106,5 @@ def test_each_family_has_a_colour_and_each_room_a_family() -> None:
     found = {node.op.name if node.op else "": family(node) for node in net.graph}
     assert found == {"": "variable", "exp": "elementwise", "Dropout": "random"}
     minimx = Path(str(mx.__file__)).parent
-    files = [*minimx.glob("**/operators/**/*.py"), *(minimx / "fast").glob("*.py")]
+    files = [*minimx.glob("**/operators/**/*.py"), *(minimx / "fast").rglob("*.py")]
     assert set(_FAMILY) - {path.stem for path in files} == set()

@@ -18,7 +18,7 @@ import minimx as mx
 from minimx.core.dtypes import FLOAT32
 from minimx.core.errors import ArgumentError
 from minimx.core.ops.registry import lookup
-from minimx.fast.fusion.operator import FusedOp
+from minimx.fast.fusion.fused_operator import FusedOp
 from minimx_widgets.course import fusing
 from minimx_widgets.course.accesses import (
     READ,

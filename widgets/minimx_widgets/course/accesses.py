@@ -28,7 +28,7 @@ from minimx.core.errors import ArgumentError
 from minimx.core.kernels.pointwise import write
 from minimx.core.operators.pointwise import Pointwise
 from minimx.core.ops import Op
-from minimx.fast.fusion.operator import FusedOp
+from minimx.fast.fusion.fused_operator import FusedOp
 from minimx_widgets.course.text import table
 
 READ, WRITE = "read", "write"

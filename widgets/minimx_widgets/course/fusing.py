@@ -27,8 +27,8 @@ from minimx.core.graph.values.specs import Specs, every_spec, plan_of
 from minimx.core.knobs import knobs
 from minimx.core.ops import Op, Spec
 from minimx.core.ops.registry import REGISTRY, bind
+from minimx.fast.fusion.fused_operator import FusedOp
 from minimx.fast.fusion.groups import fuse
-from minimx.fast.fusion.operator import FusedOp
 from minimx.symbol import Symbol
 from minimx_widgets.course.accesses import Accesses, counted, counted_on_threads
 from minimx_widgets.course.checks import Feedback, check

@@ -59,7 +59,7 @@ def _rooms() -> dict[str, tuple[Path, Source]]:
     found: dict[str, tuple[Path, Source]] = {}
     files = [
         *Path(graph.__path__[0]).rglob("*.py"),
-        *Path(fast.__path__[0]).glob("*.py"),
+        *Path(fast.__path__[0]).rglob("*.py"),
     ]
     for path in sorted(files):
         functions = _functions(path)

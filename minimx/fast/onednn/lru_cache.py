@@ -1,9 +1,9 @@
 """A bounded memory of things that take long to make.
 
-    keeper = Keeper(most)             -1: no bound
-    keeper.take(key, make)            what is kept under a key, else what `make()` gives
-    keeper.keep_at_most(most)         drops at once what is too many
-    keeper.counts()                   kept, hits, misses, dropped
+    cache = LruCache(most)             -1: no bound
+    cache.take(key, make)            what is kept under a key, else what `make()` gives
+    cache.keep_at_most(most)         drops at once what is too many
+    cache.counts()                   kept, hits, misses, dropped
 
 When one too many is kept, the one that nobody took for longest goes. A program that
 meets more shapes in turn than are kept therefore never finds one again: with a bound of
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Counts(NamedTuple):
-    """What a `Keeper` did since the process began.
+    """What a `LruCache` did since the process began.
 
     kept: things that it has now. hits: how often something was found. misses: how often
     it had to be made. dropped: how many were given up to stay within the bound.
@@ -33,7 +33,7 @@ class Counts(NamedTuple):
     dropped: int
 
 
-class Keeper(Generic[T]):
+class LruCache(Generic[T]):
     """Keeps at most so many things, by key; -1 keeps all. Threads may share it."""
 
     def __init__(self, most: int = -1) -> None:
