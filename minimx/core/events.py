@@ -1,6 +1,6 @@
 """Where rooms below say what they do, without knowing who listens.
 
-`recorder` is the one listener. It is `None` unless somebody records, so every source
+`recorder` is the one listener. It is `None` unless a record is on, so every source
 pays one global read and one comparison:
 
     rec = events.recorder
@@ -87,7 +87,7 @@ class Recorder(Protocol):
 
     @property
     def records_calls(self) -> bool:
-        """Whether somebody wants to hear `call`."""
+        """Whether a listener wants to hear `call`."""
 
     @property
     def ids(self) -> object:
@@ -168,7 +168,7 @@ clock: Callable[[], int] = perf_counter_ns
 
 @contextmanager
 def called(name: str, detail: str = "") -> Iterator[None]:
-    """Note how long a call of the interface took, if somebody records."""
+    """Note how long a call of the interface took, while a record is on."""
     listener = recorder
     if listener is None or not listener.records_calls:
         yield
@@ -239,7 +239,11 @@ def owner(op: str) -> Owner:
 
 
 def attribute(layer: str, phase: str, category: str) -> tuple[str, str, str]:
-    """Work for a layer, phase and category from now on; returns what was before."""
+    """Work for a layer, phase and category from now on; returns what was before.
+
+    layer: a block's name, such as 'dense0'. phase: 'forward', 'backward', 'update' or
+    'data'. category: what memory is counted as, such as 'activation' or 'gradient'.
+    """
     at = attribution
     old = (at.layer, at.phase, at.category)
     at.layer, at.phase, at.category = layer, phase, category

@@ -27,6 +27,6 @@ def provide(name: str, module: str) -> None:
 def provided(name: str) -> ModuleType:
     """The module that provides an extension, imported when it is first asked for.
 
-    Raises KeyError for a name that nobody provides.
+    Raises KeyError for a name that no module provides.
     """
     return import_module(_modules[name])

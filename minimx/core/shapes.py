@@ -40,7 +40,11 @@ def broadcast(name: str, a: Shape, b: Shape) -> Shape:
 
 
 def normalize_axis(name: str, axis: int, ndim: int) -> int:
-    """Count a negative axis from the end; refuse one that does not exist."""
+    """Count a negative axis from the end; refuse one that does not exist.
+
+    name: of the operator, for the error. ndim: how many axes there are. Raises
+    `ShapeError`.
+    """
     if not -ndim <= axis < ndim:
         raise ShapeError(
             f"{name}: axis {axis} does not exist in an array of {ndim} dimensions. "

@@ -153,7 +153,12 @@ class Block:
         return self._params
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make a block a part of this one, under a name or the next number."""
+        """Make a block a part of this one, under a name or the next number.
+
+        Its parameters are then among those of this block: `collect_params`,
+        `initialize` and the files of `save_parameters` reach them. Raises TypeError for
+        what is no Block.
+        """
         if not isinstance(block, Block):
             raise ArgumentError(
                 f"a part of {type(self).__name__} must be a Block, not a "
@@ -353,7 +358,10 @@ class Block:
     reset_device = reset_ctx
 
     def setattr(self, name: str, value: Any) -> None:
-        """Set an attribute, such as `grad_req`, of all parameters."""
+        """Set an attribute, such as `grad_req`, of all parameters.
+
+        Raises what setting it on a single `Parameter` raises.
+        """
         self.collect_params().setattr(name, value)
 
     def cast(self, dtype: Any) -> None:

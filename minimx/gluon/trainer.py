@@ -171,7 +171,13 @@ class Trainer:
             self._allreduce(self._learning_on_devices())
 
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
-        """Update from gradients that `allreduce_grads` has summed; see `step`."""
+        """Update from gradients that `allreduce_grads` has summed; see `step`.
+
+        batch_size: by how much gradients are divided. ignore_stale_grad: leave
+        parameters out whose gradient no backward has filled since the last step. Raises
+        UserWarning for such a parameter otherwise, `UpdatedInStore` if the store
+        updates.
+        """
         with attributed(phase="update"):
             self._prepare()
             self._refuse_in_store("update")

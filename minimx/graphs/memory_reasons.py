@@ -10,7 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from minimx.core.graph.memory.inplace import Pair, Verdict
-from minimx.core.graph.memory.sharing import DYNAMIC, EXTERNAL, Asked, Numbered, Step
+from minimx.core.graph.memory.sharing import (
+    DYNAMIC,
+    EXTERNAL,
+    Examined,
+    NumberedGraph,
+    Step,
+)
 from minimx.core.graph.passes.report import Change
 from minimx.core.graph.values.ir import Entry
 
@@ -42,7 +48,7 @@ def name_of(entry: Entry) -> str:
 
 
 def sharing(
-    numbers: Numbered, storage: Mapping[Entry, int], asked: Sequence[Asked]
+    numbers: NumberedGraph, storage: Mapping[Entry, int], asked: Sequence[Examined]
 ) -> tuple[Change, ...]:
     """What became of each pair that might share a place, and why."""
     readers = _readers(numbers, storage)
@@ -50,20 +56,20 @@ def sharing(
     for n, pair, verdict in asked:
         names = _names(numbers, n, pair)
         granted = verdict in (Verdict.GRANTED, Verdict.SAME)
-        reason = _because(numbers, storage, readers, Asked(n, pair, verdict))
+        reason = _because(numbers, storage, readers, Examined(n, pair, verdict))
         nodes = (numbers.nodes[n].name, names[1], names[0])
         found.append(Change("over" if granted else "apart", nodes, f"{reason}."))
     return tuple(found)
 
 
-def _names(numbers: Numbered, n: int, pair: Pair) -> tuple[str, str]:
+def _names(numbers: NumberedGraph, n: int, pair: Pair) -> tuple[str, str]:
     entries = numbers.entries
     e_in, e_out = numbers.ins[n][pair.input], numbers.outs[n][pair.output]
     return name_of(entries[e_in]), name_of(entries[e_out])
 
 
 def _readers(
-    numbers: Numbered, storage: Mapping[Entry, int]
+    numbers: NumberedGraph, storage: Mapping[Entry, int]
 ) -> dict[int, list[tuple[int, int]]]:
     """By block: (the node, the entry) of each reading, in the order of nodes."""
     found: dict[int, list[tuple[int, int]]] = {}
@@ -76,10 +82,10 @@ def _readers(
 
 
 def _because(
-    numbers: Numbered,
+    numbers: NumberedGraph,
     storage: Mapping[Entry, int],
     readers: Mapping[int, Sequence[tuple[int, int]]],
-    asked: Asked,
+    asked: Examined,
 ) -> str:
     """A verdict with its blanks filled in."""
     n, pair, verdict = asked
@@ -98,13 +104,13 @@ def _because(
         writer=numbers.nodes[writer].name,
         input_size=numbers.sizes[e_in],
         output_size=numbers.sizes[e_out],
-        input_item=numbers.items[e_in],
-        output_item=numbers.items[e_out],
+        input_item=numbers.itemsizes[e_in],
+        output_item=numbers.itemsizes[e_out],
     )
 
 
 def _later(
-    numbers: Numbered, n: int, e_in: int, readers: Sequence[tuple[int, int]]
+    numbers: NumberedGraph, n: int, e_in: int, readers: Sequence[tuple[int, int]]
 ) -> str:
     """Who else reads what lies in a block now: made before node n, read not before."""
     made = (
@@ -178,7 +184,7 @@ def _why_new(plan: MemoryPlan, step: Step, free: Mapping[int, tuple[int, int]]) 
             f"none of the free blocks ({sizes}) has between {size_of(low)} and "
             f"{size_of(high)}"
         )
-    device = plan.numbers.places[step.node]
+    device = plan.numbers.devices[step.node]
     here = [k for k in near if plan.blocks[k].device == device]
     what = "colours" if here else "devices"
     return f"those that are free and fit are of other {what}"

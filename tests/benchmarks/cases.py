@@ -56,7 +56,7 @@ CASES = (
 )
 
 TARGETS = (
-    Target("import", "minimx", "mxnet", 0.5),
+    Target("import", "minimx", "mxnet", 0.3),
     Target("add_small", "minimx naive", "mxnet naive", 0.6),
     Target("add_small", "minimx", "mxnet", 1.0),
     Target("chain", "minimx naive", "mxnet naive", 1.0),

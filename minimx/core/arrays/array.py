@@ -1,6 +1,6 @@
 """NDArray: a shape and an element type over a chunk of memory on one device.
 
-An array is a promise. Operators return at once; the numbers are there when somebody
+An array is a promise. Operators return at once; the numbers are there when a caller
 waits for them (`asnumpy`, `wait_to_read`, `waitall`). Several arrays may share one
 chunk (`reshape`, slices along the first axis), and writing to one changes the others.
 
@@ -103,7 +103,7 @@ class NDArray(Arithmetic, Methods):
 
     @property
     def _fresh_grad(self) -> bool:
-        """Whether a backward filled the gradient since somebody said it is old.
+        """Whether a backward filled the gradient since it was marked as old.
 
         Asked of a variable or of its gradient, the answer is the same.
         """
@@ -261,7 +261,12 @@ class NDArray(Arithmetic, Methods):
         return self
 
     def astype(self, dtype: Any, copy: bool = True) -> NDArray:
-        """The array with another element type."""
+        """The array with another element type.
+
+        dtype: a name, a NumPy type or MXNet's number; fractions are cut off on the way
+        to integers. copy=False: the array itself if it has that type already. Recorded,
+        with the gradient converted back. Raises `DTypeError` for an unknown type.
+        """
         wanted = resolve(dtype)
         if not copy and wanted == self.spec.dtype:
             return self
@@ -298,7 +303,13 @@ class NDArray(Arithmetic, Methods):
         retain_graph: bool = False,
         train_mode: bool = True,
     ) -> None:
-        """Fill the gradients of all marked variables that this array depends on."""
+        """Fill the gradients of all marked variables that this array depends on.
+
+        out_grad: the gradient of this array, of its shape; ones if none is given.
+        retain_graph: keep the tape, to walk it again. train_mode: what
+        `autograd.is_training` says meanwhile. Raises `GradientError` for an array that
+        was not recorded, or whose tape was walked already.
+        """
         autograd.backward([self], [out_grad], retain_graph, train_mode)
 
     # -- indexing ---------------------------------------------------------------------
@@ -307,7 +318,11 @@ class NDArray(Arithmetic, Methods):
         return indexing.get(self, key)
 
     def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any) -> NDArray:
-        """Write into the part that begin, end and step name for each axis; itself."""
+        """Write into the part that begin, end and step name for each axis; itself.
+
+        self (8, 6), begin (2, 0), end (4, 6); rhs (2, 6). None stands for the end of an
+        axis.
+        """
         self[tuple(map(slice, begin, end, step or [None] * len(begin)))] = rhs
         return self
 
@@ -389,7 +404,10 @@ class NDArray(Arithmetic, Methods):
 def new(
     spec: Spec, device: Device, who: str, array_class: type[NDArray] = NDArray
 ) -> NDArray:
-    """An array without contents: its memory is taken when something is written."""
+    """An array without contents: its memory is taken when something is written.
+
+    who: the layer, phase and category that its bytes are counted for (`events.owner`).
+    """
     return array_class(Chunk(device, spec.nbytes, owner(who)), spec)
 
 

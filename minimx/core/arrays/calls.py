@@ -86,7 +86,7 @@ class Call:
     def take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The operator with its settings, and the values: a list, or by input's name.
 
-        Values may be missing or of a wrong type; `required` tells.
+        Values may be missing or of a wrong type; `required` raises for them.
         """
         split = self._variadic if self.sheet.variadic else self._fixed
         given, settings = split(args, kwargs)

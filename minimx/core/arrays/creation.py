@@ -146,7 +146,11 @@ def empty(
     dtype: Any = None,
     stype: str | None = None,
 ) -> NDArray:
-    """An array whose contents are whatever was in memory; a sparse one has none."""
+    """An array whose contents are whatever was in memory; a sparse one has none.
+
+    shape, ctx, dtype, stype and errors are those of `zeros`. Its memory is taken when
+    it is first written or read.
+    """
     if stype not in (None, "default"):
         return _sparse_zeros(stype, shape, ctx, dtype)
     return new(Spec.of(_shape(shape), checked_dtype(dtype)), _device(ctx), "empty")
@@ -166,7 +170,14 @@ def zeros(
     *,
     device: DeviceLike | None = None,
 ) -> NDArray:
-    """An array of zeros; of a sparse one (`stype`), nothing is stored."""
+    """An array of zeros; of a sparse one (`stype`), nothing is stored.
+
+    shape: a tuple, or a number for one axis; lengths of at least 1, of 0 as well with
+    np_shape. ctx or device: where it is, the current device if none is given. dtype:
+    float32 if none is given. stype: 'default', 'row_sparse' or 'csr' (two axes).
+    out: an array of that shape and dtype to write to, which is returned then. Raises
+    `ShapeError` for a shape without elements, `DTypeError` for an unknown dtype.
+    """
     if stype not in (None, "default"):
         return _sparse_zeros(stype, shape, ctx or device, dtype)
     filled = shape_to_fill("zeros", shape)
@@ -181,7 +192,10 @@ def ones(
     *,
     device: DeviceLike | None = None,
 ) -> NDArray:
-    """An array of ones."""
+    """An array of ones.
+
+    shape, ctx, dtype, out and errors are those of `zeros`.
+    """
     filled = shape_to_fill("ones", shape)
     return _create(Ones, ctx or device, out, dtype, shape=filled)
 
@@ -193,7 +207,11 @@ def full(
     dtype: Any = None,
     out: Any = None,
 ) -> NDArray:
-    """An array filled with one value."""
+    """An array filled with one value.
+
+    shape, ctx, dtype, out and errors are those of `zeros`; val: a number, converted to
+    the dtype.
+    """
     found = _shape(shape)
     if not found:
         shape_to_fill("full", found)
@@ -209,7 +227,12 @@ def arange(
     ctx: DeviceLike | None = None,
     dtype: Any = None,
 ) -> NDArray:
-    """Evenly spaced numbers from `start` up to, without, `stop`."""
+    """Evenly spaced numbers from `start` up to, without, `stop`.
+
+    Without `stop`, from 0 up to `start`. Each number comes `repeat` times: the result
+    has the shape (ceil((stop - start) / step) * repeat,). dtype: float32 if none is
+    given. infer_range is for symbols; here it changes nothing.
+    """
     if stop is None:
         start, stop = 0.0, start
     settings = {"start": start, "stop": stop, "step": step, "repeat": repeat}
@@ -224,7 +247,11 @@ def linspace(
     ctx: DeviceLike | None = None,
     dtype: Any = None,
 ) -> NDArray:
-    """`num` evenly spaced numbers from `start` to `stop`."""
+    """`num` evenly spaced numbers from `start` to `stop`.
+
+    The result has the shape (num,); endpoint: whether `stop` is its last number. dtype:
+    float32 if none is given.
+    """
     numbers = np.linspace(
         start, stop, num, endpoint=endpoint, dtype=checked_dtype(dtype)
     )
@@ -238,12 +265,21 @@ def eye(
     ctx: DeviceLike | None = None,
     dtype: Any = None,
 ) -> NDArray:
-    """A matrix with ones on the k-th diagonal."""
+    """A matrix with ones on the k-th diagonal.
+
+    The result has the shape (N, M), or (N, N) for M=0. k: 0 the main diagonal, above it
+    if positive. dtype: float32 if none is given.
+    """
     return _create(lookup("_eye"), ctx, None, dtype, N=N, M=M, k=k)
 
 
 def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
-    """Move axes to new places; the others keep their order."""
+    """Move axes to new places; the others keep their order.
+
+    tensor (2, 3, 4), source 0, destination 2; result (3, 4, 2). source, destination: a
+    number, or as many of them. The data are copied. Raises NumPy's AxisError for an
+    axis that there is not.
+    """
     ghost = np.broadcast_to(np.empty(()), tuple(range(1, tensor.ndim + 1)))
     order = [n - 1 for n in np.moveaxis(ghost, source, destination).shape]
     return tensor.transpose(order)  # type: ignore[no-any-return]
@@ -252,7 +288,12 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
 def concatenate(
     arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True
 ) -> NDArray:
-    """Join arrays along an axis."""
+    """Join arrays along an axis.
+
+    arrays (2, 3), (5, 3), axis=0; result (7, 3). They are of one dtype and device.
+    always_copy=False: a single array is returned as it is. `nd.concat` does the same
+    with arrays as arguments.
+    """
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
     joined: NDArray = invoke(lookup("Concat").of(dim=axis), list(arrays))

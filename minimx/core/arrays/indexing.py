@@ -30,7 +30,13 @@ Part = int | tuple[int, int, int] | None
 
 
 def get(array: NDArray, key: Any) -> NDArray:
-    """The elements that a key picks; the array itself if that is all of them."""
+    """The elements that a key picks; the array itself if that is all of them.
+
+    key: numbers, slices, None, `...`, arrays of integers or of booleans, or a tuple of
+    these. The result shares memory with the array or is a copy, as the head of this
+    file says. Raises IndexError for an index beyond its axis, or more indices than
+    axes.
+    """
     if isinstance(key, (slice, tuple)) and key in (slice(None), ()):
         return array
     if is_basic(key):
@@ -47,7 +53,12 @@ def get(array: NDArray, key: Any) -> NDArray:
 
 
 def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with get)
-    """Overwrite the elements that a key picks with a number or an array."""
+    """Overwrite the elements that a key picks with a number or an array.
+
+    value: a number, an NDArray or a NumPy array, of the shape of what the key picks or
+    stretched to it. Raises `ShapeError` for a value that does not fit, IndexError for
+    an index beyond its axis, and an error for an array that the tape needs unchanged.
+    """
     refuse_on_tape(array)
     indices: list[NDArray] = []
     if is_basic(key):

@@ -163,7 +163,12 @@ def invoke_planned(
     device: Device | None,
     array_class: type[NDArray] | None,
 ) -> Any:
-    """Any call, with the plan for its inputs; `invoke` says the rest."""
+    """Any call, with the plan for its inputs; `invoke` says the rest.
+
+    plan: that of `op.plan(specs of the inputs)`. device and array_class are needed
+    where there are no inputs. Raises `DeviceError` for inputs on several devices,
+    `ShapeError` for an `out` of another shape or dtype.
+    """
     if plan.eager is not None:
         with device or nullcontext():
             return plan.eager(op, inputs, out)

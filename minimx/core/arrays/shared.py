@@ -37,7 +37,7 @@ def in_segment(array: NDArray, who: str) -> tuple[NDArray, int] | None:
 
 
 def copied(array: NDArray, who: str) -> NDArray:
-    """A copy in `cpu_shared(0)`, made without the engine: nobody else knows it yet."""
+    """A copy in `cpu_shared(0)`, made without the engine, as no thread uses it."""
     out = new(array.spec, cpu_shared(0), who, type(array))
     if array.context.device_type == "gpu":
         out.view()[...] = array.asnumpy()

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 
 def copy(source: NDArray, target: NDArray) -> None:
-    """Copy the numbers of one array into another, casting if the dtypes differ."""
+    """Copy the numbers of one array into another, casting if the dtypes differ.
+
+    Both have the same shape; they may be on different devices. The copy is pushed to
+    the engine, and nothing waits for it here.
+    """
     if source.spec.eager is not None or target.spec.eager is not None:
         sparse.attached().copy(source, target)
         return
@@ -110,7 +114,10 @@ class _Move(Op):
 
 
 def copy_recorded(source: NDArray, target: NDArray) -> None:
-    """Copy; while recording, gradients flow back from the target to the source."""
+    """Copy; while recording, gradients flow back from the target to the source.
+
+    Shapes are the same; devices and dtypes may differ.
+    """
     copy(source, target)
     if autograd.state.recording and source._entry is not None:
         op = _Move(source.context)
@@ -188,11 +195,14 @@ def _from_gpu(array: NDArray) -> Any:
 
 
 def from_numpy_copy(source: Any, device: Device, array_class: type[NDArray]) -> NDArray:
-    """An array on a device with the numbers of a NumPy array (of a known dtype)."""
+    """An array on a device with the numbers of a NumPy array (of a known dtype).
+
+    source: any layout; it may be changed afterwards, since it is copied at once.
+    """
     spec = Spec.of(tuple(source.shape), source.dtype)
     out = array_class(Chunk(device, spec.nbytes, owner("array")), spec)
     if device.device_type != "gpu":
-        # Nobody else can know the new chunk yet, so nobody has to wait.
+        # No other thread knows the new chunk yet, so none has to wait.
         np.copyto(out.view(), source)
         return out
     drivers.driver_for(device)  # a device that is not there is the caller's error
@@ -239,7 +249,7 @@ def rebuild(array_class: type[NDArray], numbers: Any, device: Device) -> NDArray
 
 
 class _Foreign:
-    """Stands in for a pool block when the memory belongs to somebody else."""
+    """Stands in for a pool block when the memory belongs to another library."""
 
     __slots__ = ("data",)
 
@@ -251,7 +261,11 @@ class _Foreign:
 
 
 def wrap_numpy(source: Any, device: Device, array_class: type[NDArray]) -> NDArray:
-    """An array over the memory of a C-contiguous NumPy array, without copying."""
+    """An array over the memory of a C-contiguous NumPy array, without copying.
+
+    device: of the host's memory. Who changes one changes the other; the NumPy array
+    stays alive as long as the result does.
+    """
     spec = Spec.of(tuple(source.shape), resolve(source.dtype))
     chunk = Chunk(device, spec.nbytes, owner("from_numpy"))
     memory = source.reshape(-1).view(np.uint8)

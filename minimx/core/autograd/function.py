@@ -41,7 +41,7 @@ def once_differentiable(
     found = [None if g is None else g._alias() for g in gradients]
     made = [g for g in found if g is not None]
     if state.recording and made:
-        # An entry of its own: nobody's gradient, but it leads the walk here.
+        # An entry of its own: it has no gradient, but it leads the walk here.
         nowhere = (Leaf(None, "null"), 0)
         specs = tuple(g.spec for g in made)
         node = Node(_Once(whose, len(made)), [nowhere], specs[:1], specs, [], 0)
@@ -147,7 +147,7 @@ class Function:
                 outs = [out._alias() for out in outs]
                 op = _FunctionOp(self, len(outs))
                 ins = tuple(value.spec for value in inputs)
-                # From here on the tape keeps them, and nobody else.
+                # From here on only the tape keeps them.
                 mine, self._mine = self._mine, None
                 kept: list[Value] = [] if mine is None else [(mine, -1 - len(outs))]
                 node = Node(op, entries, ins, tuple(o.spec for o in outs), kept, 0)

@@ -113,7 +113,12 @@ Entry = tuple[Node | Leaf, int]
 def record_call(
     op: Op, inputs: Sequence[Value], outs: Sequence[Value], plan: Plan, op_id: int
 ) -> None:
-    """Write a call on the tape, if any of its inputs leads to a variable."""
+    """Write a call on the tape, if any of its inputs leads to a variable.
+
+    outs: what the call returned; those that gradients flow through get an `_entry`.
+    plan: that of the call, whose `outs` are specs. op_id: the operation that the engine
+    gave it, which records link the backward operation to.
+    """
     entries = [value._entry for value in inputs]
     outside = entries.count(None)
     if outside and "null" in _requests:

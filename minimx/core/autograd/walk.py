@@ -50,7 +50,11 @@ def walk_back(
     pending: Pending,
     train_mode: bool = True,
 ) -> None:
-    """`backward`, in the order that `pending` says."""
+    """`backward`, in the order that `pending` says.
+
+    heads, head_grads, train_mode: as for `backward`; pending: a `Pending`, or a
+    subclass that chooses the order itself, as the step-by-step view does.
+    """
     heads_, grads_ = _as_lists(heads, head_grads)
     found = _walk(heads_, grads_, pending, train_mode, create_graph=False)
     for leaf, gradient in found.items():
@@ -208,7 +212,11 @@ class Pending:
         self._heap: list[tuple[int, Node]] = []
 
     def add(self, entry: Entry, gradient: Value | None) -> None:
-        """Note a gradient; None is one of zeros, which nobody needs to compute."""
+        """Note a gradient; None is one of zeros, which is not computed.
+
+        entry: the output of a node, or the leaf, that it belongs to; gradient: an array
+        of that output's shape.
+        """
         node, index = entry
         if self.watch is not None:
             self.watch.arrived(entry, gradient)
@@ -437,7 +445,7 @@ def _restore(node: Node, value: Value, place: int, create_graph: bool) -> Value:
 
 
 def _zeros(spec: Spec, douts: list[Value | None]) -> Value:
-    """Zeros for an output that nobody used, in the world of its neighbours."""
+    """Zeros for an output that was not used, of the kind of its neighbours."""
     example = next(d for d in douts if d is not None)
     return example._zeros_like_spec(spec)
 

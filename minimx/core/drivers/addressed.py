@@ -34,7 +34,7 @@ class AddressedDriver(Driver):
 
     @property
     def free_bytes(self) -> int:
-        """Bytes that nobody has, in one piece or in many."""
+        """Free bytes, in one piece or in many."""
         return self.space.free
 
     @property

@@ -117,7 +117,7 @@ class Driver(ABC):
     @property
     @abstractmethod
     def free_bytes(self) -> int:
-        """How much of it nobody uses; other programs count as users."""
+        """How much of it is free; what other programs use is not."""
 
     @property
     def largest_free(self) -> int:

@@ -83,7 +83,7 @@ class HostDriver(Driver):
         del region.data
 
     def keep_only(self, regions: Iterable[Region]) -> None:
-        """Count these regions only; memory that nobody refers to is gone already."""
+        """Count these regions only; memory without a reference is gone already."""
         self.used = sum(region.nbytes for region in regions)
 
     def _fresh(self, nbytes: int) -> Region:

@@ -1,7 +1,7 @@
 """Host memory that several processes may map: `cpu_shared`.
 
 A segment is a file without a name that lives in memory. Children that are forked later
-see it as they see all memory; any other process may map it once somebody sends it the
+see it as they see all memory; any other process may map it once it is sent the
 descriptor (`Segment.fd`). The kernel frees a segment with its last mapping and its last
 descriptor, also where processes were killed: without a name, nothing can stay behind.
 """
@@ -47,7 +47,7 @@ class Segment(Region):
 class SharedDriver(HostDriver):
     """Segments; small pieces and those beyond `MOST_DESCRIPTORS` have no descriptor.
 
-    Such memory is seen by children that are forked later, and by nobody else.
+    Such memory is seen by children that are forked later, and by no other process.
     """
 
     def attach(self, fd: int, nbytes: int) -> Region:

@@ -305,7 +305,7 @@ def _after_fork_in_child() -> None:
 def _at_exit() -> None:
     """Let what runs come to its end, drop what waits, and need no threads any more.
 
-    Like MXNet: nobody can look at results that are not there yet.
+    Like MXNet: results that are not there yet cannot be read.
     """
     failures.give_up()
     current.close(PATIENCE_AT_EXIT)

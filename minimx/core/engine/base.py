@@ -53,7 +53,7 @@ class Engine(ABC):
         prop: the kind of work. cost: how much work it is, for the virtual clock.
         origin: the user's line, if it is not the caller's.
 
-        Returns the operation's id while somebody records, else 0.
+        Returns the operation's id while a record is on, else 0.
         """
         if origin is None:
             origin = capture()

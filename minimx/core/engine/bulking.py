@@ -5,7 +5,7 @@ collected, and handed to the engine as one operation named `ImperativeBulk` when
 
 - there are as many as the bulk size says, or the size is lowered to their number,
 - one comes that runs on another device, is urgent, or is not plain work,
-- somebody waits, or another thread pushes an operation on one of the same vars.
+- a thread waits, or another thread pushes an operation on one of the same vars.
 
 The price: all of them wait for everything that any of them needs, and what any of them
 wrote is released at the end. Inside, the operations run in the order in which they were
@@ -167,7 +167,7 @@ def route(operation: Operation, submit: Submit) -> None:
 
 
 def hand_over_all(submit: Submit) -> None:
-    """Submit what all threads have collected; before somebody waits."""
+    """Submit what all threads have collected; before a thread waits."""
     for collection in list(_open):
         collection.hand_over(submit)
 

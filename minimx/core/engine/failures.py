@@ -1,4 +1,4 @@
-"""What becomes of an operation that raises: nobody is waiting for it yet.
+"""What becomes of an operation that raises: no caller waits for it yet.
 
 The exception is put into a `Failure`, and the failure onto every var that the operation
 writes: they are poisoned. An operation that touches such a var is not run; its own vars

@@ -1,7 +1,7 @@
 """Which lane serves an operation, and by how many workers.
 
 A lane is a queue with workers. What lanes there are, and who queues in which, is all
-that tells the threaded engines apart; the virtual engine asks the same functions.
+in which the threaded engines differ; the virtual engine asks the same functions.
 
     pooled       one lane for everything, one for copies per device   for each CPU
     device a lane; for each GPU a lane, one for urgent work and

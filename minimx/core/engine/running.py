@@ -1,6 +1,6 @@
 """Run one operation with all care: skip it if it is poisoned, catch, and record.
 
-Engines call an operation's function themselves when nobody records and nothing has
+Engines call an operation's function themselves when no record is on and nothing has
 failed; this is for all other cases.
 """
 

@@ -1,4 +1,4 @@
-"""What is noted about an operation while somebody records.
+"""What is noted about an operation while a record is on.
 
 A `Trace` is made at the push, on the pushing thread, which alone knows on whose behalf
 it works. It travels with the operation and is recorded when the operation

@@ -46,7 +46,7 @@ class Var:
     readers   how many reads are granted and not yet released, or `WRITING`
     later     the claims behind `writer`, oldest first; made when first needed
 
-    `history` is kept only while somebody records.
+    `history` is kept only while a record is on.
     """
 
     __slots__ = ("exception", "history", "later", "readers", "version", "writer")
@@ -72,7 +72,7 @@ class Claim:
 
     put: Callable[[Any], object]
 
-    # What is noted while somebody records.
+    # What is noted while a record is on.
     trace: Trace | None = None
 
     def __init__(

@@ -52,7 +52,7 @@ class Worker(threading.Thread):
         for callback in on_worker_start:
             try:
                 callback()
-            except Exception:  # say so, and work: somebody may wait for this lane
+            except Exception:  # report it and go on: a caller may wait for this lane
                 sys.excepthook(*sys.exc_info())
         self._serve(self)
 
@@ -119,7 +119,7 @@ class WorkingLane:
 def start(worker: Worker, workers: list[Worker]) -> None:
     """Start a worker, and enter it in `workers` before it can have done anything.
 
-    If this is interrupted, nobody knows whether the worker came to life. It stays in
+    If this is interrupted, it is unknown whether the worker came to life. It stays in
     `workers`, so that what it does is counted, and the caller starts another one.
     """
     workers.append(worker)

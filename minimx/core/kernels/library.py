@@ -1,4 +1,4 @@
-"""A file of kernels that somebody brings: the knob MXNET_LIBRARY_PATH.
+"""A file of kernels that the user brings: the knob MXNET_LIBRARY_PATH.
 
 MXNet finds its compiled library by that path. Here the file is Python, and has a table
 

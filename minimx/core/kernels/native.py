@@ -10,7 +10,7 @@ so that one launcher serves them all, whatever they compute on. What Python has 
 for is defined here as numba intrinsics: call a function at an address, read and write
 memory, choose without a branch.
 
-Importing this module imports numba; nobody does before the first kernel is needed.
+Importing this module imports numba, so it is imported for the first kernel only.
 """
 
 from __future__ import annotations

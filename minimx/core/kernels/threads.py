@@ -36,7 +36,7 @@ from minimx.core.knobs import knobs
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _LAYERS = ["omp", "tbb", "workqueue"]
-#: Below this many elements a kernel keeps the GIL, and nobody asks for threads.
+#: Below this many elements a kernel keeps the GIL, and no threads are asked for.
 SMALL = 8192
 
 
@@ -59,7 +59,7 @@ _thread = threading.local()
 def count() -> int:
     """The number of threads a kernel may use, 1 after a fork.
 
-    OMP_NUM_THREADS; while nobody sets it, no more than MXNET_OMP_MAX_THREADS.
+    OMP_NUM_THREADS; while it is not set, no more than MXNET_OMP_MAX_THREADS.
     """
     if _state.forked:
         return 1
@@ -101,7 +101,7 @@ def using(number: int) -> Iterator[None]:
     """Let this thread's kernels run on so many threads inside the `with` block."""
     numba = _numba()
     numba.set_num_threads(min(number, _most(numba)))
-    _thread.generation = _state.generation  # nobody is to change the number back
+    _thread.generation = _state.generation  # no other call may change the number back
     try:
         yield
     finally:

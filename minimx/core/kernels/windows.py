@@ -63,7 +63,7 @@ class Windows(NamedTuple):
 
 
 def tap_dtype(kernel: tuple[int, ...]) -> DType:
-    """The smallest element type that can number the taps of a window, and "nobody".
+    """The smallest element type that can number the taps of a window, and "no tap".
 
     >>> tap_dtype((2, 2)).name, tap_dtype((16, 16)).name
     ('uint8', 'int32')

@@ -43,7 +43,7 @@ class Random(Op):
         """The generator's own loop, moved and stretched.
 
         Parameters that do not fit are refused when the numbers are drawn, as in MXNet:
-        the call returns, and the error comes where somebody waits for its numbers.
+        the call returns, and the error comes where its numbers are waited for.
         """
         try:
             self.check()

@@ -28,7 +28,7 @@ from minimx.core.dtypes import FLOAT32, DType
 #: The types that mixed precision may aim at.
 TARGETS: Final = ("float16", "bfloat16")
 GROUPS: Final = ("target", "float32", "widest", "either")
-#: The type of an input that nobody knows yet.
+#: The type of an input, as long as it is unknown.
 UNKNOWN: Final = "unknown"
 
 
@@ -120,12 +120,11 @@ def conversion(
 ) -> Conversion:
     """What a group asks of the inputs of an operator.
 
-    kinds: the types of the inputs; UNKNOWN where nobody knows yet; None for what must
-    stay as it is, such as a state that the operator changes. Only float32 and the
-    two-byte types are ever converted.
-    fits: whether an operator of either type takes inputs of just these types. If not,
-    they are given that of the data; inputs that are all alike the widest, as are those
-    of which nobody can tell.
+    kinds: the types of the inputs; UNKNOWN where it is not known yet; None for what
+    must stay as it is, such as a state that the operator changes. Only float32 and the
+    two-byte types are ever converted. fits: whether an operator of either type takes
+    inputs of just these types. If not, they are given that of the data; inputs that are
+    all alike the widest, as are those of which nothing is known.
     """
     stays: tuple[DType | None, ...] = (None,) * len(kinds)
     free = [k for k, kind in enumerate(kinds) if kind == UNKNOWN or is_mixed(kind)]

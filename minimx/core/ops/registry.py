@@ -417,7 +417,7 @@ def with_settings(sheet: type[OpT]) -> type[OpT]:
     """Make the fields of a class settings; for classes that several sheets share."""
     known = [getattr(base, "__dataclass_params__", None) for base in sheet.__mro__]
     if any(params is not None and params.frozen for params in known):
-        # Python wants what is derived from a frozen class of somebody's to be one.
+        # Python wants what is derived from a user's frozen class to be frozen.
         return dataclasses.dataclass(frozen=True, eq=False)(sheet)
     for name in ("__init__", "__setattr__", "__delattr__", "__repr__"):
         if name not in vars(sheet):

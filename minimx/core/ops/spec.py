@@ -37,7 +37,11 @@ class Spec:
 
     @classmethod
     def of(cls, shape: Shape, dtype: DType) -> Spec:
-        """The one Spec with this shape and dtype."""
+        """The one Spec with this shape and dtype.
+
+        shape: a tuple of integers; dtype: a NumPy dtype. Equal specs are one object, so
+        that plans are found by identity.
+        """
         key = (shape, dtype)
         found = cls._known.get(key)
         if found is None:

@@ -6,7 +6,7 @@
     record.save("run.npz")
 
 While it runs, a record is a listener of `events`. What the runtime says is only kept
-(`listening.py`); everything else is done when somebody reads.
+(`listening.py`); everything else is done when it is read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from minimx.core.record.tables import (
     to_array,
 )
 
-# Knobs whose values tell where somebody's files are; not for a file that is passed on.
+# Knobs whose values tell where a user's files are; not for a file that is passed on.
 PRIVATE_KNOBS = ("path", "url")
 
 Cursor = tuple[int, ...]  # a position in every table, and in the string table
@@ -323,7 +323,7 @@ class Record(Listening):
 
     @classmethod
     def of(cls, found: Contents) -> Record:
-        """A record of what a file, or somebody else, remembers; it does not run."""
+        """A record of what a file, or another record, remembers; it does not run."""
         record = cls()
         record._started = True
         record.conditions = Conditions(**found.conditions)

@@ -1,7 +1,7 @@
 """More than one listener at a time: each gets everything, all know the same ids.
 
 A lab may record while a program that runs in it profiles itself. `join` and `leave` are
-how records come and go; nobody else sets `events.recorder`.
+how records come and go; no other module sets `events.recorder`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ MEMORY_EVENTS = (
     "oom",  # refused
 )
 
-# What `tensors.kind` says of an array that somebody looked at.
+# What `tensors.kind` says of an array that was looked at.
 TENSOR_KINDS = ("weight", "activation", "gradient")
 
 # What `marks.event` says of the things that a program measures itself.
@@ -43,7 +43,7 @@ SIGNED = ("priority", "power")
 # communication are bytes. `op` is the id of the operation that ran, 0 outside one.
 # `ops.flops` and `ops.nbytes` are its cost as its data sheet declares it (0 and 0: no
 # one declared it), `ops.dtype` the type that it computes in. An operation that was
-# joined of several has `ops.work`, the number under which `parts` tells once what is in
+# joined of several has `ops.work`, the number under which `parts` says once what is in
 # it. An operation that the engine got as a part of another has `ops.inside`, that one's
 # id: both have rows, and sums of pushes or time take those where it is 0.
 TABLES: dict[str, dict[str, str]] = {

@@ -125,8 +125,8 @@ class History:
     def fate(self) -> Array:
         """What becomes of the block that comes back, for each "free"; 0 elsewhere.
 
-        A block that goes back to the device before anybody asks for it is stranded:
-        nobody wanted its size any more. Whether one that is idle at the end is stranded
+        A block that goes back to the device before anybody asks for it is stranded: its
+        size was not requested any more. Whether one that is idle at the end is stranded
         as well depends on whether the program goes on.
         """
         fate = np.zeros(len(self), np.uint8)

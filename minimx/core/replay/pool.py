@@ -5,7 +5,7 @@
 
 The requests and returns of the run go, in their order, through the real `Pool` over a
 driver that only counts, and hands out addresses as the simulated GPU does. Nothing is
-allocated and nobody is disturbed: a replay has its own listener, so a running record
+allocated and nothing is disturbed: a replay has its own listener, so a running record
 sees nothing of it. It begins with an empty pool; knobs that were turned during the run
 are turned again.
 """

@@ -72,9 +72,9 @@ class Arena:
 
     vars: what the engine orders the readers and writers of its parts by. bound: what a
     program has bound to this memory. op_ids: which recorded operation computed a node,
-    while somebody records. captures: what was recorded of the launches of each segment.
+    while a record is on. captures: what was recorded of the launches of each segment.
     draws: in which state random streams were before they were drawn from; None if
-    nobody will ask.
+    no backward half follows.
     """
 
     __slots__ = (

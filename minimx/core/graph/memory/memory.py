@@ -23,8 +23,8 @@ from minimx.core.graph.memory.inplace import Verdict
 from minimx.core.graph.memory.sharing import (  # fmt: skip
     DYNAMIC,
     EXTERNAL,
-    Asked,
-    Numbered,
+    Examined,
+    NumberedGraph,
     Step,
     StorageSharing,
     numbered,
@@ -55,7 +55,8 @@ class Block(NamedTuple):
 class Lifetime(NamedTuple):
     """The places, in the order of nodes, where a result is written and last read.
 
-    last is the number of nodes where a result is an output, which nobody may overwrite.
+    last is the number of nodes where a result is an output, which must not be
+    overwritten.
     """
 
     first: int
@@ -69,7 +70,7 @@ class MemoryPlan:
     storage: for each entry the id of its block, or EXTERNAL (the caller's) or DYNAMIC
         (not known before it is computed).
     inplace: for entries that took over the block of an input, the input's place.
-    unread: outputs that nobody reads; their kernel writes them all the same.
+    unread: outputs without a reader; their kernel writes them all the same.
     skips: nodes with nothing to compute: their outputs lie where their inputs lie.
     blocks: the storage. scratch: the workspaces, in the same arenas behind the blocks.
     workspace: for nodes that ask for one, its place in `scratch`.
@@ -92,8 +93,8 @@ class MemoryPlan:
     candidates: Mapping[int, int]
     colours: Mapping[Node, int] | None
     steps: tuple[Step, ...]
-    asked: tuple[Asked, ...] = field(repr=False)
-    numbers: Numbered = field(repr=False)
+    asked: tuple[Examined, ...] = field(repr=False)
+    numbers: NumberedGraph = field(repr=False)
 
     @cached_property
     def offsets(self) -> dict[Entry, int]:
@@ -132,7 +133,7 @@ class MemoryPlan:
     @cached_property
     def nbytes(self) -> dict[Entry, int]:
         """The bytes of each planned entry."""
-        every = zip(self.numbers.entries, self.numbers.wanted, strict=True)
+        every = zip(self.numbers.entries, self.numbers.nbytes, strict=True)
         return {entry: size for entry, size in every if self.storage[entry] >= 0}
 
     @property
@@ -210,7 +211,7 @@ def plan_memory(
         if best is None or sharing.total < best.total:
             best = sharing
     assert best is not None
-    blocks, ends = _laid_out([*zip(best.sizes, best.places, strict=True)], {})
+    blocks, ends = _laid_out([*zip(best.sizes, best.devices, strict=True)], {})
     workspace, wanted = _workspaces(graph, specs, settings, places, kind)
     scratch, _ = _laid_out(wanted, ends)
     entries = numbers.entries
@@ -228,7 +229,7 @@ def plan_memory(
         candidates=candidates,
         colours=colours,
         steps=tuple(best.steps),
-        asked=tuple(best.asked),
+        asked=tuple(best.examined),
         numbers=numbers,
     )
 
@@ -298,10 +299,10 @@ def _workspaces(
     return found, sizes
 
 
-def _skips(numbers: Numbered, sharing: StorageSharing) -> frozenset[Node]:
+def _skips(numbers: NumberedGraph, sharing: StorageSharing) -> frozenset[Node]:
     """The nodes all of whose outputs lie where the same elements lie already."""
     same: dict[int, int] = {}
-    for n, _, verdict in sharing.asked:
+    for n, _, verdict in sharing.examined:
         if verdict is Verdict.SAME:
             same[n] = same.get(n, 0) + 1
     return frozenset(

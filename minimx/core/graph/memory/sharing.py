@@ -5,9 +5,20 @@
                      input, which free block serves which result, which blocks are
                      released; every decision is a `Step`
 
+Nodes and results are numbers here, since the walk is done once for each match range:
+node n is the n-th in the order of the graph, result e the e-th that some node makes.
+For the graph `y = exp(x + 1)` with a variable x of 100 float32:
+
+    n   node   e   steps                                    storage after it
+    0   x      0   none: a variable is the caller's         [-2]
+    1   x + 1  1   ("new", block 0, 400 bytes)              [-2, 0]
+    2   exp    2   ("over", block 0): exp may write over    [-2, 0, 0]
+                   its input, which nothing else reads
+
 The rule is greedy and depends on the order of nodes. A block counts its readers, not
-those of one result: that is what lets chains of results share it. Blocks have no place
-yet, so one that is too small may still grow.
+those of one result: that is what lets chains of results share it. Blocks have no offset
+yet, so one that is too small may still grow. The rule is that of MXNet 1.9's
+`src/nnvm/plan_memory.cc` and `graph_algorithm.h`.
 """
 
 from __future__ import annotations
@@ -45,7 +56,7 @@ class Step(NamedTuple):
     after: int
 
 
-class Asked(NamedTuple):
+class Examined(NamedTuple):
     """A pair that was looked at, and what became of it."""
 
     node: int
@@ -54,7 +65,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedGraph:
     """A graph in numbers; `e` is the number of an entry, `n` that of a node.
 
     readers[e]: how many inputs wait for it, and one more for each time it is an output.
@@ -67,12 +78,12 @@ class Numbered:
     waits: list[list[int]]  # by n: those among them that it waits for
     pairs: list[tuple[Pair, ...]]  # by n
     ignored: list[frozenset[int]]  # by n: places of inputs
-    places: list[Hashable]  # by n: the device
+    devices: list[Hashable]  # by n
     readers: list[int]  # by e
     sizes: list[int]  # by e: elements, -1 if unknown
-    items: list[int]  # by e: bytes of an element
-    wanted: list[int]  # by e: bytes
-    kinds: list[object]  # by e: the element type
+    itemsizes: list[int]  # by e: bytes of an element
+    nbytes: list[int]  # by e: bytes, -1 if unknown
+    dtypes: list[object]  # by e
     start: list[int]  # by e: its storage id before the walk
     writers: dict[int, int]  # by e: the node that changes it
 
@@ -83,14 +94,14 @@ def numbered(
     external: Collection[Entry],
     places: Mapping[Node, Hashable] | None = None,
     item_bytes: int | None = None,
-) -> Numbered:
+) -> NumberedGraph:
     """Count what the walk asks for.
 
     external: entries that are not planned; variables never are. places: the device of
     each node, where they differ. item_bytes: what every element is said to take, or
     None for the truth.
     """
-    found = Numbered(
+    found = NumberedGraph(
         graph.nodes, [], [], [], [], [], [], [], [], [], [], [], [], [], {}
     )
     number: dict[Entry, int] = {}
@@ -113,7 +124,7 @@ def numbered(
         found.waits.append(waits)
         found.pairs.append(mine[0])
         found.ignored.append(mine[1])
-        found.places.append(places.get(node) if places else None)
+        found.devices.append(places.get(node) if places else None)
     for entry in graph.outputs:
         found.readers[number[entry]] += 1
     for entry in external:
@@ -123,7 +134,7 @@ def numbered(
 
 
 def _number_outputs(
-    found: Numbered,
+    found: NumberedGraph,
     number: dict[Entry, int],
     node: Node,
     specs: Specs,
@@ -138,9 +149,9 @@ def _number_outputs(
         found.readers.append(0)
         found.sizes.append(-1 if spec is None else spec.size)
         item = 0 if spec is None else spec.dtype.itemsize
-        found.items.append(item)
-        found.wanted.append(-1 if spec is None else spec.size * (item_bytes or item))
-        found.kinds.append(None if spec is None else spec.dtype)
+        found.itemsizes.append(item)
+        found.nbytes.append(-1 if spec is None else spec.size * (item_bytes or item))
+        found.dtypes.append(None if spec is None else spec.dtype)
         if node.op is None:
             found.start.append(EXTERNAL)
         else:
@@ -152,13 +163,19 @@ def _number_outputs(
 class StorageSharing:
     """The walk for one match range; what it found is in its fields.
 
-    storage: a storage id for each entry. over: {entry: the place of the input whose
-    block it took}. unread: entries that nobody reads. sizes: the bytes of each block.
+    match_range: a free block of b bytes serves a request of w bytes if
+    w / match_range <= b <= w * match_range; 0: no block is used twice.
+    inplace: whether results may be written over inputs. colours: by node; results of
+    different colours share no block.
+
+    Found: storage, the storage id of each entry; over, {entry: the place of the input
+    that it is written over}; unread, the entries without a reader; sizes and devices of
+    the blocks, in bytes; steps and examined, the decisions in their order.
     """
 
     def __init__(
         self,
-        graph: Numbered,
+        graph: NumberedGraph,
         match_range: int,
         inplace: bool,
         colours: Sequence[int] | None = None,
@@ -171,9 +188,9 @@ class StorageSharing:
         self.over: dict[int, int] = {}
         self.unread: list[int] = []
         self.steps: list[Step] = []
-        self.asked: list[Asked] = []
+        self.examined: list[Examined] = []
         self.sizes: list[int] = []
-        self.places: list[Hashable] = []
+        self.devices: list[Hashable] = []
         self._released_by: list[int] = []
         self._live: list[int] = []
         # Free blocks as (bytes, when they were released, block), smallest first.
@@ -195,10 +212,10 @@ class StorageSharing:
         taken: set[int] = set()
         for pair in graph.pairs[n]:
             verdict = self._verdict(n, pair, taken)
-            self.asked.append(Asked(n, pair, verdict))
+            self.examined.append(Examined(n, pair, verdict))
             if verdict in (Verdict.GRANTED, Verdict.SAME):
                 taken.add(pair.input)
-                self._take_over(n, pair)
+                self._write_over(n, pair)
         outs = graph.outs[n]
         waiting: Sequence[int]
         if len(outs) == 1:
@@ -234,7 +251,7 @@ class StorageSharing:
             return Verdict.INPUT_TAKEN
         if self.storage[e_out] >= 0:
             return Verdict.OUTPUT_TAKEN
-        same = pair.unchanged and self.graph.kinds[e_in] == self.graph.kinds[e_out]
+        same = pair.unchanged and self.graph.dtypes[e_in] == self.graph.dtypes[e_out]
         shared = self._live[block] != 1
         if shared and not same:
             return Verdict.READ
@@ -257,24 +274,24 @@ class StorageSharing:
             return Verdict.UNKNOWN
         if graph.sizes[e_in] != graph.sizes[e_out]:
             return Verdict.SIZE
-        if graph.items[e_in] != graph.items[e_out]:
+        if graph.itemsizes[e_in] != graph.itemsizes[e_out]:
             return Verdict.ITEMS
         if pair.input in graph.ignored[n]:
             return Verdict.IGNORED
         if not graph.readers[e_out]:
             return Verdict.UNREAD
-        if self.places[block] != graph.places[n]:
+        if self.devices[block] != graph.devices[n]:
             return Verdict.DEVICE
         return None
 
     def _is_written(self, e_in: int, e_out: int, n: int, shared: bool) -> bool:
-        """Whether somebody would change what the other reader of a block reads."""
+        """Whether a node would change what the other reader of a block reads."""
         writers = self.graph.writers
         if writers.get(e_in) == n:
             return True
         return shared and (e_in in writers or e_out in writers)
 
-    def _take_over(self, n: int, pair: Pair) -> None:
+    def _write_over(self, n: int, pair: Pair) -> None:
         graph = self.graph
         e_in, e_out = graph.ins[n][pair.input], graph.outs[n][pair.output]
         block = self.storage[e_out] = self.storage[e_in]
@@ -283,7 +300,7 @@ class StorageSharing:
         size = self.sizes[block]
         entry = graph.entries[e_out]
         self.steps.append(
-            Step("over", n, entry, block, graph.wanted[e_out], size, size)
+            Step("over", n, entry, block, graph.nbytes[e_out], size, size)
         )
 
     # -- the free list ----------------------------------------------------------------
@@ -294,12 +311,12 @@ class StorageSharing:
         The smallest free one that is large enough, else the largest that is not, which
         grows, both within the match range; else a new one.
         """
-        wanted = self.graph.wanted[e]
+        wanted = self.graph.nbytes[e]
         entry = self.graph.entries[e]
         at = self._match(n, wanted) if self.range else None
         if at is None:
             self.sizes.append(wanted)
-            self.places.append(self.graph.places[n])
+            self.devices.append(self.graph.devices[n])
             self._released_by.append(n)
             self._live.append(0)
             block = len(self.sizes) - 1
@@ -322,7 +339,7 @@ class StorageSharing:
         )
         for at in within:
             block = free[at][2]
-            if self.places[block] == self.graph.places[n] and (
+            if self.devices[block] == self.graph.devices[n] and (
                 self.colours is None
                 or self.colours[self._released_by[block]] == self.colours[n]
             ):

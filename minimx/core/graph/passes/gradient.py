@@ -187,7 +187,7 @@ class _GradientBuilder:
         return node
 
     def add(self, entry: Entry, gradient: Traced | None) -> None:
-        """Note a gradient; None is one of zeros, which nobody needs to compute."""
+        """Note a gradient; None is one of zeros, which is not computed."""
         self.reached.add(entry.node)
         if gradient is not None:
             arrived = self.arrived.setdefault(entry, _Arrived())

@@ -11,7 +11,7 @@ replace(nodes, inputs) -> node
     outside, by its old entry, what it is in the new graph.
 
 Later nodes are asked first, so that a long pattern wins over its beginning. A pattern
-is only replaced if nobody else needs what is inside it.
+is only replaced if no other node reads what is inside it.
 
 The backend MINIMX is in `minimx.graphs.folding`.
 """

@@ -50,7 +50,7 @@ class Passed:
             outs = self.places.get(node, ())
             try:
                 found[outs[slot]] = spec
-            except IndexError:  # an output that nobody looks at any more
+            except IndexError:  # an output that is not read any more
                 continue
         for was, now in zip(self.before.outputs, self.after.outputs, strict=True):
             if now not in found and was in specs:  # a node that stands there now

@@ -153,9 +153,9 @@ def fold_constants(graph: Graph, specs: Specs, largest: int = LARGEST) -> Passed
 
     specs: those of all entries. Arrays of more than `largest` bytes are computed by
     the graph as before: reading them would take longer than making them. An operator
-    without inputs that nobody computes further with stays as it is.
+    without inputs that no node reads stays as it is.
     """
-    sources: dict[Node, Plan] = {}  # without inputs; computed when somebody asks
+    sources: dict[Node, Plan] = {}  # without inputs; computed when asked for
     values: dict[Node, list[Any]] = {}
     changes: list[Change] = []
 

@@ -81,7 +81,7 @@ _known: dict[Settings, Settings] = {}
 
 
 def in_force() -> Settings:
-    """The knobs in force; the same object as long as nobody turns one."""
+    """The knobs in force; the same object until one is turned."""
     global _in_force
     if _in_force is None:
         found = Settings.now()

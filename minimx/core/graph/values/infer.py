@@ -46,7 +46,7 @@ class Inference:
     # -- learning ---------------------------------------------------------------------
 
     def learn_shape(self, entry: Entry, shape: Open, who: str) -> bool:
-        """Take in what somebody says of a shape; whether it was new."""
+        """Take in what a node says of a shape; whether it was new."""
         before = self.shapes.get(entry)
         after = merge(f"{who}: {entry.name}", before, shape)
         self.shapes[entry] = after
@@ -209,7 +209,7 @@ def probed(op: Op, shapes: list[Open], dtypes: list[DType]) -> list[Open]:
         try:
             answers.append(_results(op, specs))
         except MXNetError:
-            return []  # the open axes are tied to others; this tells nothing
+            return []  # the unknown axes are tied to others: nothing follows
     found = [_common(a.shape, b.shape) for a, b in zip(*answers, strict=True)]
     return [_clipped(shape, shapes[0]) for shape in found] if op.clips else found
 

@@ -71,7 +71,12 @@ def _even(length: int, largest: int) -> int:
 
 
 def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> None:
-    """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first."""
+    """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first.
+
+    op(a) (m, k) and op(b) (k, n), each with the stack in front if out has one. float32
+    and float64 by BLAS, tile by tile on several threads; two-byte numbers are added up
+    in float32 and rounded once; integers by NumPy.
+    """
     if np.may_share_memory(out, a) or np.may_share_memory(out, b):
         a, b = a.copy(), b.copy()  # both are read again after rows of out are there
     if out.dtype in NARROW and a.size and out.size and not _added_narrowly(out):

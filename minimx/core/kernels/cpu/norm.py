@@ -94,7 +94,12 @@ def batch_gradient(
     dout: Any, data: Any, gamma: Any, mean: Any, invstd: Any, batch: bool,
     ddata: Any, dgamma: Any, dbeta: Any,
 ) -> None:  # fmt: skip
-    """The three gradients; batch: the statistics were the batch's own."""
+    """The three gradients; batch: the statistics were the batch's own.
+
+    dout, data, ddata (outer, channels, inner); the others (channels,). Where the
+    statistics were running ones, they are constants, and ddata is dout times gamma *
+    invstd.
+    """
     count = data.shape[0] * data.shape[2]
     for c in prange(data.shape[1]):
         total, along = _gradient_sums(dout, data, c, mean[c], invstd[c])

@@ -74,7 +74,7 @@ def _max_pool(data: Any, out: Any, taps: Any, lowest: Any, at: Any) -> None:
     for plane in prange(at.planes):
         size = at.kernel_h * at.kernel_w
         out[plane] = lowest
-        taps[plane] = at.kernel_d * size  # nobody, until somebody wins
+        taps[plane] = at.kernel_d * size  # no tap, until one wins
         for kd in range(at.kernel_d):
             front, back = stops(at.depth, at.out_d, kd - at.pad_d, at.stride_d)
             for d in range(front, back):
@@ -122,7 +122,7 @@ def _max_spread(dout: Any, taps: Any, ddata: Any, places: Any, at: Any) -> None:
     for plane in prange(at.planes):
         target = ddata[plane]
         target[:] = 0
-        nobody = _unsigned(places.size)
+        no_tap = _unsigned(places.size)
         for d in range(at.out_d):
             for h in range(at.out_h):
                 row, won, heads = (
@@ -132,7 +132,7 @@ def _max_spread(dout: Any, taps: Any, ddata: Any, places: Any, at: Any) -> None:
                 )
                 for w in range(_unsigned(at.out_w)):
                     tap = _unsigned(won[w])
-                    if tap != nobody:
+                    if tap != no_tap:
                         place = row + np.intp(w) * at.stride_w + places[tap]
                         target[_unsigned(place)] += heads[w]
 
@@ -142,14 +142,14 @@ def _max_pick(ddata: Any, taps: Any, out: Any, places: Any, at: Any) -> None:
     """The transpose of `_max_spread`: fetch what stands where each maximum was."""
     for plane in prange(at.planes):
         source = ddata[plane]
-        nobody = _unsigned(places.size)
+        no_tap = _unsigned(places.size)
         for d in range(at.out_d):
             for h in range(at.out_h):
                 row, won, found = _corner(d, h, at), taps[plane, d, h], out[plane, d, h]
                 for w in range(_unsigned(at.out_w)):
                     tap = _unsigned(won[w])
                     found[w] = 0
-                    if tap != nobody:
+                    if tap != no_tap:
                         place = row + np.intp(w) * at.stride_w + places[tap]
                         found[w] = source[_unsigned(place)]
 
@@ -162,7 +162,11 @@ def _places(at: Windows) -> Any:
 
 
 def max_pool(data: Any, out: Any, taps: Any, at: Windows) -> None:
-    """out: the maxima; taps: the number of the first tap that won, in C order."""
+    """out: the maxima; taps: the number of the first tap that won, in C order.
+
+    data (N, C, D, H, W), out and taps (N, C, D', H', W'); at: the window, its stride
+    and padding. A NaN never wins.
+    """
     data, out, taps = data.reshape(at.data), out.reshape(at.out), taps.reshape(at.out)
     lowest = np.finfo(data.dtype).min
     if at.is_pairs:
@@ -282,7 +286,11 @@ def _average_spread(dout: Any, ddata: Any, at: Any) -> None:
 
 
 def average_pool(data: Any, out: Any, at: Windows) -> None:
-    """out: the mean of each window, or its sum if `at.divide` is false."""
+    """out: the mean of each window, or its sum if `at.divide` is false.
+
+    data (N, C, D, H, W), out (N, C, D', H', W'). at.count_pad: whether padding counts
+    as elements of the window.
+    """
     if at.is_whole and at.pad_d == at.pad_h == at.pad_w == 0:
         scale = 1 / np.prod(at.kernel) if at.divide else 1.0
         _whole(data.reshape(at.planes, -1), out.reshape(-1), float(scale))

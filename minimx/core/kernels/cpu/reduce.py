@@ -162,7 +162,12 @@ def _codes(kind: str, dtype: DType) -> tuple[tuple[int, int, int], ...]:
 def reduction(
     kind: str, shape: Shape, axes: Shape, dtype: DType
 ) -> Callable[..., None]:
-    """A callable (x, out) that reduces `axes` of arrays of this shape and dtype."""
+    """A callable (x, out) that reduces `axes` of arrays of this shape and dtype.
+
+    kind: a row of `REDUCTIONS`, such as 'sum' or 'max'. out: the shape without the
+    axes, or with axes of length 1 there. Sums are taken in an order that depends on the
+    shape only, so they are the same on any number of threads.
+    """
     if dtype in NARROW:
         return widened(kind, shape, axes, FLOAT32)
     it = REDUCTIONS[kind]

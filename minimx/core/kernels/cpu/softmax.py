@@ -60,7 +60,11 @@ def _gradient_row(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> Non
 
 @threads.jit(parallel=True)
 def softmax(data: Any, scale: Any, log: bool, out: Any) -> None:
-    """Fill out with softmax(data * scale), or its logarithm."""
+    """Fill out with softmax(data * scale), or its logarithm.
+
+    data, out (groups, n, inner): over the middle axis. float32 or float64. The largest
+    element is subtracted first, so that no exponential overflows.
+    """
     groups, length, inner = data.shape
     if inner == 1:
         rows, targets = data.reshape((groups, length)), out.reshape((groups, length))
@@ -79,7 +83,10 @@ def softmax(data: Any, scale: Any, log: bool, out: Any) -> None:
 
 @threads.jit(parallel=True)
 def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> None:
-    """The gradient of the data, from that of the output and the output."""
+    """The gradient of the data, from that of the output and the output.
+
+    dout, out, ddata (groups, n, inner); scale and log as for `softmax`.
+    """
     groups, length, inner = out.shape
     if inner == 1:
         shape = (groups, length)
