@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 TURN = "document.querySelector('[data-view=turns]').dataset"
-SETTLED = f"n => {TURN}.settled === 'true' && Number({TURN}.turn) >= n"
+#: Five steps settle a figure; a median of twelve does not mind two that overlapped.
+SETTLED = (
+    f"n => {TURN}.settled === 'true' && Number({TURN}.turn) >= n"
+    f" && Number({TURN}.steps) >= 12"
+)
 WORDS = "document.querySelector('.mx-progress-words').textContent"
 VALUE = "document.querySelector('[data-control={}]').dataset.value".format
 SIZES = ((1440, False), (1440, True), (1024, False), (1024, True), (720, True))

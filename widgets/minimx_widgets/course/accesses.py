@@ -395,14 +395,14 @@ def _generated(text: str) -> Callable[..., Any]:
     return kernel
 
 
-#: `room` is a corner of the stack: what is kept there stays in the nearest cache.
+#: `alloca` is memory on the stack: what is kept there stays in the nearest cache.
 _WORDS: dict[str, Any] = {
     "operand": lambda args, k, dtype: args[k],
     "load": lambda array, i: array[i],
     "store": operator.setitem,
     "select": lambda condition, yes, no: yes if condition else no,
     "div": np.true_divide,
-    "room": lambda dtype, count: np.zeros(count, dtype),
-    "peek": lambda array, i: array[i],
-    "poke": operator.setitem,
+    "alloca": lambda dtype, count: np.zeros(count, dtype),
+    "load_stack": lambda array, i: array[i],
+    "store_stack": operator.setitem,
 }
