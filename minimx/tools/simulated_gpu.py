@@ -11,6 +11,7 @@ and takes those of a large region back when it is freed, as it does for host mem
 from __future__ import annotations
 
 import mmap
+import sys
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,10 @@ from minimx.core.drivers.cards import GENERIC, Card
 GIVEN_BACK = 4 << 20
 _LEAST = 64 << 20  # what a halved arena has at least
 _PAGE = mmap.PAGESIZE
+# Linux's number, which Python has a name for only from 3.13 on. Without the flag two
+# arenas beside each other count as one mapping, and where it is larger than the host's
+# memory the system refuses to fork.
+_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 _LAZY = all(hasattr(mmap, name) for name in ("MAP_PRIVATE", "MADV_DONTNEED"))
 
 
@@ -102,7 +107,7 @@ def _mapping(nbytes: int) -> mmap.mmap:
 
     Raises `DeviceFull` if the operating system refuses.
     """
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
     try:
         found = mmap.mmap(-1, nbytes, flags=flags)
     except (OSError, OverflowError, ValueError):

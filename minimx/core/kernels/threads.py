@@ -17,6 +17,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import warnings
@@ -92,8 +93,15 @@ def _changed(name: str, new: Any, old: Any) -> None:
 
 
 def _after_fork() -> None:
+    """A thread that is gone may have been compiling: its locks would never open."""
     _state.forked = True
     _state.generation += 1
+    compilers: Any = sys.modules.get("numba.core.compiler_lock")
+    if compilers is not None:
+        libraries: Any = sys.modules["llvmlite.binding.ffi"]
+        for lock in (compilers.global_compiler_lock, libraries.lib._lock):
+            lock._lock = threading.RLock()
+    globals()["_decorating"] = threading.RLock()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 
@@ -255,3 +256,13 @@ def test_the_generic_card_has_what_the_host_can_give() -> None:
     assert share <= max(physical_memory(), 1 << 30)
     drivers.forget(gpu(0))
     assert drivers.driver_for(gpu(0)).total_bytes == share
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_process_with_arenas_larger_than_the_host_forks() -> None:
+    arenas = [SimulatedGPU(gpu(), simulated.host_share()) for _ in range(3)]
+    child = multiprocessing.get_context("fork").Process(target=int)
+    child.start()
+    child.join(timeout=60)
+    assert child.exitcode == 0
+    assert len(arenas) == 3

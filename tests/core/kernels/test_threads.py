@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
 import subprocess
@@ -21,8 +22,8 @@ SIZE = 300_000
 FORMULA = Formula("x * 2 + 1", ("x",))
 
 
-def kernel_of(size: int) -> Any:
-    dtype = np.dtype(np.float32)
+def kernel_of(size: int, dtype: Any = np.float32) -> Any:
+    dtype = np.dtype(dtype)
     return pointwise.kernel(FORMULA, [(size,)], [dtype], (size,), dtype)
 
 
@@ -91,27 +92,57 @@ def test_several_threads_may_be_in_parallel_kernels_at_once() -> None:
         assert not wrong
 
 
-def _in_a_child(queue: Any) -> None:
-    x = np.ones(SIZE, np.float32)
-    kernel_of(SIZE)(x, x)
+def _in_a_child(queue: Any, dtype: Any) -> None:
+    faulthandler.dump_traceback_later(50, exit=True)
+    x = np.ones(SIZE, dtype)
+    kernel_of(SIZE, dtype)(x, x)
     queue.put((threads.count(), float(x.sum())))
 
 
-@pytest.mark.skipif(
+def _run_in_a_child(dtype: Any) -> tuple[int, float]:
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=_in_a_child, args=(queue, dtype))
+    child.start()
+    child.join(timeout=60)
+    assert child.exitcode == 0
+    return queue.get()  # type: ignore[no-any-return]
+
+
+forking = pytest.mark.skipif(
     "fork" not in multiprocessing.get_all_start_methods(), reason="no fork here"
 )
+
+
+@forking
 def test_a_forked_child_computes_alone() -> None:
     """OpenMP ends a process that uses it on both sides of a fork."""
     x = np.ones(SIZE, np.float32)
     with knobs(OMP_NUM_THREADS=2):
         kernel_of(SIZE)(x, x)
-        context = multiprocessing.get_context("fork")
-        queue = context.SimpleQueue()
-        child = context.Process(target=_in_a_child, args=(queue,))
-        child.start()
-        child.join(timeout=60)
-        assert child.exitcode == 0
-        assert queue.get() == (1, 3.0 * SIZE)
+        assert _run_in_a_child(np.float32) == (1, 3.0 * SIZE)
+
+
+@forking
+def test_a_child_compiles_though_another_thread_was_compiling() -> None:
+    from llvmlite.binding import ffi
+    from numba.core.compiler_lock import global_compiler_lock
+
+    locked, forked = threading.Event(), threading.Event()
+
+    def compile_for_long() -> None:
+        with global_compiler_lock, ffi.lib._lock:
+            locked.set()
+            forked.wait(timeout=70)
+
+    compiling = threading.Thread(target=compile_for_long)
+    compiling.start()
+    assert locked.wait(timeout=10)
+    try:
+        assert _run_in_a_child(np.int16) == (1, 3.0 * SIZE)  # a new signature
+    finally:
+        forked.set()
+        compiling.join()
 
 
 def test_plans_are_made_anew_when_the_knobs_turn() -> None:
