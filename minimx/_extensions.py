@@ -26,6 +26,7 @@ EXTENSIONS = {
     "operator tuning": "minimx.fast.tuning",
     "record curves": "minimx.tools.record_curves",
     "record files": "minimx.tools.record_archive",
+    "recorded symbols": "minimx.symbol.tracing.history",
     "simulated GPUs": "minimx.tools.simulated_gpu",
     "virtual time": "minimx.tools.virtual_time",
 }

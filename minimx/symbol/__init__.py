@@ -23,7 +23,6 @@ from minimx.symbol.constructors import Group, Variable, fromjson, load, load_jso
 from minimx.symbol.creation import arange, eye, full, linspace, ones, zeros
 from minimx.symbol.custom import Custom
 from minimx.symbol.symbol import Symbol
-from minimx.symbol.tracing import history
 
 __all__ = [
     "Custom", "Group", "Symbol", "Variable", "_internal", "arange", "contrib", "eye",
@@ -35,7 +34,6 @@ __all__ += [name for name in functions.FUNCTIONS if not name.startswith("_")]
 __all__ += [name for name in PAIRS if name not in __all__]
 
 __all__ = list(dict.fromkeys(__all__))
-history.install()
 
 if TYPE_CHECKING:  # the functions, as `python -m minimx.symbol.stubs` says
     from minimx.symbol.operators import *  # noqa: F403

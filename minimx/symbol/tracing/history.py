@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from minimx.core import autograd
 from minimx.core.autograd import Leaf
 from minimx.core.errors import GradientError
 from minimx.core.graph.values.ir import Entry, Node
@@ -62,8 +61,3 @@ def _written(
         for entry in source.inputs
     ]
     return Node(source.op, inputs, f"node_{place}")
-
-
-def install() -> None:
-    """Let `autograd.get_symbol` find what it needs, which lies above it."""
-    autograd.history.as_symbol = get_symbol
