@@ -243,7 +243,7 @@ class _CachedCall(Op):
         douts = dout if isinstance(dout, tuple) else (dout,)
         whole: CachedOp = self.whole  # type: ignore[attr-defined]
         if autograd.state.recording:
-            return _again(whole, call, inputs, douts, at.wants)
+            return _recorded_gradients(whole, call, inputs, douts, at.wants)
         flows = tuple([dout is not None for dout in douts])
         if not variant.fits(flows):
             call = whole.repeated(call, inputs, at.wants, flows)
@@ -272,7 +272,7 @@ def _record(
         out._entry = (node, index)
 
 
-def _again(
+def _recorded_gradients(
     whole: CachedOp,
     call: Call,
     inputs: Sequence[NDArray],

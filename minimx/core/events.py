@@ -100,7 +100,10 @@ class Recorder(Protocol):
         """An operation finished; the arguments are those of `Finished`."""
 
     def call(self, name: str, detail: str, t0: int, t1: int) -> None:
-        """A call of the interface, by this thread, between two moments."""
+        """A call of the interface, by this thread.
+
+        t0, t1: its beginning and end on `clock`, in nanoseconds.
+        """
 
     def dependency(self, src: int, dst: int, kind: str) -> None:
         """Operation `dst` comes after `src`; kind is RAW, WAR or WAW.
@@ -118,15 +121,23 @@ class Recorder(Protocol):
         address: int,
         owner: Owner,
     ) -> None:
-        """A pool event, in one of the words of `minimx.core.record.MEMORY_EVENTS`."""
+        """A pool event, in one of the words of `minimx.core.record.MEMORY_EVENTS`.
+
+        requested, rounded: bytes that were asked for, and of the block. address: its
+        place on the device. owner: operator, layer and category that it is for.
+        """
 
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
-        """A knob was turned."""
+        """A knob was turned from old to new; scope: when that acts, as `Knob.scope`."""
 
     def communication(
         self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
     ) -> None:
-        """Bytes went from one device or process to another between two moments."""
+        """Bytes went from one device or process to another.
+
+        t0, t1: in nanoseconds of `clock`. src, dst: texts such as "gpu(0)". key: of the
+        parameter. phase: of the operation.
+        """
 
     def metric(self, step: int, name: str, value: float) -> None:
         """A training metric was observed."""
@@ -157,7 +168,11 @@ class Recorder(Protocol):
         layer: str = "",
         many: int = 0,
     ) -> None:
-        """A step with a scaled loss was taken, or skipped: what overflowed, if any."""
+        """A step with a scaled loss was taken, or skipped: what overflowed, if any.
+
+        scale: the factor of the loss. tensor, layer: the first that overflowed; many:
+        how many did.
+        """
 
 
 recorder: Recorder | None = None

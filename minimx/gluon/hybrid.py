@@ -162,7 +162,7 @@ class HybridBlock(Block):
         if isinstance(first, (Symbol, Traced)) or not leaves:
             return self._as_part(args, leaves)
         if self._known_edits != _Edits.count:
-            self._look_at_parts()
+            self._forget_changed_parts()
         # Casts of mixed precision are written into a graph, so each choice has its own.
         key = (form, is_np_shape(), is_np_array(), conversions())
         found = self._graphs.get(key)
@@ -258,7 +258,7 @@ class HybridBlock(Block):
         inputs = tracing.lifted(tracer, args, is_np_array())
         return tracing.lowered(self.forward(*inputs))
 
-    def _look_at_parts(self) -> None:
+    def _forget_changed_parts(self) -> None:
         """Forget the graphs if the block consists of other parts than it did."""
         self._known_edits = _Edits.count
         parts = _parts(self)
@@ -288,7 +288,7 @@ class HybridBlock(Block):
         self.hybridize(True, backend, clear, **kwargs)
         leaves, form = of_arguments((x, *args))
         refuse_mixture(type(self).__name__, leaves)
-        self._look_at_parts()
+        self._forget_changed_parts()
         key = (form, is_np_shape(), is_np_array(), conversions())
         for old in (key, self._by_shape(key, leaves)):
             self._graphs.pop(old, None)

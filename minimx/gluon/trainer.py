@@ -303,16 +303,16 @@ class Trainer:
 
     def _move(self, devices: list[Context]) -> None:
         """The network has moved: every device goes on where the first one was."""
-        old = next(iter(self._remembering()), None)
+        old = next(iter(self._state_keepers()), None)
         content = None if old is None else old.get_states()
         self._reset_kvstore()
         self._devices = devices
         self._updaters = [opt.get_updater(self._optimizer) for _ in devices]
         self._init_kvstore()
-        for updater in self._remembering() if content is not None else []:
+        for updater in self._state_keepers() if content is not None else []:
             updater.set_states(content)
 
-    def _remembering(self) -> list[Any]:
+    def _state_keepers(self) -> list[Any]:
         """Those who keep states of the optimizer."""
         return [self._kvstore._updater] if self._update_on_kvstore else self._updaters
 
@@ -381,7 +381,7 @@ class Trainer:
     def save_states(self, fname: str | os.PathLike[str]) -> None:
         """Write what the optimizer remembers: states, counts and learning rate."""
         self._prepare()
-        updater = next(iter(self._remembering()), opt.get_updater(self._optimizer))
+        updater = next(iter(self._state_keepers()), opt.get_updater(self._optimizer))
         content = updater.get_states(dump_optimizer=True)
         write_whole(fname, content, "save_states")
 
@@ -395,7 +395,7 @@ class Trainer:
                 f"load_states: cannot read {str(fname)!r}: {reason.strerror}."
             ) from reason
         self._prepare()
-        for updater in self._remembering() or [opt.get_updater(self._optimizer)]:
+        for updater in self._state_keepers() or [opt.get_updater(self._optimizer)]:
             updater.set_states(content)
 
 

@@ -77,7 +77,11 @@ class Call:
         self.order = tuple(self.fields)
 
     def sort(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The operator with its settings, and its values in order."""
+        """The operator with its settings, and its values in the order of its inputs.
+
+        args, kwargs: of the call `mx.nd.name(*args, **kwargs)`, arrays and settings by
+        place or name. Raises OperatorError for an input that is missing or no array.
+        """
         op, given = self.take_apart(args, kwargs)
         if self.sheet.variadic:
             return op, given
@@ -112,7 +116,7 @@ class Call:
         return dict(zip(taken, [given[name] for name in there], strict=True))
 
     def required(self, op: Op, name: str, value: Any) -> Any:
-        """A value that is there and of the right type."""
+        """The value if it is there and of the right type, else an OperatorError."""
         if isinstance(value, self.value_type):
             return value
         what = "is missing" if value is None else f"is a {type(value).__name__}"

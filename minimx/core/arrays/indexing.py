@@ -152,7 +152,11 @@ def is_basic(key: Any) -> bool:
 
 
 def complete(shape: tuple[int, ...], key: Any) -> list[Part]:
-    """Fill a basic key in: one part for every axis, None for a new one."""
+    """Fill a basic key in: one part for every axis, None for a new one.
+
+    `x[..., 0]` of shape (2, 3, 4) is (whole, whole, 0). Raises IndexError for more
+    indices than axes, or a second ellipsis.
+    """
     items = list(key) if isinstance(key, tuple) else [key]
     named = sum(item is not None and item is not Ellipsis for item in items)
     if named > len(shape):

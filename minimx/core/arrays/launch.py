@@ -95,7 +95,7 @@ def invoke_whole(
 
 
 def place_for(op: Op, inputs: Sequence[NDArray]) -> NDArray:
-    """A new array for the first output of a call."""
+    """A new array on the inputs' device for the first output; nothing is in it yet."""
     plan = op.plan(tuple([x.spec for x in inputs]))
     spec, first = plan.outs[0], inputs[0]
     made = Chunk(first.chunk.device, spec.nbytes, owner(plan.name))

@@ -37,7 +37,10 @@ def in_segment(array: NDArray, who: str) -> tuple[NDArray, int] | None:
 
 
 def copied(array: NDArray, who: str) -> NDArray:
-    """A copy in `cpu_shared(0)`, made without the engine, as no thread uses it."""
+    """A copy in `cpu_shared(0)`, made without the engine, as no other thread uses it.
+
+    who: what the record calls the owner of the memory. Waits until array is written.
+    """
     out = new(array.spec, cpu_shared(0), who, type(array))
     if array.context.device_type == "gpu":
         out.view()[...] = array.asnumpy()

@@ -75,7 +75,10 @@ def _link(start: Device, end: Device) -> Any:
 
 
 def copy_cost(source: Device, target: Device, read: int, written: int) -> Any:
-    """The work of a copy: a transfer of the bytes read if a GPU is part of it."""
+    """The work of a copy: a transfer of the bytes read if a GPU is part of it.
+
+    read, written: in bytes; they differ where the element type is converted.
+    """
     if "gpu" in (source.device_type, target.device_type):
         return engine.Transfer(source, target, read)
     return Cost(0, read + written)

@@ -138,7 +138,10 @@ class Driver(ABC):
 
 
 def shaped(memory: Any, shape: tuple[int, ...], dtype: Any, offset: int) -> Any:
-    """An array over some bytes of a region: NumPy's, or of the kind that CUDA has."""
+    """An array over some bytes of a region: NumPy's, or of the kind that CUDA has.
+
+    memory: a flat uint8 array or CUDA's memory; offset: in bytes. Nothing is copied.
+    """
     if isinstance(memory, np.ndarray):
         return np.ndarray(shape, dtype, memory, offset)
     return memory.shaped(shape, dtype, offset)

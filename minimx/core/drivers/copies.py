@@ -21,7 +21,11 @@ def on_host(array: Any) -> bool:
 
 
 def copyto(target: Any, source: Any) -> None:
-    """Copy all numbers, converting them where the element types differ."""
+    """Copy all numbers, converting them where the element types differ.
+
+    target, source: arrays of one shape, on the host or on a CUDA device. Types are
+    converted on the host.
+    """
     if on_host(target) and on_host(source):
         np.copyto(target, source, casting="unsafe")
     elif on_host(source):
@@ -56,7 +60,11 @@ def fetch(array: Any, dtype: Any = None) -> Any:
 
 
 def send(numbers: Any, target: Any) -> None:
-    """Copy NumPy's numbers into a device array of as many elements."""
+    """Copy NumPy's numbers into a device array of as many elements.
+
+    They are converted to its element type, and stretched if there are fewer. Returns
+    when `numbers` may be dropped.
+    """
     if not target.size:
         return
     numbers = np.asarray(numbers)

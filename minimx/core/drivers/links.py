@@ -74,7 +74,11 @@ def sockets(a: int, b: int) -> Link | None:
 
 
 def mesh(a: int, b: int) -> Link | None:
-    """NVLinks as in a DGX-1 with V100, in groups of eight; PCI Express elsewhere."""
+    """NVLinks as in a DGX-1 with V100, in groups of eight; PCI Express elsewhere.
+
+    a, b: numbers of the GPUs. Two links, one, or none (PCI Express) join two of a
+    group; between groups copies go through the host.
+    """
     if a // 8 != b // 8:
         return None
     return _BY_WEIGHT.get(_MESH[a % 8][b % 8], PCIE)

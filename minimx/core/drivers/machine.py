@@ -45,7 +45,10 @@ def card() -> Card:
 
 
 def link_between(source: Device, target: Device) -> Link | None:
-    """The link over which two GPUs copy directly; None if they cannot or may not."""
+    """The link over which two GPUs copy directly; None if they cannot or may not.
+
+    MXNET_ENABLE_GPU_P2P allows it, MINIMX_SIM_LINKS says which links there are.
+    """
     if source is target or not knobs.get("MXNET_ENABLE_GPU_P2P"):
         return None
     layout = links.LAYOUTS[knobs.get("MINIMX_SIM_LINKS")]
@@ -94,7 +97,11 @@ class Passage:
 
 
 def passage(source: Device, target: Device, costs: Costs, nbytes: int) -> Passage:
-    """The passage of so many bytes; `costs` are those of a GPU at one of the ends."""
+    """How a copy of so many bytes goes: its wires, and its time in nanoseconds.
+
+    costs: those of a GPU at one of the ends. Two GPUs without a link copy through the
+    host; inside a device every byte is read and written.
+    """
     link = None
     if source is target:
         speed = costs.memory_bandwidth / 2  # read there and written there

@@ -145,7 +145,12 @@ users = 0
 
 
 def route(operation: Operation, submit: Submit) -> None:
-    """Join an operation to this thread's collection, or submit it on its own."""
+    """Join an operation to this thread's collection, or submit it on its own.
+
+    Only operations of normal kind and priority 0 are joined. A collection of another
+    thread that touches the same vars is submitted first, so that the order of pushes
+    stays the order of effects. submit: hands an operation to the engine's workers.
+    """
     mine = _here.collection
     for collection in list(_open):
         if collection is not mine and collection.touches(operation):
@@ -173,7 +178,10 @@ def hand_over_all(submit: Submit) -> None:
 
 
 def set_size(size: int, submit: Submit) -> int:
-    """Set this thread's bulk size; returns the old one. 0 and 1 join nothing."""
+    """Set how many operations this thread joins to one; returns the old number.
+
+    0 and 1 join nothing. What was collected and is now enough is submitted.
+    """
     global users
     old = _here.size
     mine = _here.collection

@@ -43,7 +43,12 @@ pending_failures: list[Failure] = []
 
 
 def poison(operation: Operation, error: BaseException) -> Failure:
-    """Note that an operation raised; it must still hold the vars that it writes."""
+    """Note that an operation raised: what it writes is poisoned.
+
+    Who waits for one of these vars gets the error raised, and operations that read one
+    do not run but are poisoned in turn. The operation must still hold the vars that it
+    writes. As in MXNet, where an exception is kept with the var.
+    """
     failure = Failure(error, operation.name, operation.origin)
     pending_failures.append(failure)
     for var in operation.writes:

@@ -57,12 +57,19 @@ Layout = Callable[[Device, int, Sizes], Lane]
 
 
 def naive(device: Device, prop: int, sizes: Sizes) -> Lane:
-    """The calling thread does everything, one thing after the other."""
+    """NaiveEngine: the calling thread does everything, one thing after the other.
+
+    As for each layout: device and prop are those of the operation, sizes how many
+    threads the knobs give to each kind of work.
+    """
     return Lane(PUSHER, 1)
 
 
 def pooled(device: Device, prop: int, sizes: Sizes) -> Lane:
-    """One crowd of workers for all devices, and one thread for copies."""
+    """ThreadedEngine: one set of workers for all devices, and one thread for copies.
+
+    As MXNet's `threaded_engine_pooled`, whose number of workers no knob turns.
+    """
     if prop in (COPY_FROM_GPU, COPY_TO_GPU):
         return Lane("copy", 1)
     return Lane("pool", POOL_THREADS, eager=False)

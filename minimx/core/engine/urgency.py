@@ -48,7 +48,11 @@ def urgent(priority: int = 0) -> Iterator[None]:
 
 
 def marked(device: Device, priority: int, prop: int) -> tuple[int, int]:
-    """Priority and kind of an operation that this thread pushes now."""
+    """Priority and kind of an operation that this thread pushes now.
+
+    Inside `urgent(n)` a normal operation becomes a prioritized one of its device, with
+    priority n unless it has one of its own; outside, both stay.
+    """
     mine = _here.priority
     if mine is None:
         return priority, prop

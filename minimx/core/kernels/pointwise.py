@@ -263,7 +263,11 @@ def make(text: str, *more: Any) -> Any:
 def address(
     formula: Formula, ins: tuple[DType, ...], out: DType, constants: int = 0
 ) -> int:
-    """Where the machine code of a formula starts."""
+    """Where the machine code of a formula starts, compiled if it was not yet.
+
+    ins, out: element types of the operands that are arrays, and of the result;
+    constants: how many of the last operands are single numbers.
+    """
     return int(make(write(formula, ins, out, constants)).kernel.address)
 
 
@@ -410,7 +414,10 @@ def collapse(
 
 
 def steps_of(shape: Shape, ndim: int) -> list[int]:
-    """Elements to advance along each of `ndim` axes; 0 along stretched ones."""
+    """Elements to advance along each of `ndim` axes; 0 along stretched ones.
+
+    For a contiguous array of this shape, whose axes are the last of the ndim.
+    """
     steps, step = [], 1
     for length in reversed(shape):
         steps.append(step if length != 1 else 0)

@@ -43,7 +43,11 @@ Calls = Callable[..., Sequence[Call]]
 
 
 def offers(launch: Kernel, calls: Calls) -> Kernel:
-    """Let a kernel say what its launch on given arrays comes down to; the kernel."""
+    """Let a kernel say what its launch on given arrays comes down to; the kernel.
+
+    calls: takes the arrays of a launch and returns calls of machine code, which a graph
+    then runs as one table without Python between them.
+    """
     launch.calls = calls  # type: ignore[attr-defined]
     return launch
 

@@ -54,7 +54,11 @@ class Knobs:
     declared: Mapping[str, Knob]
 
     def __init__(self, declarations: Iterable[Knob], environ: Any = None) -> None:
-        """Take the start values from `environ`, `os.environ` unless a test says so."""
+        """Take the start values from `environ`, `os.environ` unless a test says so.
+
+        declarations: one `Knob` each. A start value that does not fit gives a warning,
+        and the default counts.
+        """
         table = {knob.name: knob for knob in declarations}
         self.declared = MappingProxyType(table)
         self._aliases = {alias: k.name for k in table.values() for alias in k.aliases}

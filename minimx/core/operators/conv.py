@@ -41,7 +41,11 @@ LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def per_axis(op: str, name: str, given: Shape, axes: int, default: int) -> Shape:
-    """One number for each image axis; `()` means the default for all of them."""
+    """One number for each image axis; `()` means the default for all of them.
+
+    op, name: of the operator and the setting, for the error. axes: 1 to 3. default:
+    also the least number that makes sense. Raises OperatorError.
+    """
     if not given:
         return (default,) * axes
     if len(given) != axes:
@@ -195,7 +199,11 @@ class Convolution(Multiplies, Op):
         return data.with_shape((data.shape[0], self.num_filter, *stops))
 
     def question(self, direction: str, data: Spec) -> tuple[Any, Geometry, DType]:
-        """What the choice for one direction hangs on, with the knobs of the moment."""
+        """What the choice of an algorithm depends on, with the knobs of the moment.
+
+        direction: FORWARD, DATA or WEIGHT. Returns the rules, the geometry of the
+        convolution (for a volume, of one slice) and the type it computes in.
+        """
         depth, name = self.depth(data), data.dtype.name
         rules = provided("convolution tuner").rules_now(
             direction,
@@ -237,7 +245,11 @@ class Convolution(Multiplies, Op):
         return self._slices(direction, data) + int(found.algorithm.workspace)
 
     def runner(self, direction: str, data: Spec) -> tuple[Any, tuple[Shape, ...]]:
-        """The kernel for one direction; its shapes of data, weight and output."""
+        """The kernel for one direction; its shapes of data, weight and output.
+
+        Arrays are seen in these shapes: groups apart, a line as an image one pixel
+        high. For 16-bit types the kernel computes in float32.
+        """
         at, algorithm = self.geometry(data), self.algorithm(direction, data)
         depth, name = self.depth(data), _KERNELS[direction]
 

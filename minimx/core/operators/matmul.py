@@ -35,7 +35,12 @@ from minimx.core.shapes import Shape
 def multiply(
     ta: bool, tb: bool, a: Shape, b: Shape, out: Shape, dtype: DType
 ) -> Kernel:
-    """`kernel(a, b, out)` for arrays seen as (stacks of) matrices of these shapes."""
+    """`kernel(a, b, out)` for arrays seen as (stacks of) matrices of these shapes.
+
+    ta, tb: whether a, b are transposed first. a, b, out: (…, rows, columns) as they are
+    stored. Small products know the calls that they come down to, so that graphs can
+    join them.
+    """
     product, calls = find("matmul.product"), find("short_products.calls")
 
     def run(lhs: Any, rhs: Any, result: Any) -> None:
@@ -75,7 +80,10 @@ class Product(Multiplies, Op):
         )
 
     def matrices(self, lhs: Spec, rhs: Spec) -> tuple[Shape, Shape, Shape, Shape]:
-        """How lhs, rhs and out are seen as matrices, and the shape of out itself."""
+        """How lhs, rhs and out are seen as matrices, and the shape of out itself.
+
+        Raises ShapeError if the axes to be summed over have different lengths.
+        """
         raise OperatorError(f"{self.name} has no rule for its matrices")
 
     def infer(self, *specs: Spec) -> Spec:

@@ -36,7 +36,10 @@ STEPS = 8
 def check_parameters(
     op: str, data: Spec, wanted: Shape, *named: tuple[str, Spec]
 ) -> None:
-    """Refuse parameters of another shape, or of other types among themselves."""
+    """Refuse parameters of another shape, or of other types among themselves.
+
+    wanted: usually (channels,). Raises ShapeError or DTypeError.
+    """
     same_reals(op, ("data",), data)
     first, kind = named[0][0], named[0][1].dtype
     for name, spec in named:
@@ -225,7 +228,7 @@ class BatchNormAgain(Op):
 
 
 def grouped(data: Spec, axis: int) -> Shape:
-    """Data as (outer, channels, inner)."""
+    """The shape of data seen as (outer, channels, inner); channels are along `axis`."""
     axis %= data.ndim
     return prod(data.shape[:axis]), data.shape[axis], prod(data.shape[axis + 1 :])
 

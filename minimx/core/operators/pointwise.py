@@ -41,7 +41,7 @@ from minimx.core.shapes import Deduced, Opens
 
 
 def same_dtype(op: str, specs: Sequence[Spec]) -> None:
-    """Refuse inputs of different element types."""
+    """Refuse inputs of different element types: DTypeError with the operator's name."""
     first = specs[0].dtype
     for spec in specs:
         if spec.dtype is not first and spec.dtype != first:
@@ -139,7 +139,10 @@ class Backward(Pointwise):
 
     @classmethod
     def applied(cls, forward: Op, dout: Value, saved: dict[str, Value]) -> Value:
-        """The gradient of a call of the forward operator."""
+        """The gradient of a call of the forward operator.
+
+        dout: the gradient of its output; saved: what it kept, by the names in `saves`.
+        """
         op = forward.relatives.get(cls)
         if op is None:
             op = forward.relatives[cls] = cls.of(**forward.settings)

@@ -33,7 +33,10 @@ from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
 
 
 def sum_to(value: Value, shape: Shape, wanted: Shape) -> Value:
-    """Undo a broadcast: add up what was stretched from `wanted` to `shape`."""
+    """Undo a broadcast: add up what was stretched from `wanted` to `shape`.
+
+    `value` has the shape `shape`; the result has the shape `wanted`.
+    """
     if shape == wanted:
         return value
     return bind(SumTo.of(shape=wanted), value)

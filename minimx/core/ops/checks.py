@@ -9,7 +9,11 @@ from minimx.core.shapes import Shape
 
 
 def same_reals(op: str, names: tuple[str, ...], *specs: Spec) -> None:
-    """Refuse inputs that are not all of one floating-point type."""
+    """Refuse inputs that are not all of one floating-point type.
+
+    op is the operator's name, for the error; names: of the inputs, in the order of
+    specs. Raises DTypeError that names the two inputs that differ.
+    """
     first = specs[0]
     if not is_float(first.dtype):
         raise DTypeError(
@@ -26,7 +30,11 @@ def same_reals(op: str, names: tuple[str, ...], *specs: Spec) -> None:
 
 
 def expect(op: str, name: str, spec: Spec, wanted: Shape, why: str) -> None:
-    """Refuse an input that has not the `wanted` shape; `why` says who wants it."""
+    """Refuse an input that has not the `wanted` shape.
+
+    op, name: of the operator and the input; why: what asks for that shape, as the
+    subject of a sentence ("data (8, 3, 32, 32) with kernel=(3, 3)"). Raises ShapeError.
+    """
     if spec.shape != wanted:
         raise ShapeError(
             f"{op}: {name} is {spec.shape}, but {why} asks for {wanted}. "

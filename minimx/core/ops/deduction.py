@@ -13,7 +13,12 @@ from minimx.core.shapes import Deduced, Open, Opens, is_whole, merge
 
 
 def first_is_out(op: Any, ins: Opens, outs: Opens) -> Deduced:
-    """The first output has the shape of the first input; the others are parameters."""
+    """The first output has the shape of the first input; the others are parameters.
+
+    As for every rule here, ins and outs are shapes of which None, or an axis that is
+    None, is not known yet; the answer is both lists with what follows filled in. Raises
+    ShapeError if two known lengths differ.
+    """
     shape = merge(op.name, ins[0], outs[0])
     return [shape, *ins[1:]], [shape, *outs[1:]]
 
@@ -61,7 +66,11 @@ def image_of_out(op: Any, ins: Opens, outs: Opens) -> Deduced:
 
 
 def pieces(op: Any, ins: Opens, outs: Opens) -> Deduced:
-    """Equal pieces of one input along an axis."""
+    """Equal pieces of one input along the setting `axis`.
+
+    With squeeze_axis the pieces do not have that axis, which then has the length
+    num_outputs in the input.
+    """
     data = ins[0]
     piece: Open = None
     for out in outs:
@@ -84,7 +93,11 @@ def pieces(op: Any, ins: Opens, outs: Opens) -> Deduced:
 
 
 def joined(op: Any, ins: Opens, outs: Opens) -> Deduced:
-    """Inputs that differ along one axis only, where their lengths add up."""
+    """Inputs that differ along one axis only, where their lengths add up.
+
+    The axis is the setting `dim`. With all other lengths known, the one that is open is
+    the rest of the output's.
+    """
     known = [shape for shape in (*ins, *outs) if shape is not None]
     if not known:
         return ins, outs
@@ -110,7 +123,11 @@ def joined(op: Any, ins: Opens, outs: Opens) -> Deduced:
 
 
 def size_kept(op: Any, ins: Opens, outs: Opens) -> Deduced:
-    """As many elements come out as go in: the last open axis follows."""
+    """As many elements come out as go in, so one open axis of the input follows.
+
+    A reshape from (None, 4) to (2, 6): the open axis is 3. Nothing follows where more
+    than one axis is open.
+    """
     data, out = ins[0], outs[0]
     if data is None or not is_whole(out) or data.count(None) != 1:
         return ins, outs
@@ -122,7 +139,10 @@ def size_kept(op: Any, ins: Opens, outs: Opens) -> Deduced:
 
 
 def stretched(op: Any, ins: Opens, outs: Opens) -> Deduced:
-    """Inputs whose axes of length 1 stretch; any other length is that of the output."""
+    """Inputs whose axes of length 1 stretch; any other length is that of the output.
+
+    The rule of NumPy's broadcasting; all inputs must have a number of axes.
+    """
     known = [shape for shape in ins if shape is not None]
     if len(known) < len(ins):
         return ins, outs

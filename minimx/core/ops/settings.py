@@ -35,7 +35,12 @@ def _as_tuple(value: Any) -> Any:
 
 
 def to_type(op: str, name: str, value: Any, wanted: str) -> Any:
-    """Convert a setting as MXNet does: numbers and tuples may come as text."""
+    """Convert a setting as MXNet does: numbers and tuples may come as text.
+
+    wanted is the annotation of the data sheet's field as text ("int", "Shape | None").
+    `"(3, 3)"` becomes (3, 3), `"true"` True, NumPy's numbers Python's. Raises
+    OperatorError with the operator's and the setting's name if the value does not fit.
+    """
     if isinstance(value, str) and wanted.startswith("bool"):
         value = value.capitalize()  # files of MXNet have `true` as well as `True`
     if isinstance(value, str) and "str" not in wanted and "DType" not in wanted:

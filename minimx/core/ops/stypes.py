@@ -79,7 +79,11 @@ def spec_of(shape: Shape, dtype: DType, stype: str) -> Spec:
 
 
 def check_stype(shape: Shape, stype: str) -> None:
-    """Refuse a storage type that does not exist, or that the shape cannot have."""
+    """Refuse a storage type that does not exist, or that the shape cannot have.
+
+    Raises OperatorError for an unknown word, ShapeError for csr with other than two
+    axes and for row_sparse without any.
+    """
     if stype not in STYPES:
         raise OperatorError(
             f"storage type {stype!r} is not known; choose one of {', '.join(STYPES)}."

@@ -47,7 +47,11 @@ class Ground:
         self._last: list[Var] = []
 
     def loan(self, device: Device, nbytes: int, owner: Owner) -> Loan:
-        """Memory of at least that size; a larger block takes the place of the old."""
+        """Memory of at least `nbytes` bytes; a larger block replaces a smaller one.
+
+        The old block goes back to the pool when its last arena is gone. owner: what the
+        record says of the block. Raises OutOfMemoryError if the pool has no more.
+        """
         with self._lock:
             loan = self._loan
             if loan is None or loan.block.size < nbytes:
@@ -118,7 +122,10 @@ class Arena:
             self._ground.enter(self)
 
     def view(self, spec: Spec, offset: int) -> Any:
-        """A part of the memory as an array; for code that runs in the engine."""
+        """A part of the memory as an array; for code that runs in the engine.
+
+        spec: shape and element type; offset: in bytes from the arena's beginning.
+        """
         return shaped(self._memory(), spec.shape, spec.dtype, offset)
 
     def _memory(self) -> Any:

@@ -78,6 +78,8 @@ class MemoryPlan:
     match_range: the range that was taken; candidates: the total of each one tried.
     colours: the colour of each node, if results of different colours are kept apart.
     steps: every decision in its order.
+    examined: each pair of an input and an output that might share a block, and the
+        verdict. numbers: the graph as lists of numbers, which the search works on.
     """
 
     graph: Graph
@@ -93,7 +95,7 @@ class MemoryPlan:
     candidates: Mapping[int, int]
     colours: Mapping[Node, int] | None
     steps: tuple[Step, ...]
-    asked: tuple[Examined, ...] = field(repr=False)
+    examined: tuple[Examined, ...] = field(repr=False)
     numbers: NumberedGraph = field(repr=False)
 
     @cached_property
@@ -162,7 +164,7 @@ class MemoryPlan:
     def changes(self) -> tuple[Change, ...]:
         """What became of each pair that might share a place, and why."""
         found: tuple[Change, ...] = provided("memory plan texts").sharing(
-            self.numbers, self.storage, self.asked
+            self.numbers, self.storage, self.examined
         )
         return found
 
@@ -229,7 +231,7 @@ def plan_memory(
         candidates=candidates,
         colours=colours,
         steps=tuple(best.steps),
-        asked=tuple(best.examined),
+        examined=tuple(best.examined),
         numbers=numbers,
     )
 

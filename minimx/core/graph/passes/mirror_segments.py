@@ -275,7 +275,11 @@ def _neighbours(borders: list[int], count: int) -> Iterator[list[int]]:
 
 
 def even_segments(line: Line, count: int) -> Keep:
-    """`count` segments of about the same size, cut where little crosses."""
+    """`count` segments of about the same size, cut where little crosses.
+
+    Returns which values are kept: those at the borders. Chen et al., 2016: with the
+    square root of the number of nodes as `count`, memory grows with that root.
+    """
     if count <= 1 or len(line.nodes) <= 1:
         return line.keep([], "none")
     inside = np.cumsum(line.inside() + line.always())

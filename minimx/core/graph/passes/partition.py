@@ -50,7 +50,12 @@ _FOREIGN = ("MKLDNN", "ONEDNN", "MKLDNN_QUANTIZE", "ONEDNN_QUANTIZE", "TENSORRT"
 def register_backend(
     name: str, match: Match, replace: Replace, training: bool = False
 ) -> Backend:
-    """Enter a backend under a name, which counts in any letter case."""
+    """Enter a backend under a name, which counts in any letter case.
+
+    match: the group of nodes that begins at a node, or None. replace: makes one node of
+    a group. training: whether its operators have gradients. Raises ArgumentError if the
+    name is taken.
+    """
     key = name.upper()
     if key in BACKENDS or key in ("", "NONE"):
         raise ArgumentError(

@@ -38,12 +38,16 @@ Nodes = tuple[Node, ...]
 class Prepared:
     """A graph, ready to be run.
 
-    graph: forward and backward in one; its outputs are those asked for, then one
-    gradient for each of `wanted`. variables: in the order of the caller. external: the
-    entries that are not in the arena, in the order of a program's `env`. forward,
-    backward: the nodes in the order in which they run, by operations of the engine;
-    those of `plan.skips` among them have nothing to do. flows: for which outputs
-    backward takes a gradient.
+    graph: forward and backward in one; its outputs are the `heads` forward outputs,
+        then one gradient for each of `wanted`.
+    variables: in the order of the caller. wanted: those whose gradients are computed.
+    head_grads: for each forward output the variable that holds its gradient.
+    external: the entries that are not in the arena, in the order of a program's `env`.
+    specs, plan: shape and element type of every entry, and where it lies.
+    forward, backward: the nodes in the order in which they run, by operations of the
+        engine; those of `plan.skips` among them have nothing to do.
+    passes: what each pass changed, in their order. settings: the knobs it was made for.
+    flows: for which outputs backward takes a gradient.
     """
 
     graph: Graph

@@ -94,7 +94,11 @@ def _named(node: Node, names: tuple[str, ...]) -> tuple[Entry, ...]:
 
 
 def value_named(node: Node, name: str) -> Entry:
-    """The entry that `saves` calls by this name: an input, or an output of the node."""
+    """The entry that `saves` calls by this name: an input, or an output of the node.
+
+    "out", "out1", … are outputs, "data0", … inputs of an operator with any number of
+    them.
+    """
     op = node.op
     assert op is not None
     if name == "out" or (name.startswith("out") and name[3:].isdigit()):

@@ -84,7 +84,12 @@ class Bound:
         return self.run_for(both, both).prepared
 
     def run_for(self, training: bool, gradients: bool) -> Run:
-        """The program for a mode, prepared when it is first asked for."""
+        """The program for a mode, prepared when it is first asked for.
+
+        training: operators such as dropout and batch normalization behave as in
+        training. gradients: the program has a backward half. Memory is planned for each
+        mode apart.
+        """
         run = self._runs.get((training, gradients))
         if run is None:
             prepared = prepare(
@@ -102,7 +107,11 @@ class Bound:
         return run
 
     def forward(self, training: bool, arrays: Sequence[NDArray]) -> list[NDArray]:
-        """Compute the outputs, always the same arrays."""
+        """Compute the outputs: always the same arrays, which each run overwrites.
+
+        arrays: the values of the graph's variables in the order of `graph.inputs`, with
+        the shapes and element types that were bound.
+        """
         self._training = training
         self._start(self.run_for(training, training and bool(self.wanted)), arrays)
         return self.outputs

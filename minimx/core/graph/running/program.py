@@ -105,13 +105,21 @@ class Program:
         return [(s.number, k) for s in self._forward for k in range(len(s.draws))]
 
     def forward(self, arena: Arena, env: Sequence[NDArray | None]) -> int:
-        """Push the forward half; the id of its last operation while recording."""
+        """Push the forward half; the id of its last operation while recording.
+
+        arena: memory for one run, from `arena()`. env: arrays that are not in the arena
+        (variables and outputs), by the numbers that the plan gave them.
+        """
         arena.enter()
         arena.op_ids.clear()
         return self._push(self._forward, arena, env)
 
     def backward(self, arena: Arena, env: Sequence[NDArray | None]) -> int:
-        """Push the backward half; it overwrites what the forward half has kept."""
+        """Push the backward half, with the arena and env of a forward half.
+
+        It overwrites what the forward half has kept, so it runs once for each forward;
+        `copied` keeps the arena for a second one.
+        """
         return self._push(self._backward, arena, env)
 
     def copied(self, arena: Arena) -> Arena:

@@ -87,7 +87,12 @@ class Segment:
     def __init__(
         self, number: Any, steps: Sequence[Step], fixed: bool, launcher: Launcher
     ) -> None:
-        """fixed: the memory that it works on stays, so that calls are built once."""
+        """Lay out the steps, and note what they read and write.
+
+        number: the segment's, a key of `Arena.bound`. steps: the nodes in their order.
+        fixed: the memory that it works on stays, so that calls are built once.
+        launcher: how kernels start on this device, and what that costs.
+        """
         self.number = number
         self.streams = launcher.streams
         launcher.lay_out(steps)
@@ -142,7 +147,11 @@ class Segment:
         scratch: Lease,
         streams: Sequence[rng.Stream],
     ) -> None:
-        """Run the kernels; in the engine, when all vars have been granted."""
+        """Run the kernels in order; in the engine, when all vars have been granted.
+
+        scratch: the workspace that the steps share. streams: the random numbers of the
+        steps that draw, in the order of `draws`.
+        """
         for call in self.calls(arena):
             self.launch(call, arena, env, scratch, streams)
 

@@ -46,14 +46,21 @@ class Inference:
     # -- learning ---------------------------------------------------------------------
 
     def learn_shape(self, entry: Entry, shape: Open, who: str) -> bool:
-        """Take in what a node says of a shape; whether it was new."""
+        """Take in what a node says of the shape of an entry; whether something was new.
+
+        who: the node's name, for the error. Raises ShapeError if it contradicts what
+        was known.
+        """
         before = self.shapes.get(entry)
         after = merge(f"{who}: {entry.name}", before, shape)
         self.shapes[entry] = after
         return after != before
 
     def learn_dtype(self, entry: Entry, dtype: DType | None) -> bool:
-        """Take in an element type; the first account counts."""
+        """Take in an element type; the first account counts. Whether it was new.
+
+        Later accounts may differ: operators convert, and say so when they run.
+        """
         if dtype is None or self.dtypes.get(entry) is not None:
             return False
         self.dtypes[entry] = dtype
@@ -197,7 +204,12 @@ def _results(op: Op, specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
 
 
 def probed(op: Op, shapes: list[Open], dtypes: list[DType]) -> list[Open]:
-    """The shapes of the outputs, as far as the known axes of the inputs settle them."""
+    """The shapes of the outputs, as far as the known axes of the inputs settle them.
+
+    The operator's `infer` is asked twice, with two different lengths in the place of
+    each open axis: what both answers have in common does not depend on it. An empty
+    list if an input has no shape at all, or the operator refuses the lengths.
+    """
     if any(shape is None for shape in shapes):
         return []
     answers: list[tuple[Spec, ...]] = []

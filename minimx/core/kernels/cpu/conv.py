@@ -72,7 +72,12 @@ def _forward_band(
 def forward_lowered(
     data: Any, matrix: Any, bias: Any, out: Any, buffers: Any, at: Any, low: Any
 ) -> None:
-    """All bands of all images, dealt to `pieces`."""
+    """All bands of all images, dealt to `pieces`, one thread each.
+
+    data (N, C, H, W); matrix: the weight as `pack` left it; bias (F,); out (N, F, H',
+    W'). buffers: scratch memory of `low.pieces * low.buffer` elements. at: the
+    geometry. low: how rows are copied for the products.
+    """
     bands = -(-at.out_h // low.band)
     items = at.images * at.groups * bands
     for piece in prange(low.pieces):
@@ -124,7 +129,10 @@ def _data_block(
 def data_lowered(
     dout: Any, matrix: Any, ddata: Any, buffers: Any, at: Any, low: Any
 ) -> None:
-    """All channel blocks of all images, dealt to `pieces`."""
+    """All channel blocks of all images, dealt to `pieces`; the gradient of data.
+
+    dout (N, F, H', W'), ddata (N, C, H, W); the rest as in `forward_lowered`.
+    """
     blocks = -(-(at.channels // at.groups) // low.band)
     items = at.images * at.groups * blocks
     for piece in prange(low.pieces):
@@ -204,7 +212,11 @@ def _weight_band(
 def weight_lowered(
     dout: Any, data: Any, sums: Any, buffers: Any, at: Any, low: Any
 ) -> None:
-    """Running sums (pieces, weights + filters), each over its own images in order."""
+    """Running sums (pieces, weights + filters), each over its own images in order.
+
+    The pieces do not depend on the number of threads, so neither do the bits. `collect`
+    adds them up.
+    """
     bands = -(-at.out_h // low.band)
     items = at.images * bands
     for piece in prange(low.pieces):
@@ -253,7 +265,11 @@ def collect(sums: Any, dweight: Any, dbias: Any, at: Any, low: Any) -> None:
 
 
 def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
-    """`kernel(data, weight, bias or None, out[, workspace])`."""
+    """The launch `kernel(data, weight, bias or None, out[, workspace])`.
+
+    data (N, C, H, W), weight (F, C / groups, KH, KW), bias (F,), out (N, F, H', W').
+    workspace: `algorithm.workspace` bytes; without it, memory is taken for the call.
+    """
     low = algorithm.lowering
 
     def direct(data: Any, weight: Any, bias: Any, out: Any) -> None:
@@ -275,7 +291,7 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
 
 
 def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
-    """`kernel(dout, weight, ddata[, workspace])`."""
+    """The launch `kernel(dout, weight, ddata[, workspace])`, shapes as in `forward`."""
     low = algorithm.lowering
 
     def direct(dout: Any, weight: Any, ddata: Any) -> None:
@@ -293,7 +309,10 @@ def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
 
 
 def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
-    """`kernel(dout, data, dweight, dbias or None[, workspace])`."""
+    """The launch `kernel(dout, data, dweight, dbias or None[, workspace])`.
+
+    Shapes as in `forward`. The bits do not depend on the number of threads.
+    """
     low = algorithm.lowering
 
     def direct(dout: Any, data: Any, dweight: Any, dbias: Any) -> None:

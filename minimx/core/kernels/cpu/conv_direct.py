@@ -27,7 +27,10 @@ def stops(length: int, out: int, shift: int, stride: int) -> tuple[int, int]:
 
 @threads.jit(parallel=True)
 def forward_direct(data: Any, weight: Any, bias: Any, out: Any, at: Any) -> None:
-    """Every output row is a weighted sum of shifted input rows."""
+    """Every output row is a weighted sum of shifted input rows; no scratch memory.
+
+    data (N, C, H, W), weight (F, C / groups, KH, KW), bias (F,), out (N, F, H', W').
+    """
     channels, filters = at.channels // at.groups, at.filters // at.groups
     for plane in prange(at.images * at.filters):
         n, f = plane // at.filters, plane % at.filters
@@ -51,7 +54,10 @@ def forward_direct(data: Any, weight: Any, bias: Any, out: Any, at: Any) -> None
 
 @threads.jit(parallel=True)
 def data_direct(dout: Any, weight: Any, ddata: Any, at: Any) -> None:
-    """What a pixel gave to every output comes back, times the same weight."""
+    """What a pixel gave to every output comes back, times the same weight.
+
+    dout (N, F, H', W'), weight (F, C / groups, KH, KW), ddata (N, C, H, W).
+    """
     channels, filters = at.channels // at.groups, at.filters // at.groups
     for plane in prange(at.images * at.channels):
         n, c = plane // at.channels, plane % at.channels
@@ -76,7 +82,10 @@ def data_direct(dout: Any, weight: Any, ddata: Any, at: Any) -> None:
 
 @threads.jit(parallel=True, fastmath={"reassoc"})
 def weight_direct(dout: Any, data: Any, dweight: Any, at: Any) -> None:
-    """A weight's gradient sums, over images and stops, what went through it."""
+    """A weight's gradient sums, over images and stops, what went through it.
+
+    dout (N, F, H', W'), data (N, C, H, W), dweight (F, C / groups, KH, KW).
+    """
     channels, filters = at.channels // at.groups, at.filters // at.groups
     for pair in prange(at.filters * channels):
         f, c = pair // channels, pair % channels

@@ -60,7 +60,11 @@ def _copy(image: Any, y: int, right: int, lo: int, rows: Any, at: Any) -> None:
 
 @threads.jit(inner=True)
 def fold(rows: Any, ddata: Any, n: int, c0: int, at: Any) -> None:
-    """The transpose of `lower`: add every copied row back to where it came from."""
+    """The transpose of `lower`: add every copied row back to where it came from.
+
+    rows (channels, taps, KW, phases, rows, W'); ddata (N, C, H, W), of which image n
+    gets the channels from c0 on.
+    """
     channels, taps, kernel_w, phases, height, out_w = rows.shape
     for c in range(channels):
         image = ddata[n, c0 + c]

@@ -42,7 +42,12 @@ def _places(indices: Any, length: int, mode: str, name: str) -> Any:
 
 
 def take(axis: int, length: int, mode: str) -> Launch:
-    """(x, indices, out): whole slices of x along an axis, in the order of indices."""
+    """A launch of (x, indices, out): whole slices of x along an axis, in that order.
+
+    length: of that axis. mode: "clip" moves indices outside of it to the ends, "wrap"
+    counts round; "numpy" counts negative ones from the end and refuses others, as
+    "raise" does, with OperatorError.
+    """
 
     def launch(x: Any, indices: Any, out: Any) -> None:
         places = _places(indices, length, mode, "take")
@@ -72,7 +77,11 @@ def _add_slices(dout: Any, places: Any, out: Any) -> None:
 
 
 def untake(shape: Shape, axis: int, mode: str) -> Launch:
-    """(dout, indices, out): the gradient of `take` for x of this shape."""
+    """A launch of (dout, indices, out): the gradient of `take` for x of this shape.
+
+    Slices that were taken several times add up, always in one order, whatever the
+    number of threads; 16-bit types add up in float32.
+    """
     split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
     run: Any = _add_slices
     if prod(shape) < pointwise.SMALL:
@@ -117,7 +126,11 @@ def _split(shape: Shape, axis: int) -> Shape:
 
 
 def along(axis: int, length: int, mode: str) -> Launch:
-    """(x, indices, out): one element of x for each index, along an axis."""
+    """A launch of (x, indices, out): one element of x for each index, along an axis.
+
+    indices has the shape of x but for that axis; axes of length 1 stretch. mode: as for
+    `take`.
+    """
 
     def launch(x: Any, indices: Any, out: Any) -> None:
         places = _places(indices, length, mode, "pick")
@@ -177,7 +190,11 @@ _WORDS = {"...": Ellipsis, "true": True, "false": False}
 
 
 def numpy_key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A key in NumPy's words; "array" in the pattern stands for the next indices."""
+    """A key in NumPy's words; "array" in the pattern stands for the next indices.
+
+    A tuple in the pattern is a slice (start, stop, step); indices that are no integers
+    are converted to int64, as MXNet's default element type is float32.
+    """
     rest = iter(indices)
     key: list[Any] = []
     for item in pattern:

@@ -60,7 +60,10 @@ def batch_moments(data: Any, eps: float, mean: Any, invstd: Any, variance: Any) 
 
 @threads.jit(parallel=True)
 def batch_apply(data: Any, scale: Any, shift: Any, out: Any) -> None:
-    """Fill out with data * scale + shift, one number of each for every channel."""
+    """Fill out with data * scale + shift, one number of each for every channel.
+
+    data, out: (outer, channels, inner); scale, shift: (channels,).
+    """
     outer, channels, inner = data.shape
     for n in prange(outer):
         if inner == 1:
@@ -119,6 +122,9 @@ def batch_gradient(
 
 
 def moved(running: Any, fresh: Any, momentum: float) -> None:
-    """In place: running = momentum * running + (1 - momentum) * fresh."""
+    """In place: running = momentum * running + (1 - momentum) * fresh.
+
+    Both (channels,); the moving mean or variance, and that of this batch.
+    """
     running *= momentum
     running += ((1 - momentum) * fresh).astype(running.dtype)

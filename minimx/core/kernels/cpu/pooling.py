@@ -179,13 +179,20 @@ def max_pool(data: Any, out: Any, taps: Any, at: Windows) -> None:
 
 
 def max_spread(dout: Any, taps: Any, ddata: Any, at: Windows) -> None:
-    """ddata: every gradient goes to the pixel that had won its window."""
+    """Every gradient goes to the pixel that had won its window.
+
+    dout: of the output's shape; taps: which tap of each window had won, as `max_pool`
+    has noted; ddata: of the input's shape, set to 0 first.
+    """
     dout, taps = dout.reshape(at.out), taps.reshape(at.out)
     _max_spread(dout, taps, ddata.reshape(at.planes, -1), _places(at), at)
 
 
 def max_pick(ddata: Any, taps: Any, out: Any, at: Windows) -> None:
-    """out: for every window, the element of ddata at the pixel that had won it."""
+    """Fetch, for every window, the element of ddata at the pixel that had won it.
+
+    The transpose of `max_spread`, for second derivatives; out has the output's shape.
+    """
     out, taps = out.reshape(at.out), taps.reshape(at.out)
     _max_pick(ddata.reshape(at.planes, -1), taps, out, _places(at), at)
 
@@ -299,7 +306,10 @@ def average_pool(data: Any, out: Any, at: Windows) -> None:
 
 
 def average_spread(dout: Any, ddata: Any, at: Windows) -> None:
-    """ddata: every gradient is shared out over the taps of its window."""
+    """Share every gradient out over the taps of its window.
+
+    dout: of the output's shape; ddata: of the input's shape.
+    """
     _average_spread(dout.reshape(at.out), ddata.reshape(at.data), at)
 
 

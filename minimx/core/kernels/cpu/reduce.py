@@ -210,7 +210,11 @@ def _finish(it: Reduction, shape: Shape, axes: Shape, dtype: DType) -> Any:
 
 
 def widened(kind: str, shape: Shape, axes: Shape, wide: DType) -> Callable[..., None]:
-    """Reduce in a wider element type and round once, at the end."""
+    """Reduce in a wider element type and round once, at the end.
+
+    kind: a word of `reduction`; axes: those that vanish. For float16 and bfloat16,
+    whose sums would stop growing.
+    """
     inner = reduction(kind, shape, axes, wide)
 
     def launch(x: Any, out: Any) -> None:

@@ -61,7 +61,10 @@ def stack(axis: int) -> Launch:
 
 
 def split(axis: int, lengths: Sequence[int]) -> Launch:
-    """(x, *outs): pieces of x along an axis."""
+    """A launch of (x, *outs): pieces of x along an axis, of these lengths.
+
+    An output may lack the axis if its piece has length 1.
+    """
     before = (slice(None),) * axis
     ends = accumulate(lengths)
     keys = [
