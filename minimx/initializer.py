@@ -343,15 +343,15 @@ class FusedRNN(Initializer):
     def _init_weight(self, name: str, arr: NDArray) -> None:
         from minimx.rnn.fused import FusedRNNCell
 
-        said = self._kwargs
-        settings = {k: v for k, v in said.items() if k != "init"}
+        given = self._kwargs
+        settings = {k: v for k, v in given.items() if k != "init"}
         cell = FusedRNNCell(**settings, prefix="")
         general = getattr(name, "global_init", None)
         inner = self._init or general or Uniform()
         parts = cell.unpack_weights({"parameters": arr})
         for part, value in parts.items():
-            if said["mode"] == "lstm" and part.endswith("_i2h_f_bias"):
-                value[:] = said["forget_bias"]
+            if given["mode"] == "lstm" and part.endswith("_i2h_f_bias"):
+                value[:] = given["forget_bias"]
             else:
                 inner(InitDesc(part, global_init=general), value)
         arr[:] = cell.pack_weights(parts)["parameters"]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Parts = Sequence[tuple[tuple["Step", ...], bool]]
 
 _created = count()
-_told = False
+_warned = False
 
 # Bits of MXNET_CUDA_GRAPHS_DBG_FILE_FLAGS, as in CUDA's debug print.
 VERBOSE, KERNEL_PARAMETERS, HANDLES = 1, 4, 1024
@@ -43,7 +43,7 @@ VERBOSE, KERNEL_PARAMETERS, HANDLES = 1, 4, 1024
 
 def recordable(device: Device) -> bool:
     """Whether launches on a device are recorded; says once if its CUDA cannot."""
-    global _told
+    global _warned
     if device.device_type != "gpu":
         return False
     if backend_of(device) == "cpu":
@@ -52,8 +52,8 @@ def recordable(device: Device) -> bool:
 
     if native.driver() is not None:
         return True
-    if not _told:
-        _told = True
+    if not _warned:
+        _warned = True
         warnings.warn(
             "MXNET_ENABLE_CUDA_GRAPHS: numba's CUDA simulator runs every kernel as "
             "it comes and records none. MXNET_ENABLE_CUDA_GRAPHS=0 silences this.",

@@ -120,10 +120,10 @@ class Working:
             yield _here.stream
             return
         module = toolkit.cuda()
-        with ExitStack() as doors, _lessons(self.device):
+        with ExitStack() as locks, _lessons(self.device):
             if toolkit.simulated():
-                doors.enter_context(_turn)
-            doors.enter_context(module.gpus[self.device.device_id])
+                locks.enter_context(_turn)
+            locks.enter_context(module.gpus[self.device.device_id])
             before = _here.__dict__.copy()
             _here.device, _here.stream = self.device, self._stream(module)
             calls: list[Callable[[], None]] = []

@@ -21,7 +21,7 @@ from typing import Any
 
 from minimx.core.errors import DeviceError
 from minimx.core.knobs import knobs
-from minimx.core.knobs.telling import warn
+from minimx.core.knobs.notices import warn
 
 #: The oldest CUDA that numba-cuda's releases of today work with.
 OLDEST_CUDA = (12, 0)

@@ -23,7 +23,7 @@ from minimx.core.errors import KnobError
 from minimx.core.kernels import threads
 from minimx.core.knobs import knobs
 from minimx.core.knobs.knob import KnobWarning
-from minimx.core.knobs.telling import warn
+from minimx.core.knobs.notices import warn
 from minimx.fast.affinity import NAME, Affinity, Place, Processor, places, read
 
 MASK_BYTES: Final = 128  # 1024 processors, as in glibc

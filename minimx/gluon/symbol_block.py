@@ -212,9 +212,9 @@ def _of_graph(graph: Graph, variables: list[Node]) -> list[Node]:
 
 def _initializer(node: Node) -> Any:
     """What a variable says it is filled with at first, if that is known here."""
-    said = node.attrs.get("__init__")
+    declared = node.attrs.get("__init__")
     try:
-        return None if said is None else initializer.create(said)
+        return None if declared is None else initializer.create(declared)
     except (MXNetError, ValueError, TypeError):  # of a class in another program
         return None
 
@@ -230,9 +230,9 @@ def _refuse_sparse(graph: Graph) -> None:
 
 def _types(graph: Graph, inputs: list[Node]) -> dict[str, Any]:
     """The element types of the variables, as far as those of the inputs tell."""
-    said = {node.name: declared_dtype(node) for node in inputs}
+    declared = {node.name: declared_dtype(node) for node in inputs}
     try:
-        found = infer(graph, {}, said).dtypes
+        found = infer(graph, {}, declared).dtypes
     except MXNetError:  # what the graph says of itself contradicts itself
         found = {}
     return {

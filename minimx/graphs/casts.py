@@ -49,8 +49,10 @@ def kinds_of(graph: Graph, given: Mapping[str, DType] | None = None) -> Kinds:
     kinds: dict[Entry, DType] = {}
     for node in graph:
         if node.op is None:
-            said = node.attrs.get("__dtype__")
-            own = FLOAT32 if said in (None, "None", "-1") else _of_code(str(said))
+            declared = node.attrs.get("__dtype__")
+            own = (
+                FLOAT32 if declared in (None, "None", "-1") else _of_code(str(declared))
+            )
             kinds[Entry(node)] = (given or {}).get(node.name, own)
         else:
             kinds |= _made(node, kinds)

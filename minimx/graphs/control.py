@@ -112,8 +112,8 @@ class Control(Op):
         asked = self._asked(ins, [None] * len(ins))
         for found, wires in zip(asked, self.wiring, strict=True):
             for node, i in zip(found.graph.variables, wires, strict=True):
-                told = self.outside(i, found.shapes.get(Entry(node)), ins)
-                ins[i] = merge(f"{self.name}: {node.name}", ins[i], told)
+                outer = self.outside(i, found.shapes.get(Entry(node)), ins)
+                ins[i] = merge(f"{self.name}: {node.name}", ins[i], outer)
         return ins, self._outputs(asked, ins)
 
     def deduce_types(

@@ -63,8 +63,8 @@ def saying(graph: Graph, dtypes: Mapping[str, DType]) -> Graph:
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
         if node.op is not None or node.name not in dtypes:
             return None
-        told = node.with_inputs(())
-        told.attrs["__dtype__"] = str(code_of(dtypes[node.name]))
-        return outputs_of(told)
+        declared = node.with_inputs(())
+        declared.attrs["__dtype__"] = str(code_of(dtypes[node.name]))
+        return outputs_of(declared)
 
     return rewritten(graph, change)

@@ -176,11 +176,11 @@ def _counted(table: Any, pairs: tuple[Any, Any]) -> Any:
 
 def _correlation_of_classes(table: Any) -> float:
     count = table.sum()
-    said, true = table.sum(1), table.sum(0)
-    scale = (said * (count - said)).sum() * (true * (count - true)).sum()
+    predicted, true = table.sum(1), table.sum(0)
+    scale = (predicted * (count - predicted)).sum() * (true * (count - true)).sum()
     if not scale:
         return math.nan
-    together = (table.diagonal() * count - said * true).sum()
+    together = (table.diagonal() * count - predicted * true).sum()
     return float(together / math.sqrt(scale))
 
 

@@ -346,11 +346,11 @@ class Module(BaseModule):
 
     def _multipliers(self, word: str) -> dict[str, float]:
         """What the symbol says of its variables: Variable("w", lr_mult=0.1)."""
-        said = self._symbol.attr_dict()
+        attributes = self._symbol.attr_dict()
         return {
-            name: float(said[name][word])
+            name: float(attributes[name][word])
             for name in self._symbol.list_arguments()
-            if word in said.get(name, {})
+            if word in attributes.get(name, {})
         }
 
     def borrow_optimizer(self, shared_module: Module) -> None:
@@ -488,10 +488,10 @@ def _require_shared(
     group: DataParallelExecutorGroup, lender: DataParallelExecutorGroup
 ) -> None:
     """See that both have the same parameters."""
-    lent = dict(zip(lender.param_names, lender.param_arrays, strict=True))
+    shared = dict(zip(lender.param_names, lender.param_arrays, strict=True))
     for name, (first, *_) in zip(group.param_names, group.param_arrays, strict=True):
-        if name not in lent or lent[name][0].chunk is not first.chunk:
-            has = f"has it as {lent[name][0].shape}" if name in lent else "has none"
+        if name not in shared or shared[name][0].chunk is not first.chunk:
+            has = f"has it as {shared[name][0].shape}" if name in shared else "has none"
             raise ParameterError(
                 f"this module needs a parameter {name} of shape {first.shape}; the one "
                 f"that it shares parameters with {has}. Make the parameters of all "

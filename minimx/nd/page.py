@@ -60,45 +60,45 @@ _SPELLINGS = {
 def markdown() -> str:
     """The whole page, with the operators that only symbols have."""
     import_module("minimx.symbol")
-    rooms = _rooms()
-    return "\n".join([HEAD, *_contents(rooms), *_sections(rooms)]).rstrip() + "\n"
+    families = _families()
+    return "\n".join([HEAD, *_contents(families), *_sections(families)]).rstrip() + "\n"
 
 
-def _rooms() -> dict[str, list[str]]:
+def _families() -> dict[str, list[str]]:
     """The operators of each module, in the order in which they stand there.
 
     Those that are functions of `mx.np`, kept as one node in graphs, are left out.
     """
-    rooms: dict[str, list[str]] = {}
+    families: dict[str, list[str]] = {}
     for name, sheet in REGISTRY.items():
         where = sheet.__module__
         ours = where.startswith("minimx.") and not where.startswith("minimx.symbol.")
         if ours and not name.startswith("_backward"):
-            rooms.setdefault(_room_of(sheet), []).append(name)
-    return dict(sorted(rooms.items()))
+            families.setdefault(_family_of(sheet), []).append(name)
+    return dict(sorted(families.items()))
 
 
-def _room_of(sheet: type[Op]) -> str:
+def _family_of(sheet: type[Op]) -> str:
     """The module that declares a sheet; those made from formulas say where."""
     return str(getattr(sheet, "declared_in", sheet.__module__))
 
 
-def _contents(rooms: dict[str, list[str]]) -> Iterator[str]:
-    listed = {name for names in rooms.values() for name in names}
+def _contents(families: dict[str, list[str]]) -> Iterator[str]:
+    listed = {name for names in families.values() for name in names}
     others = [name for name in ALIASES.values() if name in listed]
     count = len(listed)
     yield f"There are {count} operators, under {count + len(others)} names.\n"
     yield "| room | what it is | operators |"
     yield "| --- | --- | --- |"
-    for room, names in rooms.items():
-        title = room.removeprefix("minimx.")
-        yield f"| [{title}](#{_anchor(title)}) | {_title(room)} | {len(names)} |"
+    for family, names in families.items():
+        title = family.removeprefix("minimx.")
+        yield f"| [{title}](#{_anchor(title)}) | {_title(family)} | {len(names)} |"
     yield ""
 
 
-def _title(room: str) -> str:
+def _title(family: str) -> str:
     """The first sentence of the room's docstring."""
-    doc = inspect.getdoc(import_module(room)) or ""
+    doc = inspect.getdoc(import_module(family)) or ""
     return " ".join(doc.split("\n\n")[0].split()).replace("|", "\\|")
 
 
@@ -106,22 +106,23 @@ def _anchor(title: str) -> str:
     return title.replace(".", "")
 
 
-def _sections(rooms: dict[str, list[str]]) -> Iterator[str]:
-    for room, names in rooms.items():
-        yield f"## {room.removeprefix('minimx.')}\n"
-        yield f"{_title(room)}\n"
+def _sections(families: dict[str, list[str]]) -> Iterator[str]:
+    for family, names in families.items():
+        yield f"## {family.removeprefix('minimx.')}\n"
+        yield f"{_title(family)}\n"
         yield (
-            "; ".join(f"{what} {files}" for what, files in _files(room, names)) + ".\n"
+            "; ".join(f"{what} {files}" for what, files in _files(family, names))
+            + ".\n"
         )
         for name in names:
             yield from _entry(name)
 
 
-def _files(room: str, names: list[str]) -> Iterator[tuple[str, str]]:
+def _files(family: str, names: list[str]) -> Iterator[tuple[str, str]]:
     """The files of a section: sheets, CPU kernels, launches on CUDA."""
     from minimx.cuda.launches import makers  # which imports numba's CUDA part
 
-    sheets = import_module(room)
+    sheets = import_module(family)
     yield "Data sheets:", _links([sheets.__name__])
     found = re.findall(r'find\("(\w+\.\w+)"', inspect.getsource(sheets))
     if found:

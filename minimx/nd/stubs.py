@@ -32,7 +32,7 @@ from typing import Any
 
 from minimx.core.arrays.array import NDArray
 """
-ROOMS = ("contrib", "image", "linalg")
+NAMESPACES = ("contrib", "image", "linalg")
 
 #: Types as they are called in signatures.
 _SIGNED = {"Axis": "int | tuple[int, ...] | None"}
@@ -49,7 +49,10 @@ def files() -> dict[str, str]:
         "operators.pyi": file_of(_functions()),
         "methods.pyi": file_of(_methods()),
         "sparse/operators_stub.pyi": file_of(_sparse()),
-        **{f"{room}.pyi": file_of(room_of(f"minimx.nd.{room}")) for room in ROOMS},
+        **{
+            f"{namespace}.pyi": file_of(namespace_of(f"minimx.nd.{namespace}"))
+            for namespace in NAMESPACES
+        },
     }
 
 
@@ -174,7 +177,7 @@ def _methods() -> Iterator[str]:
             yield f"    {definition(name, sheet_of(FUNCTIONS[name]), 'self')}"
 
 
-def room_of(name: str) -> Iterator[str]:
+def namespace_of(name: str) -> Iterator[str]:
     """What a room offers that is read off the registry, and what it has itself."""
     module = import_module(name)
     for word in dir(module):

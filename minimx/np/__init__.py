@@ -36,7 +36,7 @@ from minimx.np.calling import fallback, fallback_linalg
 from minimx.np.multiarray import ndarray as ndarray  # noqa: PLC0414 (an export)
 
 #: The modules whose `__all__` is offered here; a later one may not repeat a name.
-ROOMS = (
+NAMESPACES = (
     constants, creation, shaping, moving, joining, reductions, products, sums,
     searching, aliases,
 )  # fmt: skip
@@ -59,8 +59,8 @@ _names: dict[str, Any] = {"linalg": linalg, "random": random, "fallback": fallba
 _names |= {"fallback_linalg": fallback_linalg}
 _names |= {name: getattr(fallback, name) for name in fallback.__all__}
 _names |= {"ndarray": ndarray, **ufuncs.FUNCTIONS}
-for _room in ROOMS:
-    _names |= {name: getattr(_room, name) for name in _room.__all__}
+for _namespace in NAMESPACES:
+    _names |= {name: getattr(_namespace, name) for name in _namespace.__all__}
 globals().update(_names)
 
 __all__ = sorted(_names)

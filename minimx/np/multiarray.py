@@ -145,17 +145,17 @@ class ndarray(Operators, Methods):  # noqa: N801 (NumPy's name)
 
     def as_nd_ndarray(self) -> NDArray:
         """The array as one of `mx.nd`: the same memory and place on the tape."""
-        twin: NDArray = self._neutral(history=True)
+        result: NDArray = self._neutral(history=True)
         if self._grad is not None:
-            twin._grad = self._grad._neutral()
-        return twin
+            result._grad = self._grad._neutral()
+        return result
 
     def _neutral(self, history: bool = False) -> Any:
-        twin = NDArray(self.chunk, self.spec, self.offset)
-        twin._view = self._view
+        result = NDArray(self.chunk, self.spec, self.offset)
+        result._view = self._view
         if history:
-            twin._entry = self._entry
-        return twin
+            result._entry = self._entry
+        return result
 
     def _as_np(self, value: NDArray) -> NDArray:
         return as_np(value)
@@ -252,12 +252,12 @@ def as_np(value: NDArray) -> ndarray:
     """An array as one of `mx.np`: the same memory and place on the tape."""
     if isinstance(value, ndarray):
         return value
-    twin = ndarray(value.chunk, value.spec, value.offset)
-    twin._view = value._view
-    twin._entry = value._entry
+    result = ndarray(value.chunk, value.spec, value.offset)
+    result._view = value._view
+    result._entry = value._entry
     if value._grad is not None:
-        twin._grad = as_np(value._grad)
-    return twin
+        result._grad = as_np(value._grad)
+    return result
 
 
 # `mx.nd` stands on a lower floor and cannot name this class itself.

@@ -117,7 +117,7 @@ def _make(operator: str, public: str, place: str) -> Callable[..., Any]:
     return made
 
 
-def room(prefix: str, place: str) -> dict[str, Callable[..., Any]]:
+def functions_of(prefix: str, place: str) -> dict[str, Callable[..., Any]]:
     """The functions of all operators whose names begin with a prefix.
 
     place: what stands before their names where they are offered, such as "image."

@@ -109,12 +109,12 @@ class Gradients(NamedTuple):
 
 def input_name(op: Op, place: int) -> str:
     """What MXNet calls the input at a place."""
-    said = _OF_NUMPY.get(op.name)
+    names_of_inputs = _OF_NUMPY.get(op.name)
     if op.variadic:
-        return f"{said or 'arg'}{place}"
+        return f"{names_of_inputs or 'arg'}{place}"
     if _numbered(op):
         return f"input{place}"
-    words = op.inputs if said is None else said
+    words = op.inputs if names_of_inputs is None else names_of_inputs
     return str(words[place])
 
 
@@ -139,14 +139,14 @@ def gradients(
         return [Gradients(("output",), (place,)) for place in places]
     if op.name in _APART:
         return _apart(name, _APART[op.name])
-    said = [f"backward_output{k}" for k in places]
+    names_of_inputs = [f"backward_output{k}" for k in places]
     if like_inputs:
-        said = [f"backward_{input_name(op, place)}" for place in places]
+        names_of_inputs = [f"backward_{input_name(op, place)}" for place in places]
     elif op.name in _CHOICES:
-        places, said = places[1:], said[:-1]
+        places, names_of_inputs = places[1:], names_of_inputs[:-1]
     elif len(places) == 1:
-        said = ["backward_output"]
-    names = tuple(f"{name}_{word}" for word in said)
+        names_of_inputs = ["backward_output"]
+    names = tuple(f"{name}_{word}" for word in names_of_inputs)
     chosen = _apart(name, ["0cond_backward"]) if op.name in _CHOICES else []
     return [*chosen, Gradients(names, places, op.name not in _LOSSES)]
 

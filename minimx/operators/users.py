@@ -214,10 +214,10 @@ def _checked_kernel(name: str, kernel: Any) -> Any:
             except MXNetError:
                 raise
             except Exception as error:
-                told = str(error).strip().splitlines() or [""]
+                lines = str(error).strip().splitlines() or [""]
                 raise OperatorError(
                     f"{name}: its kernel was called with {_described(arrays)} and "
-                    f"raised {type(error).__name__}: {told[0]} A kernel takes the "
+                    f"raised {type(error).__name__}: {lines[0]} A kernel takes the "
                     "inputs, then the outputs, then a workspace and a random "
                     "generator if the sheet asks for them."
                 ) from error

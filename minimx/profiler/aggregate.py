@@ -15,9 +15,9 @@ from minimx.core.errors import ProfilerError
 from minimx.core.record.record import Batch
 from minimx.profiler.settings import API, IMPERATIVE, MEMORY, SYMBOLIC, Settings
 from minimx.profiler.trace import (
+    ALLOCATIONS,
     C_API,
     CUSTOM,
-    LENDS,
     RETURNS,
     STORAGE,
     category_of,
@@ -120,8 +120,8 @@ class Aggregate:
         for row in batch["mem"].tolist():
             event, device, requested = (row[i] for i in (2, 3, 5))
             word, place = self.texts[event], shown(self.texts[device])
-            if word in LENDS or word in RETURNS:
-                change = requested if word in LENDS else -requested
+            if word in ALLOCATIONS or word in RETURNS:
+                change = requested if word in ALLOCATIONS else -requested
                 level = max(self.levels.get(place, 0) + change, 0)
                 self.levels[place] = level
                 if self.settings.mode & MEMORY:

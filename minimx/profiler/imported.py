@@ -86,9 +86,11 @@ class _Importer:
     def __init__(self, found: Gathered, facts: dict[str, Any]) -> None:
         self.found = found
         self.strings = found.strings
-        told = facts.get("otherData")
-        self.told: dict[str, Any] = told if isinstance(told, dict) else {}
-        self.ours = self.told.get("source") == SOURCE
+        other_data = facts.get("otherData")
+        self.other_data: dict[str, Any] = (
+            other_data if isinstance(other_data, dict) else {}
+        )
+        self.ours = self.other_data.get("source") == SOURCE
         self.slices, self.spans = found.slices.array(), found.spans.array()
         self.marks, self.levels = found.marks.array(), found.levels.array()
         self.blocks, self.arrows = found.blocks.array(), found.arrows.array()
@@ -104,7 +106,7 @@ class _Importer:
         tables |= {"marks": self._marks(), "mem": self._memory(ops)}
         times = [ops["t_end"], tables["mem"]["t"], tables["marks"]["t"]]
         last = max((int(each.max()) for each in times if len(each)), default=0)
-        clock = "virtual" if self.told.get("clock") == "virtual" else "wall"
+        clock = "virtual" if self.other_data.get("clock") == "virtual" else "wall"
         conditions: dict[str, Any] = {
             "knobs": {}, "seed": 0, "clock": clock, "cores": 0, "devices": {},
             "t_start": self.start, "t_stop": max(last, self.start),
@@ -221,11 +223,11 @@ class _Importer:
         ops["device"] = np.array([0, *self.devices])[slices["row"] + 1]
         self._choose_lanes(ops, nested)
         self._tell_phases(ops, nested)
-        told = slices["op"]
-        sound = len(np.unique(told)) == len(told) and (told < 1 << 32).all()
-        if self.ours and sound and (told > 0).all():
+        numbers = slices["op"]
+        sound = len(np.unique(numbers)) == len(numbers) and (numbers < 1 << 32).all()
+        if self.ours and sound and (numbers > 0).all():
             order = np.arange(len(ops))
-            ops["op"] = told
+            ops["op"] = numbers
         else:
             order = np.argsort(end, kind="stable")
             ops["op"][order] = np.arange(1, len(ops) + 1)
@@ -316,9 +318,9 @@ class _Importer:
 
     def _slice_of(self, arrow: Any, nested: Nested, known: dict[int, int]) -> int:
         """The row of `ops` that an end of an arrow belongs to, -1 if none."""
-        told = known.get(int(arrow["op"]), NONE)
-        if told != NONE:
-            return told
+        producer = known.get(int(arrow["op"]), NONE)
+        if producer != NONE:
+            return producer
         row, moment = int(arrow["row"]), self._ns(float(arrow["ts"]))
         find = nested.around if arrow["inside"] else nested.next
         place = find(row, moment)

@@ -153,20 +153,20 @@ class _Queue:
         )
         ready = push if alone else np.clip(ready, push, None)
         start = np.clip(start, ready, None)
-        told = [calls.spent(which) for which in ("fetch", "load", "wait", "call")]
-        bounds = [moment for pair in told for moment in pair]
+        spans = [calls.spent(which) for which in ("fetch", "load", "wait", "call")]
+        bounds = [moment for pair in spans for moment in pair]
         ends = np.array([0, span.ns])
         edges = np.sort(np.concatenate([push, ready, start, *bounds, ends]))
         edges = edges[np.append(True, edges[1:] != edges[:-1])]
         fit, held = (
             _level(edges, *pair) > 0 for pair in ((ready, start), (push, ready))
         )
-        fetch, load, wait, call = (_level(edges, *pair) > 0 for pair in told)
-        book, none = CAUSES.index("bookkeeping"), CAUSES.index("no operation")
+        fetch, load, wait, call = (_level(edges, *pair) > 0 for pair in spans)
+        table, none = CAUSES.index("bookkeeping"), CAUSES.index("no operation")
         if alone:  # calls are this lane's own
-            order = [(fit, book), (load, len(CAUSES)), (wait, 3), (call, book)]
+            order = [(fit, table), (load, len(CAUSES)), (wait, 3), (call, table)]
         else:
-            order = [(fit, book), (held, 1), (fetch, 2), (wait, 3)]
+            order = [(fit, table), (held, 1), (fetch, 2), (wait, 3)]
         cause = np.select([when for when, _ in order], [why for _, why in order], none)
         took = np.diff(edges, append=edges[-1:])
         self._edges = edges.astype(np.float64)

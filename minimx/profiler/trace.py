@@ -31,7 +31,7 @@ CUSTOM: Final = "Custom Operator"
 
 #: Memory events that add what was asked for, and the one that takes it away. (A block
 #: that goes on to the device at once is recorded twice, "free" and "release".)
-LENDS: Final = ("live", "alloc", "hit")
+ALLOCATIONS: Final = ("live", "alloc", "hit")
 RETURNS: Final = ("free",)
 
 KINDS_OF_DEVICE: Final = ("cpu", "gpu", "cpu pinned", "cpu shared")
@@ -175,7 +175,7 @@ class Trace:
     def _memory(self, batch: Batch) -> Iterator[str]:
         for t, _, event, device, _, requested, *_ in batch["mem"].tolist():
             word, place = self.texts[event], self.texts[device]
-            if word in LENDS:
+            if word in ALLOCATIONS:
                 change = requested
             elif word in RETURNS:
                 change = -requested

@@ -33,22 +33,22 @@ def var(
     """
     if not isinstance(name, str):
         raise TypeError("a variable's name is text")
-    said: dict[str, Any] = attribute.current().get(attr)
+    attributes: dict[str, Any] = attribute.current().get(attr)
     if shape is not None:
         whole = (shape,) if isinstance(shape, int) else tuple(shape)
-        said["__shape__"] = str(whole)
+        attributes["__shape__"] = str(whole)
     if dtype is not None:
         wanted = resolve(dtype)
-        said["__dtype__"] = next(code for code, d in CODES.items() if d == wanted)
+        attributes["__dtype__"] = next(code for code, d in CODES.items() if d == wanted)
     if init is not None:
-        said["__init__"] = init if isinstance(init, str) else init.dumps()
+        attributes["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype is not None:
         if stype not in _STORAGE:
             raise ArgumentError(
                 f"stype={stype!r}: choose one of {', '.join(_STORAGE)}."
             )
-        said["__storage_type__"] = _STORAGE[stype]
-    said |= {
+        attributes["__storage_type__"] = _STORAGE[stype]
+    attributes |= {
         f"__{key}__": value
         for key, value in (("lr_mult", lr_mult), ("wd_mult", wd_mult))
         if value is not None
@@ -59,8 +59,10 @@ def var(
                 f"a variable has no setting {key!r}. Remarks of your own are written "
                 f"__{key.strip('_')}__=…, or attr={{{key!r}: …}}."
             )
-        said[key] = value
-    remarks = {attribute.stored_name(key): str(value) for key, value in said.items()}
+        attributes[key] = value
+    remarks = {
+        attribute.stored_name(key): str(value) for key, value in attributes.items()
+    }
     return Symbol([Entry(Node(None, (), name, remarks))])
 
 

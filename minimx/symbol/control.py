@@ -65,8 +65,8 @@ class _Body:
             for entry in node.inputs:
                 self._cut(entry, inside, made, names)
             inputs = tuple(made[entry] for entry in node.inputs)
-            twin = Node(node.op, inputs, node.name, node.attrs, layer=node.layer)
-            made |= {Entry(node, k): Entry(twin, k) for k in range(node.visible)}
+            copied = Node(node.op, inputs, node.name, node.attrs, layer=node.layer)
+            made |= {Entry(node, k): Entry(copied, k) for k in range(node.visible)}
         for entry in entries:
             self._cut(entry, inside, made, names)
         self.graph = Graph([made[entry] for entry in entries])
@@ -111,8 +111,10 @@ class _Body:
 
 def _shape_known(name: str, entry: Entry) -> dict[str, str]:
     """What the variable outside says of its type holds inside as well."""
-    said = entry.node.attrs.get("__dtype__")
-    return {} if said is None or entry.node.op is not None else {"__dtype__": said}
+    declared = entry.node.attrs.get("__dtype__")
+    return (
+        {} if declared is None or entry.node.op is not None else {"__dtype__": declared}
+    )
 
 
 def _unique(hint: str) -> str:

@@ -43,8 +43,8 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
         for word in [word for word in kwargs if _is_remark(word, call)]:
             remarks[word] = kwargs.pop(word)
         op, given = call.take_apart(args, kwargs)
-        said = kwargs.keys() & call.fields
-        return written_down(op, given, hint_of(public), name, remarks, said)
+        explicit = kwargs.keys() & call.fields
+        return written_down(op, given, hint_of(public), name, remarks, explicit)
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = help.text(sheet, call.fields)
@@ -74,23 +74,23 @@ def written_down(
     hint: str,
     name: str | None,
     remarks: dict[str, Any],
-    said: Collection[str] = (),
+    explicit: Collection[str] = (),
 ) -> Symbol:
     """A new node; inputs that are not given become variables.
 
-    said: the settings that were given, to be spelt out even at their defaults.
+    explicit: the settings that were given, to be spelt out even at their defaults.
     """
     name = naming.current().get(name, hint.lower())
     if isinstance(given, list):
         many = _spread(op, given)
         many = many if nodes.mixing is None else nodes.mixing(op, many)
         entries = [single(op, symbol) for symbol in many]
-        return placed(op, entries, name, remarks, said)
+        return placed(op, entries, name, remarks, explicit)
     entries = []
     for word in op.inputs:
         symbol = given.get(word)
         if symbol is None:
-            entries.append(_new_variable(op, name, word, remarks, said))
+            entries.append(_new_variable(op, name, word, remarks, explicit))
         elif isinstance(symbol, Symbol):
             entries.append(single(op, symbol))
         else:
@@ -109,7 +109,7 @@ def written_down(
     if nodes.mixing is not None:
         converted = nodes.mixing(op, [Symbol([entry]) for entry in entries])
         entries = [single(op, symbol) for symbol in converted]
-    return placed(op, entries, name, remarks, said)
+    return placed(op, entries, name, remarks, explicit)
 
 
 def _spread(op: Op, given: list[Symbol]) -> Sequence[Symbol]:
@@ -124,12 +124,12 @@ def _new_variable(
 ) -> Entry:
     """A variable for an input that was not given; it has the remarks of its node."""
     start = op.default_initializers.get(word)
-    said = {} if start is None else {"__init__": start}
-    said |= {
+    explicit = {} if start is None else {"__init__": start}
+    explicit |= {
         attribute.stored_name(key): str(value)
         for key, value in attribute.current().get(remarks).items()
     }
-    settled = graph_text.settings(op, settings) | said
+    settled = graph_text.settings(op, settings) | explicit
     return Entry(Node(None, (), f"{node}_{word}", settled))
 
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from minimx.symbol.symbol import Symbol
 """
-ROOMS = ("contrib", "image", "linalg", "sparse", "np", "npx")
+NAMESPACES = ("contrib", "image", "linalg", "sparse", "np", "npx")
 
 
 def files() -> dict[str, str]:
@@ -36,7 +36,9 @@ def files() -> dict[str, str]:
     return {
         "operators.pyi": _file(_functions()),
         "methods.pyi": _file(_methods()),
-        **{f"{room}.pyi": _file(_room(room)) for room in ROOMS},
+        **{
+            f"{namespace}.pyi": _file(_namespace(namespace)) for namespace in NAMESPACES
+        },
     }
 
 
@@ -77,11 +79,11 @@ def _methods() -> Iterator[str]:
             yield f"    {definition(name, _sheet(name), 'self')}"
 
 
-def _room(room: str) -> Iterator[str]:
+def _namespace(namespace: str) -> Iterator[str]:
     """What a room offers, read off the registry or its own."""
-    module = import_module(f"minimx.symbol.{room}")
+    module = import_module(f"minimx.symbol.{namespace}")
     names = dir(module)
-    if room == "sparse":  # every operator is offered there as well
+    if namespace == "sparse":  # every operator is offered there as well
         yield "from minimx.symbol.operators import *"
         names = [name for name in names if f"_sparse_{name}" in FUNCTIONS]
     for name in names:

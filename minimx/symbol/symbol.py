@@ -27,7 +27,7 @@ from minimx.core.np_semantics import is_np_array
 from minimx.core.ops.registry import Op, lookup
 from minimx.symbol.arithmetic import Arithmetic
 from minimx.symbol.binding.executors import Binding
-from minimx.symbol.binding.inference import Asking
+from minimx.symbol.binding.inference import InferenceMethods
 from minimx.symbol.slicing import part
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ else:
     Methods = object  # functions.py adds them, from the registry
 
 
-class Symbol(Arithmetic, Asking, Binding, Methods):
+class Symbol(Arithmetic, InferenceMethods, Binding, Methods):
     """One or more outputs of a graph.
 
     Made by `mx.sym.Variable`, by operators on symbols, and by `load`.
@@ -300,8 +300,8 @@ def _copied(graph: Graph) -> Graph:
     """The same graph of nodes of its own, so that remarks do not spread."""
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry]:
-        twin = node.with_inputs(inputs)
-        return [Entry(twin, k) for k in range(node.visible)]
+        copied = node.with_inputs(inputs)
+        return [Entry(copied, k) for k in range(node.visible)]
 
     return rewritten(graph, change)
 

@@ -279,13 +279,13 @@ def jit(
 
 def _renamed(function: Callable[..., Any], suffix: str) -> Callable[..., Any]:
     assert isinstance(function, FunctionType)
-    twin = FunctionType(
+    copied = FunctionType(
         function.__code__,
         function.__globals__,
         f"{function.__name__}_{suffix}",
         function.__defaults__,
         function.__closure__,
     )
-    twin.__module__ = function.__module__
-    twin.__qualname__ = f"{function.__qualname__}_{suffix}"
-    return twin
+    copied.__module__ = function.__module__
+    copied.__qualname__ = f"{function.__qualname__}_{suffix}"
+    return copied

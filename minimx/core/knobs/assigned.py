@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     Plain = type(os.environ)
 
-_tell: Callable[[str], object] | None = None
+_changed: Callable[[str], object] | None = None
 
 
 class Environ(Plain):
@@ -26,14 +26,14 @@ class Environ(Plain):
     def __setitem__(self, key: str, value: str) -> None:
         """Set a variable, and tell."""
         super().__setitem__(key, value)
-        if _tell is not None:
-            _tell(key)
+        if _changed is not None:
+            _changed(key)
 
     def __delitem__(self, key: str) -> None:
         """Delete a variable, and tell."""
         super().__delitem__(key)
-        if _tell is not None:
-            _tell(key)
+        if _changed is not None:
+            _changed(key)
 
     def quietly_set(self, key: str, value: str) -> None:
         """Set a variable as one that knows already."""
@@ -45,13 +45,13 @@ class Environ(Plain):
             super().__delitem__(key)
 
 
-def install(tell: Callable[[str], object]) -> bool:
+def install(changed: Callable[[str], object]) -> bool:
     """Have `tell(name)` called after each change; False where `os.environ` is foreign.
 
     Calling it again replaces the callback.
     """
-    global _tell
+    global _changed
     if type(os.environ) is Plain:
         os.environ.__class__ = Environ
-    _tell = tell
+    _changed = changed
     return isinstance(os.environ, Environ)

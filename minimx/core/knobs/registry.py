@@ -20,8 +20,8 @@ from minimx.core.errors import KnobBusy, KnobError, MXNetError, did_you_mean
 from minimx.core.extensions import provided
 from minimx.core.knobs.environ import Environment
 from minimx.core.knobs.knob import Knob, KnobWarning, PlannedKnobWarning, Value
+from minimx.core.knobs.notices import Needs, Why, warn
 from minimx.core.knobs.scopes import Layer, Layers
-from minimx.core.knobs.telling import Needs, Why, warn
 
 # Called with (name, new value, old value), in the thread that turned the knob.
 Watcher = Callable[[str, Any, Any], None]

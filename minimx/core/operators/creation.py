@@ -44,8 +44,8 @@ class Constant(Creation):
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
         """The axes that are said."""
         least = 0 if is_np_shape() else 1
-        said = tuple(n if n >= least else None for n in self.shape) or None
-        return ins, [merge(self.name, said, outs[0])]
+        known = tuple(n if n >= least else None for n in self.shape) or None
+        return ins, [merge(self.name, known, outs[0])]
 
     def resolve(self, out: Spec) -> Op:
         """The same with the whole shape."""

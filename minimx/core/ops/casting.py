@@ -86,9 +86,9 @@ def group(op: Any, rules: Rules, node: str = "") -> tuple[str, str]:
     if node and node in rules.excluded:
         return "float32", f"{node} is excluded"
     for setting, values in rules.conditional.get(op.name, {}).items():
-        said = str(getattr(op, setting, None))
-        if said in values:
-            return "float32", f"{op.name} with {setting}={said} computes in float32"
+        chosen = str(getattr(op, setting, None))
+        if chosen in values:
+            return "float32", f"{op.name} with {setting}={chosen} computes in float32"
     found = rules.groups.get(op.name, "either")
     where = {
         "target": f"computes in {rules.target}",

@@ -242,9 +242,9 @@ class Op:
         A setting `dtype` is the type of the outputs; the inputs are alike then, too.
         """
         first = next((dtype for dtype in ins if dtype is not None), None)
-        said = getattr(self, "dtype", None)
-        if isinstance(said, str) and said in NAMES:
-            outs = [NAMES[said]] * len(outs)
+        chosen = getattr(self, "dtype", None)
+        if isinstance(chosen, str) and chosen in NAMES:
+            outs = [NAMES[chosen]] * len(outs)
         elif first is None:
             first = next((dtype for dtype in outs if dtype is not None), None)
         else:

@@ -100,22 +100,22 @@ class History:
         return len(self.event)
 
     @cached_property
-    def lent(self) -> Array:
-        """The bytes of lent blocks after each event."""
+    def in_use(self) -> Array:
+        """The bytes of blocks in use after each event."""
         return np.asarray(np.cumsum(self._loan * self.size))
 
-    def lent_of(self, which: Array) -> Array:
-        """The bytes of lent blocks of some events, a mask (n,), after each event."""
+    def in_use_of(self, which: Array) -> Array:
+        """The bytes of blocks in use of some events, a mask (n,), after each event."""
         return np.asarray(np.cumsum(self._loan * self.size * which))
 
     @cached_property
     def asked(self) -> Array:
-        """What was asked for of the bytes that are lent, after each event."""
+        """What was asked for of the bytes in use, after each event."""
         return np.asarray(np.cumsum(self._loan * self.requested))
 
     @cached_property
     def reserved(self) -> Array:
-        """What the pool holds of the device after each event, lent and idle."""
+        """What the pool holds of the device after each event, in use and idle."""
         taken = np.isin(self.event, (LIVE, CACHED, ALLOC))
         given = np.isin(self.event, (RELEASE, FLUSH))
         change = taken.astype(np.int64) - given

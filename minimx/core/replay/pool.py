@@ -31,7 +31,7 @@ from minimx.core.replay.history import COLUMNS, FLUSH, History, Steps
 from minimx.core.storage import Block, Policy, Pool, Stats
 from minimx.core.storage.policy import BYPASS, PREFIXES, from_knobs, knob_names
 
-NOBODY = Owner("", "", "other", "temporary")
+NO_OWNER = Owner("", "", "other", "temporary")
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def _serve(
     turned: Iterator[tuple[int, Policy]],
 ) -> tuple[int, ...]:
     """Send what the program did through a pool; returns the rows that were refused."""
-    lent: dict[int, Block] = {}
+    blocks: dict[int, Block] = {}
     refused = []
     columns = (steps.kind, steps.block, steps.requested)
     rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -142,21 +142,21 @@ def _serve(
         while turns and step >= turns[0][0]:
             pool.set_policy(turns.popleft()[1])
         if kind < 0:
-            if block in lent:
-                returned = lent.pop(block)
+            if block in blocks:
+                returned = blocks.pop(block)
                 returned.free() if kind == -1 else returned.direct_free()
         elif kind == 2:
             pool.release_all()
         else:
             try:
-                served = pool.alloc(requested, NOBODY)
+                served = pool.alloc(requested, NO_OWNER)
             except OutOfMemory:
                 refused.append(int(steps.row[step]))
                 continue
             if kind == 0:
                 served.free()  # the run ended here; we only wanted to know
             else:
-                lent[block] = served
+                blocks[block] = served
     listener.step = len(steps)  # what comes back last goes on to the device only now
     for _, policy in turns:
         pool.set_policy(policy)
@@ -198,7 +198,7 @@ def _as_record(replay: PoolReplay) -> Record:
         for step, event, block, requested, size, address in zip(*columns, strict=True):
             row = int(steps.row[min(step, len(steps) - 1)])
             moment.now, attribution.running = int(mem["t"][row]), int(mem["op"][row])
-            owner = NOBODY if event == FLUSH else owners[began.setdefault(block, row)]
+            owner = NO_OWNER if event == FLUSH else owners[began.setdefault(block, row)]
             name = MEMORY_EVENTS[event]
             record.memory(name, replay.device, block, requested, size, address, owner)
     finally:

@@ -24,7 +24,7 @@ from minimx.core.device import Device, DeviceLike, as_device
 from minimx.core.errors import KnobBusy, KnobError
 from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
-from minimx.core.knobs.telling import warn
+from minimx.core.knobs.notices import warn
 from minimx.core.storage.policy import BYPASS, PREFIXES, Policy, from_knobs, knob_names
 from minimx.core.storage.pool import Block, Pool, Usage
 from minimx.core.storage.stats import Stats, human

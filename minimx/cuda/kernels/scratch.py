@@ -1,6 +1,6 @@
 """Memory that a launch needs for itself: partial results, copies in another type.
 
-    with scratch.lent((n, np.float32), (m, np.int64)) as (sums, places):
+    with scratch.allocated((n, np.float32), (m, np.int64)) as (sums, places):
         kernel[...](x, sums); other[...](sums, out)
 
 Whatever is launched inside is in one stream, so the memory may serve the next launch of
@@ -33,7 +33,7 @@ WASTE, SMALL = 4, 1 << 16
 
 
 @contextmanager
-def lent(*wanted: tuple[int | tuple[int, ...], Any]) -> Iterator[list[Any]]:
+def allocated(*wanted: tuple[int | tuple[int, ...], Any]) -> Iterator[list[Any]]:
     """Device arrays of these shapes and element types, until the end of the block.
 
     Raises `OutOfMemory` if the device has no room for them.
@@ -64,9 +64,9 @@ def aside(out: Any, *ins: Any) -> Iterator[Any]:
     if launching.address(out) not in map(launching.address, ins):
         yield out
         return
-    with lent((tuple(out.shape), out.dtype)) as (room,):
-        yield room
-        launching.duplicate(room, out)
+    with allocated((tuple(out.shape), out.dtype)) as (buffer,):
+        yield buffer
+        launching.duplicate(buffer, out)
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from minimx.core.ops.spec import Spec
 Maker = Callable[..., Kernel | None]
 
 _makers: dict[str, Maker] = {}
-_said: set[str] = set()
+_reported: set[str] = set()
 
 
 def implements(*names: str) -> Callable[[Maker], Maker]:
@@ -95,7 +95,7 @@ def staged(op: Op, specs: Iterable[Spec], plan: Plan) -> Kernel:
     names = op.inputs if not isinstance(op.inputs, str) else (op.inputs,)
     changed = [names.index(word) for word in op.mutates]
     count, nbytes = len(ins), plan.workspace
-    _say(op.name)
+    _report(op.name)
 
     def run(*arrays: Any) -> None:
         hosts = [
@@ -119,11 +119,11 @@ def _shaped(array: Any, spec: Spec) -> Any:
     return array if array.shape == spec.shape else array.reshape(spec.shape)
 
 
-def _say(name: str) -> None:
+def _report(name: str) -> None:
     """One notice for each operator that has to visit the host."""
-    if name in _said or not knobs.get("MINIMX_CUDA_VERBOSE"):
+    if name in _reported or not knobs.get("MINIMX_CUDA_VERBOSE"):
         return
-    _said.add(name)
+    _reported.add(name)
     warnings.warn(
         f"{name} has no CUDA kernel for these inputs: it runs on the host, between two "
         "copies. MINIMX_CUDA_VERBOSE=0 silences this.",

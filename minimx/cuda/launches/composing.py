@@ -169,26 +169,26 @@ def _launch(
 
     def run(*arrays: Any) -> None:
         places = dict(enumerate(arrays[:count]))
-        rooms: dict[int, ExitStack] = {}
+        stacks: dict[int, ExitStack] = {}
 
         def place(number: int) -> Any:
             home, spec = recipe.home(number), recipe.specs[number]
             if home not in places:
-                rooms[home] = stack.enter_context(ExitStack())
+                stacks[home] = stack.enter_context(ExitStack())
                 own = recipe.specs[home]
-                room = scratch.lent((own.shape or (1,), own.dtype))
-                (places[home],) = rooms[home].enter_context(room)
+                buffer = scratch.allocated((own.shape or (1,), own.dtype))
+                (places[home],) = stacks[home].enter_context(buffer)
             return places[home].reshape(*(spec.shape or (1,)))
 
         with ExitStack() as stack:
             for home, k in direct.items():
-                room = scratch.aside(arrays[count + k], *arrays[:count])
-                places[home] = stack.enter_context(room)
+                buffer = scratch.aside(arrays[count + k], *arrays[:count])
+                places[home] = stack.enter_context(buffer)
             for at, step in enumerate(recipe.steps):
                 step.kernel(*map(place, (*step.ins, *step.outs)))
                 for home in last.get(at, ()):
-                    if home in rooms:
-                        rooms.pop(home).close()
+                    if home in stacks:
+                        stacks.pop(home).close()
             for k, copy in copies:
                 copy(place(answers[k]), arrays[count + k])  # type: ignore[misc]
 

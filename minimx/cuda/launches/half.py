@@ -57,8 +57,8 @@ def in_single(
         with ExitStack() as stack:
             for place, convert in widen.items():
                 shape, dtype = every[place][1].shape, every[place][1].dtype
-                room = scratch.lent((shape or (1,), dtype))
-                (given[place],) = stack.enter_context(room)
+                buffer = scratch.allocated((shape or (1,), dtype))
+                (given[place],) = stack.enter_context(buffer)
                 if convert is not None:
                     convert(arrays[place], given[place])
             launch(*given)

@@ -77,7 +77,7 @@ Choice = tuple[Candidate, ...]
 _KERNELS = {FORWARD: "forward", "data": "data_gradient", WEIGHT: "weight_gradient"}
 _lock = threading.RLock()
 _times: dict[Any, dict[int, float]] = {}
-_said: set[Any] = set()
+_reported: set[Any] = set()
 
 
 def rules_now(
@@ -161,7 +161,7 @@ def forget() -> None:
     """Forget all times."""
     with _lock:
         _times.clear()
-        _said.clear()
+        _reported.clear()
 
 
 def measured(at: Geometry, dtype: Any, found: Choice, rules: Rules) -> dict[int, float]:
@@ -257,9 +257,9 @@ def _announce(
     """Print what MXNET_CUDNN_ALGO_VERBOSE_LEVEL asks for, once for each choice."""
     level = knobs.get("MXNET_CUDNN_ALGO_VERBOSE_LEVEL")
     key = direction, at, dtype, rules, level
-    if not level or key in _said:
+    if not level or key in _reported:
         return
-    _said.add(key)
+    _reported.add(key)
     how = "measured" if rules.measures else "guessed"
     how += "" if rules.tune == OFF or not rules.bounded else ", limited"
     data = at.images, at.channels, at.height, at.width
@@ -269,7 +269,7 @@ def _announce(
 
 
 def _level_turned(name: str, new: Any, old: Any) -> None:
-    _said.clear()
+    _reported.clear()
 
 
 knobs.watch("MXNET_CUDNN_ALGO_VERBOSE_LEVEL", _level_turned)

@@ -114,7 +114,7 @@ def _gridded(
 #: From so many kernels on, a program probably meets ever new ones.
 MANY = 10_000
 
-_telling = threading.Lock()
+_warning_lock = threading.Lock()
 _texts: set[str] = set()
 
 
@@ -159,7 +159,7 @@ class _Ready:
         self.parts = tuning.parts(self.size, timed, outs[0])
         alone = native.rows.small if self.size < tuning.SMALL else native.rows.serial
         self.rows = native.rows.threaded if self.parts > 1 else alone
-        with _telling:
+        with _warning_lock:
             if not self.code:
                 self.code = code
                 _tell(text, took)

@@ -32,18 +32,18 @@ class _Pickler(pickle.Pickler):
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)
-        self.lent: list[tuple[NDArray, int]] = []
+        self.segments: list[tuple[NDArray, int]] = []
 
     def persistent_id(self, value: Any) -> Any:
         """What stands for an array: its kind, and where its numbers are."""
         if not isinstance(value, NDArray) or value.stype != "default":
             return None
         kind = type(value), value.spec.shape, value.spec.dtype
-        lent = in_segment(value, WHO)
-        if lent is None:
+        segment = in_segment(value, WHO)
+        if segment is None:
             return *kind, value.asnumpy().tobytes()
-        self.lent.append(lent)
-        return *kind, len(self.lent) - 1
+        self.segments.append(segment)
+        return *kind, len(self.segments) - 1
 
 
 class _Unpickler(pickle.Unpickler):
@@ -71,7 +71,7 @@ def send(pipe: Connection, message: Any) -> None:
     file = io.BytesIO()
     pickler = _Pickler(file)
     pickler.dump(message)
-    descriptors = [fd for _, fd in pickler.lent]
+    descriptors = [fd for _, fd in pickler.segments]
     pipe.send_bytes(len(descriptors).to_bytes(4, "little") + file.getbuffer())
     with socket.socket(fileno=os.dup(pipe.fileno())) as beside:
         for i in range(0, len(descriptors), MOST_AT_ONCE):

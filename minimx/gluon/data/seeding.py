@@ -68,5 +68,5 @@ def _seeds(entropy: Entropy, number: int) -> list[int]:
 def _numpys_state() -> int:
     state: Any = np.random.get_state(legacy=False)
     inner = state["state"]
-    told = repr((state["bit_generator"], inner.get("pos"), state["gauss"])).encode()
-    return zlib.crc32(np.asarray(inner["key"]).tobytes(), zlib.crc32(told))
+    text = repr((state["bit_generator"], inner.get("pos"), state["gauss"])).encode()
+    return zlib.crc32(np.asarray(inner["key"]).tobytes(), zlib.crc32(text))

@@ -100,7 +100,7 @@ def _listen(pipe: Connection, orders: SimpleQueue[Order], parent: int) -> None:
 
 def _failure(error: BaseException) -> Failure:
     """An exception as it can be sent: itself if pickling keeps it, else in words."""
-    told = "".join(traceback.format_exception(error)).rstrip()
+    text = "".join(traceback.format_exception(error)).rstrip()
     try:
         kept = pickle.loads(pickle.dumps(error))
     except Exception:
@@ -110,4 +110,4 @@ def _failure(error: BaseException) -> Failure:
             f"DataLoader: a worker met {type(error).__name__}: {error}. The note below "
             "shows where."
         )
-    return Failure(error.with_traceback(None), told)
+    return Failure(error.with_traceback(None), text)

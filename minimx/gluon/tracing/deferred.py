@@ -89,20 +89,20 @@ def placeholder(parameter: Parameter) -> Placeholder:
 class Completing:
     """The operators of `mx.nd`, which complete placeholders on their way.
 
-    room: where they are looked up; `nd.contrib` and `npx` are rooms of their own.
+    namespace: where they are looked up; `nd.contrib` and `npx` are rooms of their own.
     """
 
-    def __init__(self, room: Any = nd) -> None:
-        self._room = room
+    def __init__(self, namespace: Any = nd) -> None:
+        self._namespace = namespace
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("contrib", "npx") and self._room is nd:
+        if name in ("contrib", "npx") and self._namespace is nd:
             return Completing(nd.contrib if name == "contrib" else npx)
-        found = getattr(self._room, name)
-        if self._room is npx:
+        found = getattr(self._namespace, name)
+        if self._namespace is npx:
             sheet = npx.operators.operator_of(name)
         else:
-            sheet = "_contrib_" + name if self._room is nd.contrib else name
+            sheet = "_contrib_" + name if self._namespace is nd.contrib else name
         if sheet is None or sheet not in functions.FUNCTIONS:
             return found
         return self._completing(sheet, found)

@@ -31,7 +31,7 @@ from minimx.core.ops.stypes import (
 )
 from minimx.cuda.launches.sparse.storing import fetched
 from minimx.nd.sparse import operators, route
-from minimx.nd.sparse.chunk import Room, SparseChunk
+from minimx.nd.sparse.chunk import Destination, SparseChunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -362,12 +362,14 @@ def from_parts(spec: SparseSpec, parts: Any, device: Device) -> Any:
     problem = outside(spec, kind(*private))
 
     def fill() -> None:
-        room = Room(made.chunk)
+        destination = Destination(made.chunk)
         count = len(private[1])
-        places = room.entries(count) if spec.stype == CSR else room.rows(count)
+        places = (
+            destination.entries(count) if spec.stype == CSR else destination.rows(count)
+        )
         for place, part in zip(places, private, strict=True):
             copies.copyto(place, part)
-        room.keep()
+        destination.keep()
         made.chunk.problem = problem
 
     if device.device_type == "gpu":

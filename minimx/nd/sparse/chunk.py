@@ -68,7 +68,7 @@ def _nothing(spec: SparseSpec) -> Rows | Entries:
     return Entries(np.empty(0, spec.dtype), np.empty(0, np.int64), indptr)
 
 
-class Room:
+class Destination:
     """Where a kernel puts what a sparse array is to store."""
 
     __slots__ = ("_block", "_made", "chunk")

@@ -28,7 +28,7 @@ from minimx.core.ops.registry import Op, lookup
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.ops.stypes import DEFAULT, SparseSpec, spec_of, stype_of, stypes_of
 from minimx.cuda.launches.sparse.storing import on_host, placed
-from minimx.nd.sparse.chunk import Room, SparseChunk
+from minimx.nd.sparse.chunk import Destination, SparseChunk
 from minimx.operators.sparse import Answer, answer
 from minimx.operators.sparse.storage import conversion
 
@@ -109,17 +109,17 @@ def _push(
         kernel = placed(op, kernel, [x.spec for x in every], changed)
 
     def work() -> None:
-        rooms: list[Room] = []
+        destinations: list[Destination] = []
 
         def target(array: Any) -> Any:
             if not isinstance(array.chunk, SparseChunk):
                 return array.view()
-            rooms.append(Room(array.chunk))
-            return rooms[-1]
+            destinations.append(Destination(array.chunk))
+            return destinations[-1]
 
         args = [target(x) if x.chunk in rewritten else x.view() for x in inputs]
         args += [target(array) for array in outs]
-        _through(rooms, kernel, args)
+        _through(destinations, kernel, args)
 
     cost = _cost([*inputs, *outs])
     return engine.current.push(
@@ -133,15 +133,17 @@ def _push(
     )
 
 
-def _through(rooms: Sequence[Room], kernel: Callable[..., None], args: Any) -> None:
+def _through(
+    destinations: Sequence[Destination], kernel: Callable[..., None], args: Any
+) -> None:
     """Run a kernel; what it stored counts only if it came to its end."""
     try:
         kernel(*args)
-        for room in rooms:
-            room.keep()
+        for destination in destinations:
+            destination.keep()
     finally:
-        for room in rooms:
-            room.drop()
+        for destination in destinations:
+            destination.drop()
 
 
 def _cost(arrays: Sequence[NDArray]) -> Cost:
@@ -157,7 +159,7 @@ def _densely(op: Op, inputs: Sequence[NDArray], out: Any) -> Any:
     """Make everything dense, compute, and bring the result into the wanted form."""
     given = _as_list(op, out)
     wanted = _wanted(op, inputs)
-    _say(op, inputs, given, wanted)
+    _report(op, inputs, given, wanted)
     plain = [densely(x) for x in inputs]
     device = plain[0].context if plain else given[0].context
     result = launch.invoke(op, plain, None, device, NDArray)
@@ -202,14 +204,14 @@ def densely(array: NDArray) -> Any:
     return cast(array, DEFAULT)
 
 
-_said = threading.local()
+_reported = threading.local()
 
 
 class StorageFallback(UserWarning):
     """An operator has no sparse kernel, so that sparse arrays were made dense."""
 
 
-def _say(
+def _report(
     op: Op, inputs: Sequence[NDArray], given: Sequence[NDArray], wanted: str
 ) -> None:
     """Tell of a dense computation, once per thread, operator and storage types."""
@@ -217,7 +219,7 @@ def _say(
         return
     stypes = stypes_of([x.spec for x in inputs])
     results = tuple(x.stype for x in given) or (wanted,)
-    known = vars(_said).setdefault("known", set())
+    known = vars(_reported).setdefault("known", set())
     if (op.name, stypes, results) in known:
         return
     known.add((op.name, stypes, results))
@@ -269,10 +271,10 @@ def copy(source: NDArray, target: NDArray) -> None:
         if source.spec.dtype != dtype:
             stored = _converted(stored, dtype)
         chunk = target.chunk
-        rooms = [Room(chunk)] if isinstance(chunk, SparseChunk) else []
+        destinations = [Destination(chunk)] if isinstance(chunk, SparseChunk) else []
         with working(target.context):
-            place: Any = rooms[0] if rooms else target.view()
-            _through(rooms, convert, (stored, place))
+            place: Any = destinations[0] if destinations else target.view()
+            _through(destinations, convert, (stored, place))
 
     cost = _cost([source, target])
     reads, writes = [source.chunk], [target.chunk]

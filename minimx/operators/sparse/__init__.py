@@ -27,7 +27,7 @@ from minimx.core.ops.registry import ALIASES, Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import Entries, Rows, stypes_of
 
-_ROOMS = ("pointwise", "pairs", "products", "reduce", "rows", "storage", "updates")
+_MODULES = ("pointwise", "pairs", "products", "reduce", "rows", "storage", "updates")
 
 
 class Target(Protocol):
@@ -77,8 +77,8 @@ def rule(names: str, *combinations: str) -> Callable[[Rule], Rule]:
 @cache
 def _load() -> None:
     """Fill the table; the rooms need the whole dictionary of operators."""
-    for room in _ROOMS:
-        import_module(f"minimx.operators.sparse.{room}")
+    for module in _MODULES:
+        import_module(f"minimx.operators.sparse.{module}")
 
 
 def answer(op: Op, specs: tuple[Spec, ...]) -> Answer | None:

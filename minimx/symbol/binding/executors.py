@@ -20,7 +20,7 @@ from minimx.core.shapes import is_whole, written
 from minimx.executor import Executor
 from minimx.graphs.places import places
 from minimx.graphs.storage import storage_types
-from minimx.symbol.binding.shared_arrays import Lender
+from minimx.symbol.binding.shared_arrays import SharedArrays
 
 Arrays = Sequence[Any] | Mapping[str, Any] | None
 Share = Callable[[str, Spec, Device], NDArray]
@@ -109,7 +109,7 @@ class Binding:
         if knobs.get("MXNET_INFER_STORAGE_TYPE_VERBOSE_LOGGING"):
             print(stored.table())
         device = as_device(ctx or current_device())
-        lender = Lender(shared_exec, shared_arg_names, shared_buffer)
+        lender = SharedArrays(shared_exec, shared_arg_names, shared_buffer)
         graph, groups = self.graph, _devices(group2ctx)
         at = places(graph, groups, device)
 

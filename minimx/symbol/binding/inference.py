@@ -16,7 +16,7 @@ Answer = tuple[list[Any] | None, list[Any] | None, list[Any] | None]
 _NOTHING: Answer = (None, None, None)
 
 
-class Asking:
+class InferenceMethods:
     """The inference methods of a symbol."""
 
     __slots__ = ()

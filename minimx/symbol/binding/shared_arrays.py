@@ -16,7 +16,7 @@ from minimx.core.ops.stypes import DEFAULT
 from minimx.executor import Executor
 
 
-class Lender:
+class SharedArrays:
     """Finds arrays by name and spec, or makes them.
 
     executor: whose arguments of these names (default: all), their gradients, and states
@@ -39,14 +39,14 @@ class Lender:
     def argument(self, name: str, spec: Spec, at: Device) -> NDArray:
         """An argument; one for data may be the front of a larger array."""
         if name in self._names:
-            return _lent(self._arguments, name, spec, at)
+            return _shared_or_new(self._arguments, name, spec, at)
         if self._buffer is None:
             return _new(spec, at)
         old = self._buffer.get(name)
         if old is not None and old.context is at:
             if old.spec is spec:
                 return old
-            if _has_room(old.spec, spec):
+            if _fits_in(old.spec, spec):
                 return type(old)(old.chunk, spec, old.offset)
         made = self._buffer[name] = _new(spec, at)
         return made
@@ -54,14 +54,14 @@ class Lender:
     def gradient(self, name: str, spec: Spec, at: Device) -> NDArray:
         """The gradient of an argument."""
         lent = self._gradients if name in self._names else {}
-        return _lent(lent, name, spec, at)
+        return _shared_or_new(lent, name, spec, at)
 
     def state(self, name: str, spec: Spec, at: Device) -> NDArray:
         """An auxiliary state."""
-        return _lent(self._states, name, spec, at)
+        return _shared_or_new(self._states, name, spec, at)
 
 
-def _lent(
+def _shared_or_new(
     lent: Mapping[str, NDArray | None], name: str, spec: Spec, at: Device
 ) -> NDArray:
     old = lent.get(name)
@@ -69,7 +69,7 @@ def _lent(
     return old if old is not None and fits else _new(spec, at)
 
 
-def _has_room(old: Spec, spec: Spec) -> bool:
+def _fits_in(old: Spec, spec: Spec) -> bool:
     dense = old.eager is None and spec.eager is None
     return dense and old.dtype == spec.dtype and old.nbytes >= spec.nbytes
 

@@ -316,8 +316,8 @@ class Tracer:
         rest = rewritten(Graph(new), cut)
         shapes: dict[str, Open] = {name: spec.shape for name, spec in known.items()}
         found = infer(rest, shapes, {name: spec.dtype for name, spec in known.items()})
-        for entry, twin in zip(new, rest.outputs, strict=True):
-            spec = found.spec(twin)
+        for entry, own in zip(new, rest.outputs, strict=True):
+            spec = found.spec(own)
             if spec is None:
                 raise NotImplementedForSymbol(
                     f"the shape of {entry.name} depends on data, or on a parameter "

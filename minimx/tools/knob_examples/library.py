@@ -50,7 +50,7 @@ with open("/tmp/even.py", "w") as file:
         },
     ),
     "MXNET_STORAGE_FALLBACK_LOG_VERBOSE": Example(
-        acts_in="minimx.nd.sparse.route._say",
+        acts_in="minimx.nd.sparse.route._report",
         code="""\
 import threading, warnings
 with warnings.catch_warnings(record=True) as said:  # each thread is warned once

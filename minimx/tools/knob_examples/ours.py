@@ -18,7 +18,7 @@ print("gpu(0) is simulated:", "Simulated" in type(driver_for(mx.gpu(0))).__name_
         },
     ),
     "MINIMX_CUDA_VERBOSE": Example(
-        acts_in="minimx.cuda.launches._say",
+        acts_in="minimx.cuda.launches._report",
         needs=CUDA,
         code="""\
 import warnings

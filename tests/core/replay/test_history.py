@@ -48,22 +48,22 @@ def run(
 ) -> tuple[Record, Stats]:
     """Run a program on a fresh simulated GPU; a refused request is passed over."""
     with knobs(**{SIZE: "1MiB"}), knobs(**pool), knobs(**{SIZE: mebibytes * MIB}):
-        lent: list[Block | None] = []
+        in_use: list[Block | None] = []
         with Record() as record:
             for what, value in program:
                 if what == "ask":
                     try:
-                        lent.append(pool_for(gpu()).alloc(value, OWNER))
+                        in_use.append(pool_for(gpu()).alloc(value, OWNER))
                     except OutOfMemory:
-                        lent.append(None)
-                elif what.startswith("give") and value < len(lent):
-                    give(lent.pop(value), for_good=what == "give for good")
+                        in_use.append(None)
+                elif what.startswith("give") and value < len(in_use):
+                    give(in_use.pop(value), for_good=what == "give for good")
                 elif what == "empty":
                     empty_cache(gpu())
                 elif what == "turn":
                     knobs.set(**value)
             stats = pool_for(gpu()).stats()
-        for block in lent:
+        for block in in_use:
             give(block)
         return record, stats
 
@@ -139,7 +139,7 @@ def test_bytes_and_counts_follow_from_the_events() -> None:
     words = [MEMORY_EVENTS[event] for event in history.event]
     assert words == ["alloc", "alloc", "free", "hit"]
     assert history.asked.tolist() == [100, 5100, 5000, 5060]
-    assert history.lent.tolist() == [4096, 12288, 8192, 12288]
+    assert history.in_use.tolist() == [4096, 12288, 8192, 12288]
     assert history.reserved.tolist() == [4096, 12288, 12288, 12288]
     assert (history.calls, history.peak_reserved) == (2, 12288)
     assert history.fate.tolist() == [0, 0, USED_AGAIN, 0]

@@ -203,7 +203,7 @@ def main() -> int:
     from minimx.cuda.kernels import scratch
     from minimx.cuda.kernels.arrays import places
 
-    scratch.lent = lent
+    scratch.allocated = lent
     room: Any = places
     room.current_device = lambda: None  # no thread works for a device
     compile_all()

@@ -37,7 +37,7 @@ def on_the_device() -> Iterator[None]:
     """An operator that visits the host says so, and pytest makes an error of it."""
     from minimx.cuda import launches
 
-    launches._said.clear()
+    launches._reported.clear()
     yield
     engine.wait_all()  # the simulator runs one kernel at a time
 

@@ -171,7 +171,7 @@ def test_scratch_memory_stays_with_the_recording(library: Any) -> None:
         before = storage.stats(GPU).n_live
 
         def work() -> None:
-            with scratch.lent((2, np.float32)) as (part,):
+            with scratch.allocated((2, np.float32)) as (part,):
                 filled(8.0)(part)
                 copies.copyto(x, part)
 
@@ -193,7 +193,7 @@ def test_each_of_two_streams_has_scratch_memory_of_its_own(library: Any) -> None
         before = storage.stats(GPU).n_live
 
         def work() -> None:
-            with scratch.lent((2, np.float32)) as (part,):
+            with scratch.allocated((2, np.float32)) as (part,):
                 filled(1.0)(part)
 
         together(work, work)

@@ -20,12 +20,12 @@ def test_a_block_serves_the_next_launch_and_goes_back_at_the_end() -> None:
     mx.nd.waitall()
     before = live()
     with drivers.working(GPU):
-        with scratch.lent((100, np.float32), ((2, 3), np.int64)) as (a, b):
+        with scratch.allocated((100, np.float32), ((2, 3), np.int64)) as (a, b):
             assert (a.shape, b.shape) == ((100,), (2, 3))
             first = live()
-        with scratch.lent((90, np.float32)):
+        with scratch.allocated((90, np.float32)):
             assert live() == first == before + 1  # the same block again
-        with scratch.lent((100, np.float32)), scratch.lent((100, np.float32)):
+        with scratch.allocated((100, np.float32)), scratch.allocated((100, np.float32)):
             assert live() == before + 2  # two at a time are two
         assert live() == before + 2  # what was launched may still use them
     assert live() == before
@@ -37,7 +37,7 @@ def test_an_error_leaves_nothing_behind() -> None:
     with (
         pytest.raises(ZeroDivisionError),
         drivers.working(GPU),
-        scratch.lent((10, np.float64)),
+        scratch.allocated((10, np.float64)),
     ):
         raise ZeroDivisionError
     assert live() == before

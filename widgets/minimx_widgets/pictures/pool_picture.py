@@ -286,7 +286,7 @@ def _over_time(
     at = _fullest(mine, edges)
     for code in np.unique(shown.category).tolist():
         name = CATEGORIES[code]
-        above = below + mine.lent_of(shown.category == code)[at]
+        above = below + mine.in_use_of(shown.category == code)[at]
         shape = stairs(above) + stairs(below)[::-1]
         parts.append(svg.area(shape, ink.category(name), name))
         below = above
@@ -337,10 +337,10 @@ def _fullest(history: History, edges: Array) -> Array:
     """For each column the event after which most was lent, so that no peak is lost."""
     first = np.searchsorted(history.step, edges[:-1], side="left")
     last = np.searchsorted(history.step, edges[1:], side="left")
-    lent = history.lent
+    in_use = history.in_use
     return np.array(
         [
-            a + int(lent[a:b].argmax()) if b > a else max(a - 1, 0)
+            a + int(in_use[a:b].argmax()) if b > a else max(a - 1, 0)
             for a, b in zip(first.tolist(), last.tolist(), strict=True)
         ]
     )

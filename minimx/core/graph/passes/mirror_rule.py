@@ -44,8 +44,8 @@ def remap(graph: Graph, specs: Specs, everywhere: bool = True, step: int = 100) 
 
 def forced(node: Node) -> bool | None:
     """What a node says itself: `force_mirroring`, true or false; None if nothing."""
-    said = node.attrs.get("__force_mirroring__", "").lower()
-    return True if said in _TRUE else False if said in _FALSE else None
+    value = node.attrs.get("__force_mirroring__", "").lower()
+    return True if value in _TRUE else False if value in _FALSE else None
 
 
 def marked(graph: Graph, keep: Keep) -> Graph:
@@ -82,26 +82,28 @@ class _MirrorRule:
         self._outputs = {entry.node for entry in graph.outputs}
         self._count = 0
         found: list[Node] = []
-        said: list[Change] = []
+        changes: list[Change] = []
         for node in graph:
             if node.op is None:
                 continue
             again, reason = self._answer(node)
-            said.append(Change("recomputed" if again else "kept", (node.name,), reason))
+            changes.append(
+                Change("recomputed" if again else "kept", (node.name,), reason)
+            )
             if again:
                 found.append(node)
         self.recompute = frozenset(found)
-        self.changes = tuple(said)
+        self.changes = tuple(changes)
 
     def _answer(self, node: Node) -> tuple[bool, str]:
         assert node.op is not None
         why_not = self._repeats.why_not(node)
         if why_not is not None:
             return False, f"it cannot be computed a second time: {why_not}"
-        said = forced(node)
-        if said:
+        value = forced(node)
+        if value:
             return True, "it says force_mirroring itself."
-        if self._obeys_false and said is False:
+        if self._obeys_false and value is False:
             return False, "it says force_mirroring=False itself."
         if not self._everywhere:
             return False, "MXNET_BACKWARD_DO_MIRROR is off, and it does not ask for it."

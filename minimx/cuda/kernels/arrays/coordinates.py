@@ -121,7 +121,7 @@ class Coordinates:
         """(x, *indices, out): the part; 0 where a place does not exist."""
         *indices, out = rest
         n, zero = out.size, out.dtype.type(0)
-        with scratch.lent((self.many, np.int64)) as (places,):
+        with scratch.allocated((self.many, np.int64)) as (places,):
             self.locate(indices, places)
             flat = x.reshape(-1), places, out.reshape(-1)
             launching.run(_fetched, n, *flat, n, self.walk, zero)
@@ -130,7 +130,7 @@ class Coordinates:
         """(data, *indices, out): data into the part, or the sum of what comes there."""
         *indices, out = rest
         n, many = data.size, self.many
-        with scratch.lent((many, np.int64), (many, np.int64)) as (places, order):
+        with scratch.allocated((many, np.int64), (many, np.int64)) as (places, order):
             self.locate(indices, places)
             ordered(places, (many,), 0, True, order)
             flat = data.reshape(-1), places, order, out.reshape(-1)

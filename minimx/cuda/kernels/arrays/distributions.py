@@ -396,7 +396,7 @@ def multinomial(rows: int, k: int) -> Launch:
     def launch(data: Any, *rest: Any) -> None:
         *outs, generator = rest
         flat, n = [x.reshape(-1) for x in (data, outs[0], outs[-1])], outs[0].size
-        with scratch.lent((rows * k, np.float64)) as (ends,):
+        with scratch.allocated((rows * k, np.float64)) as (ends,):
             sums(data, ends)
             sizes = n, n // rows, k, key_of(generator), len(outs) > 1
             launching.run(_classes, n, flat[0], ends, *flat[1:], *sizes)
@@ -414,7 +414,7 @@ def _keys(weights: Any, keys: Any, n: int, key: Any, weighted: bool) -> None:
 
 def _permuted(n: int, weights: Any, order: Any, generator: Any) -> None:
     """Fill order (int64, n) with all numbers below n, likely ones rather earlier."""
-    with scratch.lent((n, np.float64)) as (keys,):
+    with scratch.allocated((n, np.float64)) as (keys,):
         weighted = weights is not None
         given = weights.reshape(-1) if weighted else keys
         launching.run(_keys, n, given, keys, n, key_of(generator), weighted)
@@ -426,7 +426,7 @@ def shuffle(shape: Shape) -> Launch:
     rows = indexing.take(shape, 0, "clip")
 
     def launch(data: Any, out: Any, generator: Any) -> None:
-        with scratch.lent((shape[0], np.int64)) as (order,):
+        with scratch.allocated((shape[0], np.int64)) as (order,):
             _permuted(shape[0], None, order, generator)
             rows(data, order, out)
 
@@ -440,7 +440,7 @@ def choice(count: int, replace: bool, weighted: bool) -> Launch:
 
     def launch(*arrays: Any) -> None:
         *p, out, generator = arrays
-        with scratch.lent((count, np.int64)) as (order,):
+        with scratch.allocated((count, np.int64)) as (order,):
             _permuted(count, p[0] if p else None, order, generator)
             launching.duplicate(order[: out.size], out)
 

@@ -81,7 +81,7 @@ def count(bits: Any, fraction: int, mask: int, out: Any) -> None:
     n = bits.size
     blocks, threads = launching.geometry(n)
     blocks = min(blocks, BLOCKS)
-    with scratch.lent((COLUMNS, np.int64), (blocks, np.float64)) as (counts, sums):
+    with scratch.allocated((COLUMNS, np.int64), (blocks, np.float64)) as (counts, sums):
         pointwise.filler(np.int64(0))(counts)
         sizes = n, fraction, mask
         _counted[blocks, threads, current_stream()](bits, counts, sums, *sizes)

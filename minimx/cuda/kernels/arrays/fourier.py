@@ -71,11 +71,11 @@ def _transform(n: int, sense: float, real_in: bool, real_out: bool) -> Launch:
 
     def launch(x: Any, out: Any) -> None:
         count = x.size if real_in else x.size // 2
-        with scratch.lent(*[(2 * count, out.dtype)] * 2) as rooms:
+        with scratch.allocated(*[(2 * count, out.dtype)] * 2) as buffers:
             source, done = x.reshape(-1), 1
             for k, p in enumerate(parts):
                 last = k == len(parts) - 1
-                target = out.reshape(-1) if last else rooms[k % 2]
+                target = out.reshape(-1) if last else buffers[k % 2]
                 kinds = real_in and k == 0, real_out and last
                 sizes = count, n, p, done, sense
                 launching.run(_pass, count, source, target, *sizes, *kinds)

@@ -246,7 +246,9 @@ def _factorised(a: Any, factors: Any, swaps: Any) -> None:
 
 def _rooms(a: Any) -> Any:
     """Memory for the factors of matrices like a."""
-    return scratch.lent((tuple(a.shape), a.dtype), (a.size // sides(a)[0], np.int64))
+    return scratch.allocated(
+        (tuple(a.shape), a.dtype), (a.size // sides(a)[0], np.int64)
+    )
 
 
 @cache

@@ -117,7 +117,7 @@ def _factored(w: Any, q: Any) -> None:
     """Fill q with orthonormal rows; L is left in the lower triangle of w = L q."""
     m, n = sides(w)
     count = w.size // (m * n)
-    with scratch.lent((count * m, w.dtype)) as (factors,):
+    with scratch.allocated((count * m, w.dtype)) as (factors,):
         flat = w.reshape(-1), q.reshape(-1), factors
         together(_householder, count, m, *flat, count, m, n)
 
@@ -132,7 +132,7 @@ def _lower(w: Any, out: Any, size: int, m: int, n: int) -> None:
 def gelqf(a: Any, q: Any, left: Any) -> None:
     """A = left q, with orthonormal rows in q."""
     m, n = sides(a)
-    with scratch.lent((tuple(a.shape), a.dtype)) as (w,):
+    with scratch.allocated((tuple(a.shape), a.dtype)) as (w,):
         launching.duplicate(a, w)
         _factored(w, q)
         place, size = left.reshape(-1), left.size
@@ -315,9 +315,9 @@ def _assembled(
         values[i] = sqrt(squares[s * k + c]) - shifts[s]
 
 
-def _rotated(a: Any, rooms: Any, count: int, long: int, k: int, how: int) -> None:
+def _rotated(a: Any, buffers: Any, count: int, long: int, k: int, how: int) -> None:
     """Fill g, r, squares, shifts and order, the memory in `rooms`."""
-    *found, order = rooms
+    *found, order = buffers
     together(_rotating, count, k, a.reshape(-1), *found, count, long, k, how)
     launching.run(_ranked, order.size, found[2], order, order.size, k, how == SYMMETRIC)
 
@@ -332,9 +332,9 @@ def syevd(a: Any, u: Any, values: Any) -> None:
     """A = uᵀ diag(values) u; the largest element of each row of u is positive."""
     n = sides(a)[0]
     count = a.size // (n * n)
-    with scratch.lent(*_wanted(count, n, n)) as rooms:
-        _rotated(a, rooms, count, n, n, SYMMETRIC)
-        g, r, squares, shifts, order = rooms
+    with scratch.allocated(*_wanted(count, n, n)) as buffers:
+        _rotated(a, buffers, count, n, n, SYMMETRIC)
+        g, r, squares, shifts, order = buffers
         outs = g, u.reshape(-1), values.reshape(-1)
         places, sizes = (g, g, r, squares, shifts, order), (count * n, 0, n)
         steps = 0, 0, n, 1
@@ -350,9 +350,9 @@ def svd(a: Any, u: Any, values: Any, v: Any) -> None:
     m, n = sides(a)
     long, k, tall = max(m, n), min(m, n), m >= n
     count, more = a.size // (m * n), [(a.size, np.float64)] * 2
-    with scratch.lent(*_wanted(count, long, k), *more) as (*rooms, rows, q):
-        _rotated(a, rooms, count, long, k, AS_IT_IS if tall else TURNED)
-        g, r, squares, shifts, order = rooms
+    with scratch.allocated(*_wanted(count, long, k), *more) as (*buffers, rows, q):
+        _rotated(a, buffers, count, long, k, AS_IT_IS if tall else TURNED)
+        g, r, squares, shifts, order = buffers
         lines, shape = count * k, (count, k, long)
         launching.run(_upright, lines, g, squares, order, rows, lines, long, k)
         _factored(rows.reshape(*shape), q)

@@ -85,7 +85,7 @@ def cumsum(shape: Shape, axis: int | None, wide: Any, times: bool = False) -> La
 
     def launch(x: Any, out: Any) -> None:
         flat, place, n = x.reshape(-1), out.reshape(-1), lines * parts
-        with scratch.lent((n, wide)) as (sums,):
+        with scratch.allocated((n, wide)) as (sums,):
             sizes = n, length, inner, chunk, parts, times
             launching.run(_totals, n, flat, sums, *sizes, empty)
             launching.run(_before, lines, sums, lines, inner, parts, times, empty)
@@ -294,7 +294,7 @@ def slice_fill(shape: Shape, key: Sequence[Any], value: float, dtype: DType) -> 
 
     def launch(x: Any, out: Any) -> None:
         launching.duplicate(x, out)
-        with scratch.lent((1, dtype)) as (number,):
+        with scratch.allocated((1, dtype)) as (number,):
             pointwise.filler(np.array(value).astype(dtype)[()])(number)
             put(number, out)
 

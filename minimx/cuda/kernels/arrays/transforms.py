@@ -50,7 +50,7 @@ def count_sketch(x: Any, h: Any, s: Any, out: Any) -> None:
     errors: a column that is sent where there is none is left out.
     """
     many, width, n = h.size, out.shape[len(out.shape) - 1], out.size
-    with scratch.lent((many, np.int64), (many, np.int64)) as (places, order):
+    with scratch.allocated((many, np.int64), (many, np.int64)) as (places, order):
         launching.run(_sent, many, h.reshape(-1), places, many, width)
         ordered(places, (many,), 0, True, order)
         flat = x.reshape(-1), s.reshape(-1), places, order, out.reshape(-1)

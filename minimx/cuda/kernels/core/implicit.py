@@ -202,6 +202,6 @@ def run(direction: str, at: Geometry, a: Any, b: Any, bias: Any, out: Any) -> No
     if way.parts == 1:
         found[config](a, b, bias if biased else out, out, *rest)
         return
-    with scratch.lent((way.parts * n, real)) as (parts,):
+    with scratch.allocated((way.parts * n, real)) as (parts,):
         found[config](a, b, parts, parts, *rest)
         launching.run(_joined, n, parts, out, n, way.parts)

@@ -234,13 +234,13 @@ def ordered(x: Any, shape: Shape, axis: int, ascending: bool, places: Any) -> No
     """Fill places (int64, of the shape) with where the elements in order stand."""
     (_, inner), length, n = _split(shape, axis), shape[axis], x.size
     flat, width, fresh = x.reshape(-1), 1, True
-    with scratch.lent((n, np.int64)) as (spare,):
+    with scratch.allocated((n, np.int64)) as (spare,):
         passes = max(1, (length - 1).bit_length())
-        rooms = [places.reshape(-1), spare]
+        buffers = [places.reshape(-1), spare]
         target = passes % 2  # the last pass writes to `places`
         for _ in range(passes):
             target = 1 - target
-            now, then = rooms[target], rooms[1 - target]
+            now, then = buffers[target], buffers[1 - target]
             sizes = n, length, inner, width, ascending, fresh
             launching.run(_merged, n, flat, then, now, *sizes)
             width, fresh = 2 * width, False
@@ -268,7 +268,7 @@ def argsort(shape: Shape, axis: int, ascending: bool) -> Launch:
     """(x, out): where the elements in order stand."""
 
     def launch(x: Any, out: Any) -> None:
-        with scratch.lent((x.size, np.int64)) as (places,):
+        with scratch.allocated((x.size, np.int64)) as (places,):
             ordered(x, shape, axis, ascending, places)
             _choose(x, places, out, shape, axis, shape[axis], 0)
 
@@ -279,7 +279,7 @@ def topk(shape: Shape, axis: int, k: int, ascending: bool, kind: str) -> Launch:
     """(x, *outs): the first k along an axis; kind: indices, mask, value or both."""
 
     def launch(x: Any, *outs: Any) -> None:
-        with scratch.lent((x.size, np.int64)) as (places,):
+        with scratch.allocated((x.size, np.int64)) as (places,):
             ordered(x, shape, axis, ascending, places)
             if kind == "mask":
                 n, zero = outs[0].size, outs[0].dtype.type(0)

@@ -353,7 +353,7 @@ def layer_norm_gradient(
     parts = -(-n // ROWS)
     heads, flat, *stats = _flat(dout, data, mean, std)
     real = np.float64
-    with scratch.lent(*[(max(n, parts * length), real)] * 2) as sums:
+    with scratch.allocated(*[(max(n, parts * length), real)] * 2) as sums:
         arrays = heads, flat, gamma, *stats, ddata.reshape(-1), *sums
         _launch(_vector_gradients(TEAM[0]), n, *arrays, n, length, inner, 0)
         columns = heads, flat, *stats, *sums, parts * length, n, length, inner, ROWS
@@ -367,7 +367,7 @@ def group_norm_gradient(
 ) -> None:  # fmt: skip
     """The three gradients; data (samples * groups, length), gamma (groups,)."""
     (rows, length), groups = data.shape, gamma.size
-    with scratch.lent((rows, np.float64), (rows, np.float64)) as sums:
+    with scratch.allocated((rows, np.float64), (rows, np.float64)) as sums:
         heads, flat, *stats = _flat(dout, data, mean, std)
         arrays = heads, flat, gamma, *stats, ddata.reshape(-1), *sums
         _launch(_vector_gradients(TEAM[0]), rows, *arrays, rows, length, 1, groups)

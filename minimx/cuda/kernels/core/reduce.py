@@ -196,7 +196,7 @@ def reduction(
     second, path = _compiled(joins, wide, answer, 1, 1), (n, 1, parts, n)
 
     def launch(x: Any, y: Any) -> None:
-        with scratch.lent((n * parts, wide)) as (partials,):
+        with scratch.allocated((n * parts, wide)) as (partials,):
             _launch(first, by_block, x, partials, n, count, parts, count, steps)
             _launch(second, n < WORKERS, partials, y, n, parts, 1, count, path)
 

@@ -144,7 +144,7 @@ def output_gradient(
     if skipped is None:
         launch(flat[0], False)
         return
-    with scratch.lent((n, FLOAT64), (1, FLOAT64)) as (ones, counted):
+    with scratch.allocated((n, FLOAT64), (1, FLOAT64)) as (ones, counted):
         launching.run(_counts, n, flat[1], ones, n, skipped)
         _sum(n)(ones, counted)
         launch(counted, True)
@@ -153,7 +153,7 @@ def output_gradient(
 def cross_entropy(data: Any, label: Any, losses: Any) -> None:
     """losses[0] = the sum over rows of -log softmax(data)[label]."""
     rows, length = data.shape
-    with scratch.lent((rows, FLOAT64), (1, FLOAT64)) as (each, whole):
+    with scratch.allocated((rows, FLOAT64), (1, FLOAT64)) as (each, whole):
         arrays = data.reshape(-1), label.reshape(-1), each
         launching.run(_losses, rows, *arrays, rows, length)
         _sum(rows)(each, whole)

@@ -144,7 +144,7 @@ def bipartite(
     Only scores above `limit` count, if ascending only those below; top: so many pairs.
     """
     n, rows, columns = scores.shape
-    with scratch.lent((scores.size, np.int64)) as (order,):
+    with scratch.allocated((scores.size, np.int64)) as (order,):
         ordered(scores, (n, rows * columns), 1, ascending, order)
         flat = scores.reshape(-1), order, limit, ascending, top
         outs = rows_to.reshape(-1), columns_to.reshape(-1)

@@ -118,8 +118,8 @@ def _turned(x: Any, out: Any, n: int, turn: Any, low: Any, high: Any) -> None:
         light, span = (most + least) / _TWO, most - least
         angle, strength = _single(0), _single(0)
         if span > _EPSILON:
-            room = most + least if light < _single(0.5) else _TWO - most - least
-            strength = span / (_ONE if room == 0 else room)
+            limit = most + least if light < _single(0.5) else _TWO - most - least
+            strength = span / (_ONE if limit == 0 else limit)
             angle = _angle(red, green, blue, most, span)
         angle += turn
         angle = angle - _SIX if angle >= _SIX else angle
@@ -155,7 +155,7 @@ def contrast(x: Any, factor: float, out: Any) -> None:
     flat, n, colours = (x.reshape(-1), out.reshape(-1)), x.size, x.shape[2] == 3
     pixels = n // x.shape[2]
     total: Any = reduction("mean", (pixels,), (0,), FLOAT64)
-    with scratch.lent((pixels, FLOAT64), (1, FLOAT64)) as (grey, mean):
+    with scratch.allocated((pixels, FLOAT64), (1, FLOAT64)) as (grey, mean):
         launching.run(_greyed, pixels, flat[0], grey, pixels, colours)
         total(grey, mean)
         numbers = _single(factor), 1.0 - factor, *_limits(out.dtype)

@@ -46,7 +46,9 @@ def overlaps(left: Any, right: Any, out: Any, center: bool) -> None:
     if not center:
         boxes.overlaps(left, right, out)
         return
-    with scratch.lent((left.shape, left.dtype), (right.shape, right.dtype)) as both:
+    with scratch.allocated(
+        (left.shape, left.dtype), (right.shape, right.dtype)
+    ) as both:
         for given, corners in zip((left, right), both, strict=True):
             flat = given.reshape(-1), corners.reshape(-1)
             launching.run(_cornered, given.size, *flat)
@@ -200,8 +202,8 @@ def sift(
     of the background, in the type of data, and the overlap; most: so many take part.
     """
     (images, n), real = keep.shape, data.dtype.type
-    rooms = ((images, n), real), ((images, n, 4), real), ((images, n), real)
-    with scratch.lent(*rooms) as (keys, found, classes):
+    buffers = ((images, n), real), ((images, n, 4), real), ((images, n), real)
+    with scratch.allocated(*buffers) as (keys, found, classes):
         x, scores = data.reshape(-1), keys.reshape(-1)
         launching.run(_keys, keys.size, x, scores, *limits[:2], at)
         ordered(keys, (images, n), 1, False, order)
@@ -221,7 +223,7 @@ def keep_best(
     """
     n, flat = tuple(record.shape)[-1], record.reshape(-1)
     shape = record.size // n, n
-    with scratch.lent((shape, np.int64), (shape, np.int32)) as (order, keep):
+    with scratch.allocated((shape, np.int64), (shape, np.int32)) as (order, keep):
         sift(data, at, limits, most, False, order, keep)
         boxes.pack(keep, order, record.reshape(*shape))
     rows = data.reshape(-1), flat, out.reshape(-1), n, at, *turn
@@ -333,9 +335,9 @@ def targets(
     each, real = int(anchor.shape[1]), anchor.dtype.type
     at = Labels(each, many, width, int(pred.shape[1]), *numbers)
     wholes = [(n, np.int64) for n in (images * each, images * many, images)]
-    rooms = ((images, each, many), real), ((images, each), real)
+    buffers = ((images, each, many), real), ((images, each), real)
     x, rows, guesses = anchor.reshape(-1), label.reshape(-1), pred.reshape(-1)
-    with scratch.lent(*rooms, *wholes) as (shared, keys, owner, other, owned):
+    with scratch.allocated(*buffers, *wholes) as (shared, keys, owner, other, owned):
         flat, scores, n = shared.reshape(-1), keys.reshape(-1), owner.size
         launching.run(_shared, shared.size, x, rows, flat, at)
         # Every box takes the anchor that it overlaps most, the largest overlap first.
@@ -343,7 +345,7 @@ def targets(
         filler(np.int64(0))(owned)
         launching.run(_owned, n, flat, guesses, owner, owned, scores, at)
         if at.ratio > 0:
-            with scratch.lent((n, np.int64)) as (order,):
+            with scratch.allocated((n, np.int64)) as (order,):
                 ordered(keys, (images, each), 1, True, order)
                 launching.run(_mined, n, scores, order, owned, owner, at)
         arrays = [out.reshape(-1) for out in outs]
@@ -371,7 +373,7 @@ def _predicted(
 
 
 @launching.kernel
-def _said(rows: Any, order: Any, keep: Any, out: Any, each: int) -> None:
+def _kept_boxes(rows: Any, order: Any, keep: Any, out: Any, each: int) -> None:
     for i in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         row, k = i // 6, i % 6
         source = (row // each * each + order[row]) * 7
@@ -388,12 +390,12 @@ def detect(
     threshold: of the overlap, above 1 if boxes are not sorted either.
     """
     (images, classes, each), real = prob.shape, prob.dtype.type
-    rooms = ((images, each), np.int64), ((images, each), np.int32)
-    with scratch.lent(((images, each, 7), real), *rooms) as (rows, order, keep):
+    buffers = ((images, each), np.int64), ((images, each), np.int32)
+    with scratch.allocated(((images, each, 7), real), *buffers) as (rows, order, keep):
         flat = [x.reshape(-1) for x in (prob, move, anchor, rows)]
         settings = least, scales, each, classes, clip, threshold <= 1
         launching.run(_predicted, images * each, *flat, *settings)
         at = Columns(7, 2, 6, 0, apart, False)
         sift(rows, at, (real(-np.inf), real(-1), threshold), most, True, order, keep)
         arrays = flat[3], order.reshape(-1), keep.reshape(-1), out.reshape(-1)
-        launching.run(_said, out.size, *arrays, each)
+        launching.run(_kept_boxes, out.size, *arrays, each)

@@ -128,7 +128,7 @@ def _resize_bytes(old: Shape, new: Shape, way: int) -> Launch:
     size = prod(old[:-2]) * new[-2] * channels
 
     def launch(x: Any, out: Any) -> None:
-        with scratch.lent((size, _MIDDLE)) as (middle,):
+        with scratch.allocated((size, _MIDDLE)) as (middle,):
             across.run(_summed(_MIDDLE), x.reshape(-1), middle, channels)
             inner = new[-2] * channels
             down.run(_down_bytes, middle, out.reshape(-1), inner, way)
@@ -146,8 +146,8 @@ def _resize_real(old: Shape, new: Shape, way: int, dtype: DType) -> Launch:
     up = way == AREA and old[-3:-1] == (2 * new[-3], 2 * new[-2])
 
     def launch(x: Any, out: Any) -> None:
-        flat, rooms = out.reshape(-1), [(size, real), (out.size, real)]
-        with scratch.lent(*rooms[: 1 + whole]) as (middle, *more):
+        flat, buffers = out.reshape(-1), [(size, real), (out.size, real)]
+        with scratch.allocated(*buffers[: 1 + whole]) as (middle, *more):
             found = more[0] if whole else flat
             down.run(_summed(real), x.reshape(-1), middle, old[-2] * channels)
             across.run(_summed(real), middle, found, channels)

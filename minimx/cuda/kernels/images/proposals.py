@@ -97,9 +97,9 @@ def propose(
     images, real = int(prob.shape[0]), out.dtype.type
     n = at.anchors * at.height * at.width
     each = scores.size // images
-    rooms, whole = [((images, n, 5), real)] * 2, (images, n)
+    buffers, whole = [((images, n, 5), real)] * 2, (images, n)
     wholes = [(whole, np.int64), (whole, np.int64), (whole, np.int32)]
-    with scratch.lent(*rooms, *wholes) as (rows, wide, order, record, keep):
+    with scratch.allocated(*buffers, *wholes) as (rows, wide, order, record, keep):
         given = [x.reshape(-1) for x in (prob, pred, info, first, rows)]
         launching.run(_moved, images * n, *given, real(0), at)
         launching.run(_open, wide.size, given[-1], wide.reshape(-1))

@@ -70,7 +70,7 @@ def gather(old: Shape, tables: tuple[Table, Table], real: Any) -> Launch:
     half = prod(planes) * rows.after * width
 
     def launch(x: Any, new: Any) -> None:
-        with scratch.lent((half, real)) as (between,):
+        with scratch.allocated((half, real)) as (between,):
             rows.run(x.reshape(-1), between, half, width)
             columns.run(between, new.reshape(-1), new.size, 1)
 
@@ -85,7 +85,7 @@ def spread(old: Shape, tables: tuple[Table, Table], real: Any) -> Launch:
     half = prod(planes) * rows.before * width
 
     def launch(new: Any, x: Any) -> None:
-        with scratch.lent((half, real)) as (between,):
+        with scratch.allocated((half, real)) as (between,):
             columns.run(new.reshape(-1), between, half, 1)
             rows.run(between, x.reshape(-1), x.size, width)
 

@@ -230,8 +230,8 @@ def losses(
     at = _sizes(data, labels, letters, times, first, 2)
     x, *given = _given(data, labels, letters, times)
     lines, most = at.steps * at.samples, 2 * at.longest + 1
-    room = (at.samples * 2 * most, np.float64)
-    with scratch.lent((lines, np.float64), room) as (bases, alphas):
+    buffer = (at.samples * 2 * most, np.float64)
+    with scratch.allocated((lines, np.float64), buffer) as (bases, alphas):
         launching.run(_bases, lines, x, bases, lines, at.alphabet)
         blocks = min(at.samples, launching.MOST_BLOCKS)
         launch = _losses[blocks, TEAM, current_stream()]
@@ -245,8 +245,8 @@ def gradient(
     at = _sizes(data, labels, letters, times, first, int(data.shape[0]))
     x, *given = _given(data, labels, letters, times)
     lines, places = at.steps * at.samples, at.samples * (2 * at.longest + 1)
-    rooms = [(n, np.float64) for n in (lines, at.steps * places, 2 * places)]
-    with scratch.lent(*rooms) as (bases, alphas, betas):
+    buffers = [(n, np.float64) for n in (lines, at.steps * places, 2 * places)]
+    with scratch.allocated(*buffers) as (bases, alphas, betas):
         launching.run(_bases, lines, x, bases, lines, at.alphabet)
         blocks = min(at.samples, launching.MOST_BLOCKS)
         launch = _gradients[blocks, TEAM, current_stream()]

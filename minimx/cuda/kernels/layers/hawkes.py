@@ -105,8 +105,8 @@ def likelihood(*arrays: Any) -> None:
     """(mu, …, times, out, after): logarithms, and the excitement at the end."""
     (batch, kinds), most = arrays[0].shape, arrays[4].shape[1]
     flat = [array.reshape(-1) for array in arrays]
-    with scratch.lent(*[(batch * kinds, _REAL)] * 2) as rooms:
-        launching.run(_likelihood, batch, *flat, *rooms, batch, kinds, most)
+    with scratch.allocated(*[(batch * kinds, _REAL)] * 2) as buffers:
+        launching.run(_likelihood, batch, *flat, *buffers, batch, kinds, most)
 
 
 def gradient(*arrays: Any) -> None:
@@ -118,8 +118,8 @@ def gradient(*arrays: Any) -> None:
     size, real = batch * kinds, np.dtype(arrays[0].dtype)
     *flat, dalpha, dbeta = [array.reshape(-1) for array in arrays]
     total: Any = reduction("sum", (batch, kinds), (0,), real)
-    rooms = [(size, real)] * 2 + [(size, _REAL)] * 3 + [(3 * size, _REAL)]
-    with scratch.lent(*rooms) as (first, second, *state):
+    buffers = [(size, real)] * 2 + [(size, _REAL)] * 3 + [(3 * size, _REAL)]
+    with scratch.allocated(*buffers) as (first, second, *state):
         outs, sizes = (first, second, *state), (batch, kinds, most)
         launching.run(_gradient, batch, *flat, *outs, *sizes)
         total(first, dalpha)

@@ -61,7 +61,7 @@ def quantize(
 ) -> None:
     """Integers of x, of which the larger end of the range becomes `top`."""
     ends, n = np.iinfo(out.dtype), x.size
-    with scratch.lent((1, _SINGLE)) as (scale,):
+    with scratch.allocated((1, _SINGLE)) as (scale,):
         sided, most = out.dtype != np.uint8, np.float32(top)
         launching.run(_ranged, 1, low, high, scale, first, last, most, sided)
         limits = x.dtype.type(ends.min), x.dtype.type(ends.max)
@@ -82,8 +82,8 @@ def requantize(
 
     As on the CPU their real numbers are float64.
     """
-    rooms = [(x.size, _DOUBLE)] + [(1, np.dtype(np.int32)), (1, _DOUBLE)] * 2
-    with scratch.lent(*rooms) as (real, least, bottom, most, ceiling):
+    buffers = [(x.size, _DOUBLE)] + [(1, np.dtype(np.int32)), (1, _DOUBLE)] * 2
+    with scratch.allocated(*buffers) as (real, least, bottom, most, ceiling):
         dequantize(x, low, high, _SUMS, real)
         if ends is None:
             # A positive unit keeps the order: two integers say where the ends are.

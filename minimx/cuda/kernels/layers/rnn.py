@@ -41,11 +41,11 @@ def forward(
             k = layer * net.directions + direction
             own = _Part(net, weights, noted, k, lengths)
             first, end = (net.steps, 0) if own.back else (0, net.steps)
-            for state, room in zip(states, own.walked, strict=False):
-                duplicate(state[k], room[first])
+            for state, buffer in zip(states, own.walked, strict=False):
+                duplicate(state[k], buffer[first])
             own.forward(x, y)
-            for place, room in zip(lasts, own.walked, strict=False):
-                duplicate(room[end], place[k])
+            for place, buffer in zip(lasts, own.walked, strict=False):
+                duplicate(buffer[end], place[k])
         if not last and net.drop and rng is not None:
             _drop(net, y, noted("mask", slot), rng)
         x = y
@@ -106,8 +106,8 @@ class _Part:
         flat, gru = gates.reshape(-1), net.mode == "gru"
         launch(cells.biased, n, flat, self.bx, self.bh, n, net.wide, not gru)
         widths = net.wide, net.size, net.state
-        room = [((net.batch, width), real) for width in widths]
-        with scratch.lent(*room) as spare:
+        buffer = [((net.batch, width), real) for width in widths]
+        with scratch.allocated(*buffer) as spare:
             for t, now, then in self.steps(backward=False):
                 product(self.hs[now], self.wh, spare[0], tb=True)
                 self._forward_step(t, now, then, y, spare)
@@ -123,9 +123,9 @@ class _Part:
             launch(cells.gru, n, *flat, *more, n, net.size, *place, self.one)
         elif net.mode == "lstm":
             cs: Any = self.walked[-1]
-            rooms = [a.reshape(-1) for a in (cs[now], cs[then], full)]
+            buffers = [a.reshape(-1) for a in (cs[now], cs[then], full)]
             rest = net.projected > 0, *self.limits(), self.one
-            launch(cells.lstm, n, *flat, *rooms, n, net.size, *place, *rest)
+            launch(cells.lstm, n, *flat, *buffers, n, net.size, *place, *rest)
             if self.whr is not None:
                 product(full, self.whr, projected, tb=True)
                 flat[1], n = projected.reshape(-1), net.batch * net.projected
@@ -134,13 +134,13 @@ class _Part:
             relu = net.mode == "rnn_relu"
             launch(cells.plain, n, *flat, n, net.size, *place, relu, self.one)
 
-    def backward(self, dy: Any, dh: Any, dc: Any, into: Carved, rooms: Any) -> None:
+    def backward(self, dy: Any, dh: Any, dc: Any, into: Carved, buffers: Any) -> None:
         """Gradients of the weights but wx, of the states (in place), of the gates.
 
-        rooms: dgates, downs (T, N, wide), and small ones for a step
+        buffers: dgates, downs (T, N, wide), and small ones for a step
         """
         net, k = self.net, self.note
-        dgates, downs, projects, full, through = rooms
+        dgates, downs, projects, full, through = buffers
         downs = downs if net.mode == "gru" else dgates
         for t, now, then in self.steps(backward=True):
             counted, n = self.counted(t), net.batch * net.state
@@ -190,7 +190,7 @@ class _Part:
         net, cs = self.net, self.walked[-1]
         rows, n = net.steps * net.batch, net.steps * net.batch * net.size
         after = cs[: net.steps] if self.back else cs[1:]
-        with scratch.lent(((rows, net.size), self.gates.dtype)) as (states,):
+        with scratch.allocated(((rows, net.size), self.gates.dtype)) as (states,):
             flat = self.gates.reshape(-1), after.reshape(-1), states.reshape(-1)
             launch(cells.shown, n, *flat, n, net.size)
             product(projects.reshape(rows, -1), states, dwhr, True)
@@ -215,10 +215,12 @@ def backward(
         many, wide = ((net.steps, net.batch, net.wide), real), net.inputs(1)
         sizes = (net.steps, net.batch, net.state), (net.batch, net.size)
         small = [(shape, real) for shape in (*sizes, (net.batch, net.state))]
-        rooms = stack.enter_context(scratch.lent(many, many, *small))
-        layers = stack.enter_context(scratch.lent((between, real), (between, real)))
+        buffers = stack.enter_context(scratch.allocated(many, many, *small))
+        layers = stack.enter_context(
+            scratch.allocated((between, real), (between, real))
+        )
         widest = max(wide, net.features)
-        (second,) = stack.enter_context(scratch.lent((rows * widest, real)))
+        (second,) = stack.enter_context(scratch.allocated((rows * widest, real)))
         dy = dout
         for layer in reversed(range(net.layers)):
             given = (noted("x", layer - 1) if layer else x).reshape(rows, -1)
@@ -227,8 +229,8 @@ def backward(
                 k = layer * net.directions + direction
                 own = _Part(net, weights, noted, k, lengths)
                 dc = dstates[-1][k]
-                own.backward(dy, dstates[0][k], dc, into, rooms)
-                dgates = rooms[0].reshape(rows, -1)
+                own.backward(dy, dstates[0][k], dc, into, buffers)
+                dgates = buffers[0].reshape(rows, -1)
                 product(dgates, given, into("wx", k), True)
                 n = dgiven.size
                 found = second[:n].reshape(*dgiven.shape) if direction else dgiven

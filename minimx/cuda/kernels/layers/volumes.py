@@ -107,8 +107,8 @@ def forward(algorithm: Algorithm, at: Geometry, depth: Depth) -> Callable[..., N
 
     def launch(data: Any, weight: Any, bias: Any, out: Any) -> None:
         real, volumes, result = data.dtype, data.reshape(-1), out.reshape(-1)
-        room = (sizes.slices, real), (sizes.planes, real)
-        with scratch.lent(*room) as (slices, planes):
+        buffer = (sizes.slices, real), (sizes.planes, real)
+        with scratch.allocated(*buffer) as (slices, planes):
             for sample in range(data.size // sizes.volume):
                 sizes.lower(volumes, slices, sample)
                 run(slices, weight, bias, planes)
@@ -125,8 +125,8 @@ def data_gradient(
 
     def launch(dout: Any, weight: Any, ddata: Any) -> None:
         real, heads, result = dout.dtype, dout.reshape(-1), ddata.reshape(-1)
-        room = (sizes.slices, real), (sizes.planes, real)
-        with scratch.lent(*room) as (slices, planes):
+        buffer = (sizes.slices, real), (sizes.planes, real)
+        with scratch.allocated(*buffer) as (slices, planes):
             for sample in range(ddata.size // sizes.volume):
                 sizes.planes_of(heads, planes, sample)
                 run(planes, weight, slices)
@@ -144,8 +144,13 @@ def weight_gradient(
     def launch(dout: Any, data: Any, dweight: Any, dbias: Any) -> None:
         real, heads, volumes = dout.dtype, dout.reshape(-1), data.reshape(-1)
         total, n = dweight.reshape(-1), dweight.size
-        room = (sizes.slices, real), (sizes.planes, real), (n, real), (at.filters, real)
-        with scratch.lent(*room) as (slices, planes, part, bias):
+        buffer = (
+            (sizes.slices, real),
+            (sizes.planes, real),
+            (n, real),
+            (at.filters, real),
+        )
+        with scratch.allocated(*buffer) as (slices, planes, part, bias):
             for sample in range(data.size // sizes.volume):
                 sizes.planes_of(heads, planes, sample)
                 sizes.lower(volumes, slices, sample)

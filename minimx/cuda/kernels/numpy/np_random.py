@@ -65,7 +65,7 @@ def multinomial(trials: int, k: int, pvals: Any = None) -> Launch:
         p, flat = given[0] if there is None else there(), out.reshape(-1)
         pointwise.filler(flat.dtype.type(0))(flat)
         rows, key = out.size // k, key_of(generator)
-        with scratch.lent((k, np.float64)) as (ends,):
+        with scratch.allocated((k, np.float64)) as (ends,):
             sums(p, ends)
             n = rows * trials
             launching.run(_checked, 1, p, ends, 1, k)

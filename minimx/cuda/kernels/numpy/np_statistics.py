@@ -76,7 +76,7 @@ def percentile(
     def launch(a: Any, *rest: Any) -> None:
         q, out, n = rest[0].reshape(-1), rest[-1].reshape(-1), rest[-1].size
         size = lines * length
-        with scratch.lent((size, dtype), (size, np.int64)) as (x, places):
+        with scratch.allocated((size, dtype), (size, np.int64)) as (x, places):
             turn(a, x)
             indexing.ordered(x, (lines, length), 1, True, places)
             sizes = n, lines, length, how

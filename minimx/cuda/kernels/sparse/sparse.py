@@ -104,7 +104,7 @@ def count_entries(dense: Any, whole: bool, indptr: Any) -> int:
     whole: count rows that are not 0 all over, rather than elements.
     """
     rows, last = dense.shape[0], indptr.size - 1
-    with scratch.lent((indptr.size, np.int64)) as (counts,):
+    with scratch.allocated((indptr.size, np.int64)) as (counts,):
         flat, length = as_number(dense.reshape(-1)), dense.size // rows
         launching.run(_count, rows, flat, counts, rows, length, whole)
         cumsum((indptr.size,), 0, np.int64)(counts, indptr)
@@ -114,7 +114,7 @@ def count_entries(dense: Any, whole: bool, indptr: Any) -> int:
 def collect_entries(dense: Any, out: Any) -> None:
     """Store in `out`, which gives room, the elements that are not 0."""
     rows, length = dense.shape
-    with scratch.lent((rows + 1, np.int64)) as (indptr,):
+    with scratch.allocated((rows + 1, np.int64)) as (indptr,):
         count = count_entries(dense, False, indptr)
         made = out.entries(count)
         launching.duplicate(indptr, made.indptr)
@@ -137,7 +137,7 @@ def spread_entries(parts: Any, dense: Any) -> None:
 def collect_rows(dense: Any, out: Any) -> None:
     """Store in `out`, which gives room, the rows that are not 0 all over."""
     rows = dense.shape[0]
-    with scratch.lent((rows + 1, np.int64)) as (starts,):
+    with scratch.allocated((rows + 1, np.int64)) as (starts,):
         count = count_entries(dense, True, starts)
         made, n = out.rows(count), count * (dense.size // rows)
         if count:

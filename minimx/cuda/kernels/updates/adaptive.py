@@ -159,7 +159,7 @@ def group_adagrad(lr: float, epsilon: float, rescale: float, clip: float) -> Any
         numbers = [real(number) for number in (lr, epsilon, rescale, clip)]
         dtype = np.dtype(out.dtype)
         total: Any = reduction("mean", (rows, n // rows), (1,), dtype)
-        with scratch.lent((n, dtype), (rows, dtype)) as (squares, means):
+        with scratch.allocated((n, dtype), (rows, dtype)) as (squares, means):
             launching.run(_squared, n, flat[2], squares, n, *numbers[2:])
             total(squares, means)
             launching.run(_grown, rows, flat[3], means, rows)

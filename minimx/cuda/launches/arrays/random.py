@@ -105,10 +105,10 @@ def _rounded(
 
     def run(*arrays: Any) -> None:
         *rest, generator = arrays
-        with scratch.lent(*[(flat, FLOAT32)] * len(outs)) as rooms:
-            launch(*rest[: len(specs)], *rooms, generator)
-            for room, out in zip(rooms, rest[len(specs) :], strict=True):
-                cast(room, out)
+        with scratch.allocated(*[(flat, FLOAT32)] * len(outs)) as buffers:
+            launch(*rest[: len(specs)], *buffers, generator)
+            for buffer, out in zip(buffers, rest[len(specs) :], strict=True):
+                cast(buffer, out)
 
     return run
 

@@ -50,9 +50,9 @@ def convolution(op: Any, *specs: Spec) -> Kernel | None:
 def _runner(op: Any, direction: str, data: Spec) -> Kernel:
     """The launch of a direction, for volumes that of their slices."""
     found, at, depth = algorithm(op, direction, data), op.geometry(data), op.depth(data)
-    room: Any = conv if depth is None else volumes
-    names = {DATA: room.data_gradient, WEIGHT: room.weight_gradient}
-    make = names.get(direction, room.forward)
+    kernels: Any = conv if depth is None else volumes
+    names = {DATA: kernels.data_gradient, WEIGHT: kernels.weight_gradient}
+    make = names.get(direction, kernels.forward)
     launch: Kernel = make(found, at) if depth is None else make(found, at, depth)
     return launch
 
@@ -106,7 +106,7 @@ def _powered(run: Kernel, data: Spec, p: int) -> Kernel:
     power = elements(_POWERS[p], data.size)
 
     def launch(x: Any, out: Any) -> None:
-        with scratch.lent((data.size, data.dtype)) as (powers,):
+        with scratch.allocated((data.size, data.dtype)) as (powers,):
             power(x, powers)
             run(powers, out)
             elements(_ROOTS[p], out.size)(out, out)
@@ -126,7 +126,7 @@ def _turned(run: Kernel, op: Any, seen: Spec) -> Kernel:
     size = samples * channels * prod(stops)
 
     def launch(data: Any, out: Any, *taps: Any) -> None:
-        with scratch.lent((seen.size, dtype), (size, dtype)) as (x, y):
+        with scratch.allocated((seen.size, dtype), (size, dtype)) as (x, y):
             forth(data, x)
             run(x, y, *taps)
             back(y, out)

@@ -146,7 +146,7 @@ def norm(op: Any, *specs: Spec) -> Kernel | None:
     widen = pointwise.kernel(_SAME, [flat], [data.dtype], flat, dtype)
 
     def converted(x: Any, out: Any) -> None:
-        with scratch.lent((flat, dtype)) as (wide,):
+        with scratch.allocated((flat, dtype)) as (wide,):
             widen(x, wide)  # type: ignore[misc]
             launch(wide, out)
 

@@ -107,10 +107,10 @@ def coloured(op: Any, *specs: Spec) -> Kernel | None:
 
     def run(x: Any, out: Any, rng: Any = None) -> None:
         changes = [(function.__name__, number) for function, number in op.steps(rng)]
-        with scratch.lent((data.shape, data.dtype)) as (room,):
+        with scratch.allocated((data.shape, data.dtype)) as (buffer,):
             # The last change writes into `out`; those before it take turns.
             for k, (name, number) in enumerate(changes):
-                target = room if (len(changes) - k) % 2 == 0 else out
+                target = buffer if (len(changes) - k) % 2 == 0 else out
                 getattr(colours, name)(x, number, target)
                 x = target
             if not changes:

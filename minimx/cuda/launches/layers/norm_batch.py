@@ -92,7 +92,7 @@ def sparse(op: Any, *specs: Spec) -> Kernel | None:
 
     def run(data: Any, average: Any, out: Any) -> None:
         if op.training:
-            with scratch.lent((flat, specs[0].dtype)) as (now,):
+            with scratch.allocated((flat, specs[0].dtype)) as (now,):
                 mean(data, now)
                 move(average, now, average)
         copy(data, average, out)

@@ -42,7 +42,7 @@ def measured(op: Any, *specs: Spec) -> Kernel | None:
     top, known = _WIDER[op.infer(*specs)[0].dtype.name], _calibrated(op)
 
     def run(x: Any, *outs: Any) -> None:
-        with scratch.lent((1, FLOAT32), (1, FLOAT32)) as (low, high):
+        with scratch.allocated((1, FLOAT32), (1, FLOAT32)) as (low, high):
             if known is None:
                 quantize.measured(x, low, high)
             else:

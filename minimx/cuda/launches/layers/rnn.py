@@ -28,7 +28,7 @@ def network(op: Any, *specs: Spec) -> Kernel | None:
         if op.training:
             rnn.forward(*given, *left[lengthy + visible :])
             return
-        with scratch.lent((net.noted(), specs[0].dtype)) as (notes,):
+        with scratch.allocated((net.noted(), specs[0].dtype)) as (notes,):
             rnn.forward(*given, notes)
 
     return run
@@ -59,8 +59,8 @@ def network_gradient(op: Any, *specs: Spec) -> Kernel | None:
             back(given["notes"])
             return
         first = tuple(given[name] for name in states if name in given)
-        room = (net.noted(), dtype), ((steps, batch, width), dtype)
-        with scratch.lent(*room) as (notes, out):
+        buffer = (net.noted(), dtype), ((steps, batch, width), dtype)
+        with scratch.allocated(*buffer) as (notes, out):
             rnn.forward(net, x, flat, first, lengths, out, (), notes)
             back(notes)
 

@@ -130,11 +130,13 @@ def diff(op: Any, *specs: Spec) -> Kernel | None:
     launches = [_step(shape, axis, data.dtype) for shape in shapes[:-1]]
 
     def launch(x: Any, out: Any) -> None:
-        with ExitStack() as rooms:
+        with ExitStack() as buffers:
             for step, shape in zip(launches[:-1], shapes[1:], strict=False):
-                (room,) = rooms.enter_context(scratch.lent((shape, data.dtype)))
-                step(x, x, room)
-                x = room
+                (buffer,) = buffers.enter_context(
+                    scratch.allocated((shape, data.dtype))
+                )
+                step(x, x, buffer)
+                x = buffer
             launches[-1](x, x, out)
 
     return launch
@@ -196,13 +198,13 @@ def khatri_rao(op: Any, *specs: Spec) -> Kernel | None:
         so_far, *others, out = arrays
         if not others and copy is not None:
             copy(so_far, out)
-        with ExitStack() as rooms:
+        with ExitStack() as buffers:
             for k, (step, x) in enumerate(zip(steps, others, strict=True)):
-                room = out
+                buffer = out
                 if k < len(others) - 1:
-                    lent = scratch.lent(((rows[k + 2], columns), dtype))
-                    (room,) = rooms.enter_context(lent)
-                step(so_far, x, room)
-                so_far = room
+                    allocated = scratch.allocated(((rows[k + 2], columns), dtype))
+                    (buffer,) = buffers.enter_context(allocated)
+                step(so_far, x, buffer)
+                so_far = buffer
 
     return launch

@@ -32,7 +32,7 @@ def retained(op: Any, *specs: Spec) -> Kernel | None:
     shape = indices.size, *data.shape[1:]
 
     def run(x: Any, places: Any, out: Any) -> None:
-        with scratch.lent((shape, data.dtype)) as (kept,):
+        with scratch.allocated((shape, data.dtype)) as (kept,):
             rows.fetch(x, places, kept)
             rows.scatter(kept, places, out)
 

@@ -18,7 +18,7 @@ from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, DEFAULT, ROW_SPARSE, Entries, Rows, stypes_of
-from minimx.cuda.launches import _say
+from minimx.cuda.launches import _report
 
 #: From which storage type to which, by which kernel.
 _CASTS: dict[tuple[str, ...], str] = {
@@ -38,8 +38,8 @@ def fetched(parts: Rows | Entries, spec: Spec) -> Any:
 class HostRoom:
     """Room on the host for what a sparse array on a device is to store."""
 
-    def __init__(self, room: Any, parts: Rows | Entries, spec: Spec) -> None:
-        self.room, self.parts, self.spec = room, parts, spec
+    def __init__(self, destination: Any, parts: Rows | Entries, spec: Spec) -> None:
+        self.destination, self.parts, self.spec = destination, parts, spec
         self._made: Rows | Entries | None = None
 
     def rows(self, count: int) -> Rows:
@@ -57,10 +57,14 @@ class HostRoom:
 
     def send(self) -> None:
         """Store on the device what was filled in, or changed where it lay."""
-        target, made = self.room.parts, self._made
+        target, made = self.destination.parts, self._made
         if made is not None:
-            room, count = self.room, len(made.indices)
-            target = room.rows(count) if isinstance(made, Rows) else room.entries(count)
+            destination, count = self.destination, len(made.indices)
+            target = (
+                destination.rows(count)
+                if isinstance(made, Rows)
+                else destination.entries(count)
+            )
         for place, part in zip(target, made or self.parts, strict=True):
             copies.copyto(place, part)
 
@@ -98,7 +102,7 @@ def on_host(
 
     specs: of the arguments; changed: which of them, beside rooms, it writes to.
     """
-    _say(name)
+    _report(name)
 
     def run(*args: Any) -> None:
         known: dict[int, Any] = {}  # one array that is given twice stays one

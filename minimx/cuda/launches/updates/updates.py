@@ -186,7 +186,7 @@ def lamb(op: Any, *specs: Spec) -> Kernel | None:
     def run(weight: Any, grad: Any, mean: Any, var: Any, *rest: Any) -> None:
         *master, out = rest
         weight, target = (master[0], master[0]) if master else (weight, out)
-        with scratch.lent((flat, dtype), (1, dtype), (1, dtype)) as (g, r1, r2):
+        with scratch.allocated((flat, dtype), (1, dtype), (1, dtype)) as (g, r1, r2):
             updates.step(adaptive.lamb, weight, grad, (mean, var), g, values)
             norm(weight, r1)
             norm(g, r2)
@@ -237,7 +237,7 @@ def finite(op: Any, *specs: Spec) -> Kernel | None:
         if fresh:
             start(out)
         for x, (mark, most, spec) in zip(xs, ready, strict=True):
-            with scratch.lent((spec.size, single), (1, single)) as (marks, found):
+            with scratch.allocated((spec.size, single), (1, single)) as (marks, found):
                 mark(x, marks)
                 most(marks, found)
                 keep(out, found, out)

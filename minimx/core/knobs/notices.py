@@ -44,11 +44,11 @@ def _is_between(module: str) -> bool:
 class Needs:
     """What knobs need to act; not thread-safe but for repeated notices."""
 
-    __slots__ = ("_said", "_why")
+    __slots__ = ("_warned", "_why")
 
     def __init__(self) -> None:
         self._why: dict[str, Why] = {}
-        self._said: set[str] = set()
+        self._warned: set[str] = set()
 
     def add(self, names: Iterable[str], why: Why) -> None:
         """Have `why(name, value)` called when one of the knobs is set."""
@@ -58,8 +58,8 @@ class Needs:
         """Warn, once for each, of set knobs that cannot act; others cost a look-up."""
         for name, value in chosen.items():
             why = self._why.get(name)
-            if why is None or name in self._said:
+            if why is None or name in self._warned:
                 continue
             if reason := why(name, value):
-                self._said.add(name)
+                self._warned.add(name)
                 warn(f"{name} is set, but cannot act: {reason}", KnobWarning)
