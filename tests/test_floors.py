@@ -61,3 +61,40 @@ def test_no_module_of_the_core_imports_itself_over_others() -> None:
     while free := {module for module, imported in left.items() if not imported}:
         left = {m: imported - free for m, imported in left.items() if m not in free}
     assert left == {}, "modules on a cycle, or above one"
+
+
+def _cycles(imports: dict[str, set[str]]) -> int:
+    """How many groups of modules import one another, directly or over others."""
+
+    def reached(start: str) -> frozenset[str]:
+        found, waiting = set(), [start]
+        while waiting:
+            new = imports[waiting.pop()] - found
+            found |= new
+            waiting += new
+        return frozenset(found)
+
+    every = {module: reached(module) for module in imports}
+    on_one = [module for module, found in every.items() if module in found]
+    return len({frozenset(m for m in every[one] if one in every[m]) for one in on_one})
+
+
+def test_few_modules_of_the_core_name_types_of_one_another() -> None:
+    graph = grimp.build_graph("minimx")
+    core = {m for m in graph.modules if m.startswith("minimx.core.")}
+    imports = {
+        module: graph.find_modules_directly_imported_by(module) & core
+        for module in core
+    }
+    assert _cycles(imports) <= 3
+
+
+def test_the_front_door_loads_few_modules() -> None:
+    program = (
+        "import minimx, sys;"
+        "print(sum(name.split('.')[0] == 'minimx' for name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) <= 250
