@@ -67,7 +67,8 @@ def _cycles(imports: dict[str, set[str]]) -> int:
     """How many groups of modules import one another, directly or over others."""
 
     def reached(start: str) -> frozenset[str]:
-        found, waiting = set(), [start]
+        found: set[str] = set()
+        waiting = [start]
         while waiting:
             new = imports[waiting.pop()] - found
             found |= new
