@@ -1,12 +1,36 @@
-"""Kernels made from formulas: one text in, loops for every layout out.
+"""Kernels generated from formulas: one line of text in, compiled loops out.
 
-    kernel(formula, shapes, dtypes, out_shape, out_dtype)   a callable (*ins, out)
-    source("1 / (1 + exp(-x))")                             the file numba compiles
+    kernel(Formula("a + b", ("a", "b")), shapes, dtypes, out_shape, out_dtype)
 
-A formula becomes a Python file in `cache_dir()`, named after its content, so that numba
-keeps the machine code beside it and the next program need not compile. Whether a launch
-is serial or parallel, and how operands of different shapes are walked, is settled here,
-once per combination of shapes.
+gives a callable `(a, b, out)` for arrays of these shapes. It is made in three steps.
+
+1. `write` translates the formula to a small Python file with a loop for each layout of
+   a *row*: an operand advances by one element, or stays (it is broadcast). Shortened:
+
+       def kernel(args, steps, n):        # addresses, 1 or 0 per operand, row length
+           if steps[0] == 1 and steps[1] == 1:
+               for i in range(n):
+                   store(out_, i, float32(load(a_, i) + load(b_, i)))
+           elif steps[0] == 1 and steps[1] == 0:
+               b = load(b_, 0) ...
+
+   `print(source("a + b"))` shows all of it; `native.py` explains load and store.
+
+2. `address` lets numba compile the file; what counts is where the machine code starts.
+   The file lies in `cache_dir()` and is named after its content, so that numba keeps
+   the machine code beside it and the next program need not compile.
+
+3. `kernel` plans how arrays of any shape are cut to rows, once for each combination of
+   shapes. For a (4, 3) + b (3,), `collapse` finds lengths [3, 4] and steps
+   [[1, 1, 1], [3, 0, 3]]: rows of 3 elements, along which a, b and out advance by 1;
+   4 such rows, and from one to the next a and out advance by 3, b by 0. The launchers
+   in `native.py` do this:
+
+       inputs like out, or of one element; few elements    run1 … run4: one serial row
+       the same, many elements                             rows: one row, cut to parts
+       other broadcasts                                    rows; rows2 for few elements
+
+   Arrays of float16 and bfloat16 are converted to float32 and back (`_widened`).
 """
 
 from __future__ import annotations
@@ -36,15 +60,17 @@ Launch = Callable[..., None]
 
 SMALL = threads.SMALL
 
-# -- the text --------------------------------------------------------------------------
+# -- step 1: from a formula to the source of a file ------------------------------------
 
 
 class _Writer(ast.NodeVisitor):
-    """Writes a formula in the words of the generated file.
+    """Translates the syntax tree of a formula to source text of the generated file.
 
-    `real` is the type in which functions compute; `number` that of constants, None to
-    leave them alone: constants of a float32 formula must be float32, or the loop would
-    compute in double precision.
+    "x * 2 > 1" of float32 becomes "((a * float32(2)) > float32(1))".
+
+    real: the type in which functions compute. number: that of constants, None to leave
+    them alone: constants of a float32 formula must be float32, or the loop would
+    compute in double precision. names: {operand: its name in the file}.
     """
 
     def __init__(self, real: str, number: str | None, names: dict[str, str]) -> None:
@@ -53,14 +79,14 @@ class _Writer(ast.NodeVisitor):
         self.names = names
 
     def value(self, node: ast.expr) -> str:
-        """The text of an expression that is a number."""
+        """The source of an expression where a number is wanted: true becomes 1."""
         text: str = self.visit(node)
         if self.is_condition(node):
             return f"{self.number or 'intp'}({text})"
         return text
 
     def condition(self, node: ast.expr) -> str:
-        """The text of an expression that is true or false."""
+        """The source of an expression where a truth value is wanted: 2 is true."""
         text: str = self.visit(node)
         return text if self.is_condition(node) else f"({text} != 0)"
 
@@ -140,55 +166,61 @@ def kernel(args, steps, n):
 def write(
     formula: Formula, ins: Sequence[DType], out: DType, constants: int = 0
 ) -> str:
-    """The file that numba compiles: one function with a loop for every layout.
+    """The source of the file that numba compiles: a function, a loop for each layout.
 
-    The last `constants` operands are single numbers in every launch.
+    ins, out: the element types of operands and result; at most eight operands.
+    constants: so many of the last operands are single numbers in every launch, and are
+    loaded before the loops.
     """
     operands = formula.operands
     letters = dict(zip(operands, "abcdefgh", strict=False))
     names = [letters[name] for name in operands]
     body = expression(formula, ins, letters)
     plain = _Writer("", None, letters).value(formula.tree.body)
-    words = sorted({*map(word, ins), word(out), _computes_in(ins)[0], "intp"})
+    types = {*map(numba_type, ins), numba_type(out), _computes_in(ins)[0], "intp"}
     head = _HEAD.format(
         text=plain,
         signature=f"({', '.join(d.name for d in ins)}) -> {out.name}",
-        types=", ".join(words),
-        functions=", ".join(called(formula)) or "select",
+        types=", ".join(sorted(types)),
+        functions=", ".join(functions_of(formula)) or "select",
     )
     lines = [
-        f"    {name}_ = operand(args, {k}, {word(dtype)})"
+        f"    {name}_ = operand(args, {k}, {numba_type(dtype)})"
         for k, (name, dtype) in enumerate(zip(names, ins, strict=True))
     ]
-    lines.append(f"    out_ = operand(args, {len(names)}, {word(out)})")
+    lines.append(f"    out_ = operand(args, {len(names)}, {numba_type(out)})")
     moving = len(names) - constants
     lines += [f"    {name} = load({name}_, 0)" for name in names[moving:]]
-    lines += _loops(names[:moving], f"store(out_, i, {word(out)}({body}))")
+    lines += _loops(names[:moving], f"store(out_, i, {numba_type(out)}({body}))")
     return head + "\n".join(lines) + "\n"
 
 
 def _computes_in(ins: Sequence[DType]) -> tuple[str, str | None]:
-    """For operands of these types: that of functions, and that of literal numbers."""
+    """The types that functions compute in, and that literal numbers have.
+
+    float32 operands: ("float32", "float32"); int32: ("float64", None), so that `a + 1`
+    stays an integer and `sqrt(a)` is a double.
+    """
     common = np.result_type(*ins)
     real = "float32" if common == FLOAT32 else "float64"
     return real, common.name if common.kind == "f" else None
 
 
 def expression(formula: Formula, ins: Sequence[DType], names: dict[str, str]) -> str:
-    """A formula in the words of a generated file.
+    """The source text of a formula, for a generated file.
 
-    ins: the types of the operands; names: what they are called there.
+    ins: the types of the operands; names: {operand: its name in that file}.
     """
     return _Writer(*_computes_in(ins), names).value(formula.tree.body)
 
 
-def word(dtype: DType) -> str:
-    """What numba calls an element type."""
+def numba_type(dtype: DType) -> str:
+    """What numba calls an element type: its NumPy name, but `boolean` for bool."""
     return "boolean" if dtype.kind == "b" else dtype.name
 
 
-def called(formula: Formula) -> list[str]:
-    """The functions that the text of a formula needs."""
+def functions_of(formula: Formula) -> list[str]:
+    """The names that a generated file imports for a formula: `select` for `where`."""
     walked = ast.walk(formula.tree)
     calls = [
         n.func.id
@@ -199,10 +231,12 @@ def called(formula: Formula) -> list[str]:
 
 
 def _loops(names: list[str], store: str) -> list[str]:
-    """A loop for each way in which the operands move or stand still.
+    """A loop for each combination of operands that advance (1) or are broadcast (0).
 
-    At least one of two operands moves along a row, so three layouts are all there are.
-    Of more operands usually all move; one further loop serves the other cases.
+    names: of the operands; store: the last line of each loop. At least one of two
+    operands advances along a row, so three layouts are all there are. Of more operands
+    usually all advance; one further loop, which multiplies by the steps, serves the
+    rest ("?").
     """
     layouts = {1: ["1", "0"], 2: ["11", "10", "01"]}.get(
         len(names), ["1" * len(names), "?" * len(names)]
@@ -211,8 +245,8 @@ def _loops(names: list[str], store: str) -> list[str]:
     for place, layout in enumerate(layouts):
         tests = [f"steps[{k}] == {step}" for k, step in enumerate(layout)]
         last = place == len(layouts) - 1
-        word = "if" if place == 0 else "elif"
-        lines.append("    else:" if last else f"    {word} {' and '.join(tests)}:")
+        branch = "if" if place == 0 else "elif"
+        lines.append("    else:" if last else f"    {branch} {' and '.join(tests)}:")
         inside = []
         for k, (name, step) in enumerate(zip(names, layout, strict=True)):
             if step == "0":
@@ -224,23 +258,24 @@ def _loops(names: list[str], store: str) -> list[str]:
     return lines
 
 
-# -- from text to machine code ---------------------------------------------------------
+# -- step 2: from source to machine code -----------------------------------------------
 
-_making = threading.Lock()
+_importing = threading.Lock()
 _modules: dict[str, Any] = {}
 
 
-def make(text: str, *more: Any) -> Any:
-    """Import the generated file, writing it first if no program has done so before.
+def import_generated(text: str, *more: Any) -> Any:
+    """The module with this source, written to `cache_dir()` if it is not there yet.
 
-    more: the modules it imports besides `mathematics` and `native`.
+    more: the modules it imports besides `mathematics` and `native`. Their sources are
+    part of the file's name, as numba's cache does not see a change in an import.
     """
     from minimx.core.kernels import mathematics, native
 
-    rooms = (mathematics, native, *more)
-    parts = [text, *(Path(str(room.__file__)).read_text() for room in rooms)]
+    modules = (mathematics, native, *more)
+    parts = [text, *(Path(str(module.__file__)).read_text() for module in modules)]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
-    with _making:
+    with _importing:
         if digest not in _modules:
             folder = threads.cache_dir() / "pointwise"
             path = folder / f"k{digest}.py"
@@ -263,15 +298,17 @@ def make(text: str, *more: Any) -> Any:
 def address(
     formula: Formula, ins: tuple[DType, ...], out: DType, constants: int = 0
 ) -> int:
-    """Where the machine code of a formula starts, compiled if it was not yet.
+    """Where the machine code `kernel(args, steps, n)` of a formula starts.
 
     ins, out: element types of the operands that are arrays, and of the result;
-    constants: how many of the last operands are single numbers.
+    constants: how many of the last operands are single numbers. The first call may
+    take half a second: it compiles, or loads what an earlier program compiled.
     """
-    return int(make(write(formula, ins, out, constants)).kernel.address)
+    text = write(formula, ins, out, constants)
+    return int(import_generated(text).kernel.address)
 
 
-# -- launching -------------------------------------------------------------------------
+# -- step 3: launching -----------------------------------------------------------------
 
 
 def kernel(
@@ -285,16 +322,18 @@ def kernel(
 ) -> Launch:
     """A callable `(*ins, out)` that applies a formula to arrays that broadcast.
 
-    shapes, dtypes: of the inputs, which are the first operands of the formula;
-    constants: the values of its last operands. tuned_as: the type by which operator
-    tuning knows the call, if it is not `out_dtype`.
+    shapes, dtypes: of the inputs, which are the first operands of the formula and
+    C-contiguous; they broadcast to out_shape. constants: the values of its last
+    operands. tuned_as: the type by which operator tuning knows the call, if it is not
+    `out_dtype`. The number of threads is that of now: `ops.forget_plans` drops kernels
+    when a knob changes it.
     """
     if not NARROW.isdisjoint((*dtypes, out_dtype)):
         return _widened(formula, shapes, dtypes, out_shape, out_dtype, constants)
     common = np.result_type(*dtypes)
     singles = [np.array([value]).astype(common) for value in constants]
     ins = (*dtypes, *(common for _ in singles))
-    # Kernels of two operands know that one may stand still; they serve both.
+    # Of two operands either may be broadcast, so `x * 2` and `a * b` share a kernel.
     fixed = len(constants) if len(ins) > 2 else 0
     code = address(formula, ins, out_dtype, fixed)
     size = prod(out_shape)
@@ -313,7 +352,10 @@ def kernel(
 def _small(
     code: int, shapes: Sequence[Shape], out_shape: Shape, singles: list[Any]
 ) -> Launch:
-    """Launch on flat arrays with as little Python as possible."""
+    """Launch few elements as one row, with as little Python as possible.
+
+    singles: an array of one number for each constant.
+    """
     from minimx.core.kernels import native
 
     run = (native.run1, native.run2, native.run3, native.run4)[
@@ -330,7 +372,10 @@ def _flat(
     out_shape: Shape,
     singles: list[Any],
 ) -> Launch:
-    """A call of `run` with all arrays seen as rows."""
+    """A call of `run` with all arrays flattened.
+
+    Every `if` saves a tenth of a microsecond on a frequent kind of call.
+    """
     if not singles and all(len(shape) == 1 for shape in (*shapes, out_shape)):
         return partial(run, code)
     if len(shapes) == 1 and not singles:
@@ -378,7 +423,7 @@ def _gridded(
 
 
 def _grid(shapes: Sequence[Shape], dtypes: Sequence[DType], out_shape: Shape) -> Any:
-    """How to walk through all operands at once; the layout is that of `native.rows`."""
+    """The grid of a broadcast, in the layout that `native.rows` documents."""
     lengths, steps = collapse(out_shape, shapes)
     grid = np.empty((len(lengths) + 1, len(dtypes) + 1), np.intp)
     grid[0] = [0, *steps[0]]
@@ -392,31 +437,36 @@ def collapse(
 ) -> tuple[list[int], list[list[int]]]:
     """The fewest axes that describe a broadcast: lengths and steps, innermost first.
 
-    Steps count elements, one per operand and one more for the output.
+    Steps count elements, one per operand and one more for the output. Neighbouring axes
+    become one where every operand crosses from the inner to the outer one without a
+    jump; PyTorch's TensorIterator calls this coalescing dimensions.
 
     >>> collapse((2, 3, 4), [(2, 3, 4), (3, 4)])
     ([12, 2], [[1, 1, 1], [12, 0, 12]])
     """
-    walks = [steps_of(shape, len(out_shape)) for shape in (*shapes, out_shape)]
+    strides = [steps_of(shape, len(out_shape)) for shape in (*shapes, out_shape)]
     lengths: list[int] = []
     steps: list[list[int]] = []
     for axis in reversed(range(len(out_shape))):
         length = out_shape[axis]
         if length == 1:
             continue
-        here = [walk[axis] for walk in walks]
+        here = [stride[axis] for stride in strides]
         if lengths and here == [step * lengths[-1] for step in steps[-1]]:
             lengths[-1] *= length
         else:
             lengths.append(length)
             steps.append(here)
-    return (lengths or [1]), (steps or [[1] * len(walks)])
+    return (lengths or [1]), (steps or [[1] * len(strides)])
 
 
 def steps_of(shape: Shape, ndim: int) -> list[int]:
-    """Elements to advance along each of `ndim` axes; 0 along stretched ones.
+    """Strides in elements along each of `ndim` axes; 0 along axes that are broadcast.
 
-    For a contiguous array of this shape, whose axes are the last of the ndim.
+    For a C-contiguous array of this shape, whose axes are the last of the ndim.
+
+    >>> steps_of((3, 1, 4), 4)
+    [0, 4, 0, 1]
     """
     steps, step = [], 1
     for length in reversed(shape):
@@ -433,7 +483,10 @@ def _widened(
     out_dtype: DType,
     constants: tuple[float, ...],
 ) -> Launch:
-    """Launch on arrays of two-byte numbers: computed in float32, then rounded."""
+    """Launch on arrays of float16 or bfloat16: computed in float32, then rounded.
+
+    The arguments are those of `kernel`.
+    """
     wide = [computing(dtype) for dtype in dtypes]
     wide_out = computing(out_dtype)
     inner = kernel(formula, shapes, wide, out_shape, wide_out, constants, out_dtype)
@@ -451,17 +504,19 @@ def _widened(
 
 
 def source(text: str, dtype: str = "float32") -> str:
-    """The generated file of a formula; its operands in the order of the alphabet.
+    """The generated file of a formula, to look at; operands in alphabetical order.
+
+    dtype: that of all operands and of the result.
 
     >>> print(source("x * x")[-96:].split("elif")[0].strip().splitlines()[-1].strip())
     store(out_, i, float32((a * a)))
     """
     walked = ast.walk(ast.parse(text))
-    called = {node.func for node in walked if isinstance(node, ast.Call)}
+    calls = {node.func for node in walked if isinstance(node, ast.Call)}
     walked = ast.walk(ast.parse(text))
     names = sorted(
         {n.id for n in walked if isinstance(n, ast.Name)}
-        - {f.id for f in called if isinstance(f, ast.Name)}
+        - {f.id for f in calls if isinstance(f, ast.Name)}
     )
     formula = Formula(text, tuple(names))
     kind = np.dtype(dtype)

@@ -58,7 +58,11 @@ def is_built(kernel: Kernel) -> bool:
 
 
 def calls_of(kernel: Kernel, arrays: Sequence[Any]) -> Sequence[Call]:
-    """The calls behind a launch on contiguous arrays."""
+    """The calls of machine code that a launch of the kernel on these arrays makes.
+
+    arrays: inputs, then outputs; C-contiguous, and kept alive as long as the calls,
+    which hold their addresses. Only for a kernel that `is_built`.
+    """
     found: Sequence[Call] = kernel.calls(*arrays)  # type: ignore[attr-defined]
     return found
 
@@ -87,13 +91,14 @@ class Prebuilt:
         """The addresses must stay good for as long as this is used."""
         from minimx.core.kernels import native
 
-        words = [word for call in calls for word in (*call.addresses, *call.steps)]
-        self._words = np.array(words, np.intp)
-        start, rows = self._words.ctypes.data, []
+        # One array has the addresses and steps of all calls; rows point into it.
+        numbers = [each for call in calls for each in (*call.addresses, *call.steps)]
+        self._numbers = np.array(numbers, np.intp)
+        start, rows = self._numbers.ctypes.data, []
         for call in calls:
-            steps = start + self._words.itemsize * len(call.addresses)
+            steps = start + self._numbers.itemsize * len(call.addresses)
             rows.append((call.code, start, steps, call.n))
-            start = steps + self._words.itemsize * len(call.steps)
+            start = steps + self._numbers.itemsize * len(call.steps)
         self._table = np.array(rows, np.intp).reshape(-1, 4)
         few = sum(call.n for call in calls) < threads.SMALL
         self._run = native.run_table_holding if few else native.run_table

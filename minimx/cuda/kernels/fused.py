@@ -84,7 +84,7 @@ def launcher(
 @cache
 def _compiled(loop: Loop, plain: tuple[bool, ...], axes: tuple[int, ...]) -> Any:
     text = write(loop, plain, axes)
-    return common.make(text, mathematics, launching).kernel
+    return common.import_generated(text, mathematics, launching).kernel
 
 
 def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
@@ -98,7 +98,7 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
     outs = [f"y{k}" for k in range(len(loop.outs))]
     dtypes = [o.dtype for o in loop.operands] + [line.out for line in loop.lines]
     dtypes += [dtype for _, dtype in loop.outs]
-    called = {name for line in loop.lines for name in common.called(line.formula)}
+    called = {name for line in loop.lines for name in common.functions_of(line.formula)}
     called |= {f"rounded_{line.out.name}" for line in loop.lines} & _ROUNDED
     ins = [d for line in loop.lines for d in (line.ins or (line.out,))] or dtypes
     wide = [computing(dtype) for dtype in ins]

@@ -67,7 +67,7 @@ def write(
         text=common._Writer("", None, letters).value(formula.tree.body),
         signature=f"({', '.join(d.name for d in ins)}) -> {out.name}",
         types=types((*ins, *wide, out)),
-        functions=imported(common.called(formula), wide, (*ins, out)),
+        functions=imported(common.functions_of(formula), wide, (*ins, out)),
         arguments=", ".join(
             [*(f"{name}_" for name in names), "out_", "n", "steps", *numbers]
         ),
@@ -94,13 +94,13 @@ def loaded(text: str, dtype: DType) -> str:
 def stored(text: str, dtype: DType) -> str:
     """A number as memory holds it."""
     if dtype not in NARROW or dtype == FLOAT16:
-        return f"{common.word(dtype)}({text})"
+        return f"{common.numba_type(dtype)}({text})"
     return f"to_{dtype.name}({text})"
 
 
 def types(dtypes: Sequence[DType]) -> str:
     """The words after `import` that bring in element types."""
-    words = {common.word(dtype) for dtype in dtypes if dtype.isbuiltin == 1}
+    words = {common.numba_type(dtype) for dtype in dtypes if dtype.isbuiltin == 1}
     words |= {"float32", "float64", "intp"}
     return ", ".join(sorted("bool_ as boolean" if w == "boolean" else w for w in words))
 
@@ -154,7 +154,7 @@ def compiled(
 ) -> Any:
     """The CUDA kernel of a formula for one layout."""
     text = write(formula, ins, out, layout, axes)
-    return common.make(text, mathematics, launching).kernel
+    return common.import_generated(text, mathematics, launching).kernel
 
 
 def kernel(

@@ -127,7 +127,7 @@ def address(text: str) -> int:
     more = [
         used for used in (halfwords, stack_memory) if f"{used.__name__} import" in text
     ]
-    return int(pointwise.make(text, *more).kernel.address)
+    return int(pointwise.import_generated(text, *more).kernel.address)
 
 
 class _Ready:

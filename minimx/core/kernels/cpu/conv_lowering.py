@@ -50,7 +50,7 @@ def _copy(image: Any, y: int, right: int, lo: int, rows: Any, at: Any) -> None:
     x, step = right + lo * at.stride_w, at.stride_w
     for r in range(rows.shape[0]):
         source, target = pointer(image[y + r * at.stride_h, x:]), pointer(rows[r])
-        if step == 1:  # said apart, so that the compiler copies many at once
+        if step == 1:  # a loop of its own, so that the compiler copies many at once
             for o in range(rows.shape[1]):
                 store(target, o, load(source, o))
         else:
@@ -96,7 +96,10 @@ def _add(rows: Any, image: Any, y: int, right: int, lo: int, at: Any) -> None:
 
 @threads.jit(inner=True)
 def start(product: int, at: Any, low: Any) -> Any:
-    """Where, in a channel's rows, those of the `product`-th vertical tap begin."""
+    """Where, in the buffer of `lower`, the rows of a vertical tap begin, in elements.
+
+    product: the number of the tap, from 0; there is one matrix product for each.
+    """
     down = product * at.dilate_h if low.products > 1 else 0
     phase, row = down % at.stride_h, down // at.stride_h
     return (phase * low.rows + row) * at.out_w
@@ -104,7 +107,11 @@ def start(product: int, at: Any, low: Any) -> Any:
 
 @threads.jit(parallel=True)
 def pack(weight: Any, matrices: Any, at: Any, low: Any) -> None:
-    """Turn weight (F, C, KH, KW) into one matrix (F, C * KW) for each vertical tap."""
+    """Turn weight (F, C, KH, KW) into one matrix (F, C * KW) for each vertical tap.
+
+    matrices: flat, of the size of weight; it gets them one after another. C: of one
+    group.
+    """
     channels = at.channels // at.groups
     shape = (low.products, at.filters, channels, at.kernel_w)
     packed = matrices.reshape(shape)

@@ -125,7 +125,9 @@ def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) 
         for key, formula in formulas.items()
     }
     texts["finish"] = stored(texts["finish"], out)
-    called = {name for formula in formulas.values() for name in common.called(formula)}
+    called = {
+        name for formula in formulas.values() for name in common.functions_of(formula)
+    }
     start = _walked("i", "at", "0", kept, 0)
     along = _walked("r", "here", "at", reduced, 2 * kept)
 
@@ -135,11 +137,12 @@ def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) 
     text = _FILE.format(
         title=f"{it.step}, {dtype.name} to {out.name}", types=types((dtype, wide, out)),
         functions=imported(sorted(called), [wide], (dtype, out)), width=WIDTH,
-        wide=common.word(wide), x=loaded("x_[here]", dtype), start=indented(start, 8),
+        wide=common.numba_type(wide), x=loaded("x_[here]", dtype),
+        start=indented(start, 8),
         along_once=indented(along, 8), along=indented(along, 12),
         along_first=indented(along, 12), along_deep=indented(along, 16), **texts,
     )  # fmt: skip
-    return common.make(text, mathematics, launching)
+    return common.import_generated(text, mathematics, launching)
 
 
 def divided(n: int, count: int, side: bool) -> tuple[bool, int]:
