@@ -228,7 +228,7 @@ def _apply_rule(
             for needed, entry in zip(needs, inputs, strict=True)
         ]
     )
-    saved = [_restore(node, *kept, create_graph) for kept in node.saved]
+    saved = [_restore(node, value, k, create_graph) for value, k in node.saved]
     if node.op.visible == 1:
         dout: Any = douts[0]
     elif node.op.writes_gradients:

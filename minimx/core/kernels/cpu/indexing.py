@@ -16,7 +16,7 @@ from minimx.core.dtypes import NARROW
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import pointwise, threads
 from minimx.core.kernels.half import computing
-from minimx.core.shapes import Shape
+from minimx.core.shapes import Shape, split_at
 
 Launch = Callable[..., None]
 
@@ -82,7 +82,7 @@ def untake(shape: Shape, axis: int, mode: str) -> Launch:
     Slices that were taken several times add up, always in one order, whatever the
     number of threads; 16-bit types add up in float32.
     """
-    split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
+    split = split_at(shape, axis)
     run: Any = _add_slices
     if prod(shape) < pointwise.SMALL:
         run = _add_slices.small
@@ -121,11 +121,6 @@ def _add_along(dout: Any, positions: Any, out: Any) -> None:
                 out[p, positions[p, k, j], j] += dout[p, k, j]
 
 
-def _split(shape: Shape, axis: int) -> Shape:
-    """The axes before one, that one, and those behind it."""
-    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-
-
 def along(axis: int, length: int, mode: str) -> Launch:
     """A launch of (x, indices, out): one element of x for each index, along an axis.
 
@@ -135,7 +130,7 @@ def along(axis: int, length: int, mode: str) -> Launch:
 
     def launch(x: Any, indices: Any, out: Any) -> None:
         positions = _positions(indices, length, mode, "pick")
-        flat, inner = _split(x.shape, axis), _split(positions.shape, axis)
+        flat, inner = split_at(x.shape, axis), split_at(positions.shape, axis)
         stretched = (flat[0], flat[2]) != (inner[0], inner[2])
         if stretched or not x.size:
             np.copyto(out, np.take_along_axis(x, positions, axis))
@@ -157,10 +152,10 @@ def unalong(axis: int, length: int, mode: str) -> Launch:
 
     def launch(dout: Any, indices: Any, out: Any) -> None:
         positions = _positions(indices, length, mode, "pick")
-        inner = _split(positions.shape, axis)
+        inner = split_at(positions.shape, axis)
         if out.dtype not in NARROW and out.size:
             run = _add_along.small if out.size < pointwise.SMALL else _add_along
-            total = out.reshape(_split(out.shape, axis))
+            total = out.reshape(split_at(out.shape, axis))
             run(dout.reshape(inner), positions.reshape(inner), total)
             return
         out.fill(0)
