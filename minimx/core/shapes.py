@@ -98,7 +98,7 @@ def reduced(shape: Shape, axes: Shape, keepdims: bool, np_shape: bool = False) -
 def window(
     length: int, kernel: int, stride: int = 1, pad: int = 0, dilate: int = 1
 ) -> int:
-    """How many places a window of `kernel` taps can stop at along one axis.
+    """How many positions a window of `kernel` taps has along one axis.
 
     >>> window(28, 5), window(28, 3, stride=2, pad=1)
     (24, 14)

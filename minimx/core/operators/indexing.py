@@ -309,18 +309,10 @@ class OneHot(Move):
 # -- x[key] with arrays in the key -----------------------------------------------------
 
 
-@register("_advanced_index")
-class AdvancedIndex(Move):
-    """The part x[key], where the key has arrays in it.
-
-    x[i] with i of shape (3,) is data (4, 5), index0 (3,), key=("array",); out (3, 5).
-    key: "array" for each index array, (start, stop, step) for a slice, integers, None
-    and "...". The rules are NumPy's. Raises ShapeError for a part that does not exist.
-    """
+class _ByKey(Move):
+    """An operator whose inputs are an array and the index arrays of a key."""
 
     key: tuple[Any, ...]
-    np_shape: bool = False
-    casting = EITHER
     all_inputs = ("data", *(f"index{k}" for k in range(8)))
 
     @property
@@ -332,6 +324,21 @@ class AdvancedIndex(Move):
     def saves(self) -> tuple[str, ...]:
         """All index arrays."""
         return self.inputs[1:]
+
+
+@register("_advanced_index")
+class AdvancedIndex(_ByKey):
+    """The part x[key], where the key has arrays in it.
+
+    x[i] with i of shape (3,) is data (4, 5), index0 (3,), key=("array",); out (3, 5).
+    key: "array" for each index array, (start, stop, step) for a slice, integers, None
+    and "...". The rules are NumPy's. Raises ShapeError for a part that does not exist.
+    """
+
+    key: tuple[Any, ...]
+    np_shape: bool = False
+
+    casting = EITHER
 
     def infer(self, *specs: Spec) -> Spec:
         """NumPy's rule: it is applied to an array of elements without bytes."""
@@ -360,22 +367,11 @@ class AdvancedIndex(Move):
 
 
 @register("_backward_advanced_index")
-class BackwardAdvancedIndex(Move):
+class BackwardAdvancedIndex(_ByKey):
     """The gradient of `x[key]`: out[key] += data, beginning with zeros of `shape`."""
 
     key: tuple[Any, ...]
     shape: Shape
-    all_inputs = ("data", *(f"index{k}" for k in range(8)))
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The array, and an index array for each "array" in the key."""
-        return self.all_inputs[: 1 + self.key.count("array")]
-
-    @property
-    def saves(self) -> tuple[str, ...]:
-        """All index arrays."""
-        return self.inputs[1:]
 
     def infer(self, *specs: Spec) -> Spec:
         """The wanted shape."""

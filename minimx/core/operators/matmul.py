@@ -158,7 +158,10 @@ class Dot(Product):
     casting = WIDEST
 
     def matrices(self, lhs: Spec, rhs: Spec) -> tuple[Shape, Shape, Shape, Shape]:
-        """All kept axes of an array are one axis of its matrix."""
+        """All axes of an array but the summed one are one axis of its matrix.
+
+        lhs (2, 3, 4), rhs (4, 5): matrices (6, 4), (4, 5) and (6, 5); out (2, 3, 5).
+        """
         ta, tb = self.transpose_a, self.transpose_b
         k, head = (
             (lhs.shape[0], lhs.shape[1:]) if ta else (lhs.shape[-1], lhs.shape[:-1])
@@ -189,7 +192,10 @@ class BatchDot(Product):
     casting = WIDEST
 
     def matrices(self, lhs: Spec, rhs: Spec) -> tuple[Shape, Shape, Shape, Shape]:
-        """The leading axes are the stack, and must agree."""
+        """The last two axes are the matrices; those before must agree.
+
+        lhs (8, 2, 3), rhs (8, 3, 5): as they are; out (8, 2, 5).
+        """
         if lhs.ndim < 3 or lhs.shape[:-2] != rhs.shape[:-2]:
             raise ShapeError(
                 f"{self.name}: lhs {lhs.shape} and rhs {rhs.shape} are not stacks of "

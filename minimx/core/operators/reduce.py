@@ -69,7 +69,17 @@ def adding(file: str, dtype: DType) -> str:
     return file if safe else "narrow"
 
 
-class Reduction(Op):
+class _Reducing(Op):
+    """An operator of one input that makes fewer elements of many."""
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One addition or comparison for each element; each is read once."""
+        data, out = specs[0], self.infer(*specs)
+        assert isinstance(out, Spec)
+        return Cost(data.size, data.nbytes + out.nbytes)
+
+
+class Reduction(_Reducing):
     """Reduce over axes; `kind` names the kernel's formulas."""
 
     axis: Any = None
@@ -105,11 +115,6 @@ class Reduction(Op):
             self.kind, data.shape, self.axes(data), data.dtype
         )
         return made
-
-    def cost(self, *specs: Spec) -> Cost:
-        """One operation for each element."""
-        (data,) = specs
-        return Cost(data.size, data.nbytes + self.infer(data).nbytes)
 
     def spread(self, at: GradContext, value: Value) -> Value:
         """A value of the output's shape, with length 1 where axes were reduced.
@@ -208,7 +213,7 @@ class Min(Extremum):
 
 
 @register("_sum_to")
-class SumTo(Op):
+class SumTo(_Reducing):
     """Add up until the shape fits: the gradient of broadcasting.
 
     data: a shape that `shape` stretches to; out: `shape`.
@@ -250,14 +255,9 @@ class SumTo(Op):
         """Rule: ddata = dout, stretched to the shape of data."""
         return (_stretched(dout, at.ins[0].shape),)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One operation for each element."""
-        (data,) = specs
-        return Cost(data.size, data.nbytes + self.infer(data).nbytes)
-
 
 @with_settings
-class ArgExtremum(Op):
+class ArgExtremum(_Reducing):
     """The index of an extremum, in the element type of the data; the first one wins."""
 
     axis: int | None = None
@@ -292,11 +292,6 @@ class ArgExtremum(Op):
             split = split_at(data.shape, self.axis % data.ndim)
         made: Kernel = find("reduce.arg_extremum")(split, data.dtype, self.sign)
         return made
-
-    def cost(self, *specs: Spec) -> Cost:
-        """One comparison for each element."""
-        (data,) = specs
-        return Cost(data.size, data.nbytes + self.infer(data).nbytes)
 
 
 @register("argmax")

@@ -60,7 +60,7 @@ class Transpose(Move):
         return order
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
-        """The axes that one of them has are in the other, too, in the new order."""
+        """A known length of one is known of the other, in the other order."""
         data, out = ins[0], outs[0]
         if data is not None:
             out = merge(self.name, out, tuple(data[a] for a in self.order(len(data))))

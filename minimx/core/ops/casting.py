@@ -163,7 +163,7 @@ def is_mixed(kind: Any) -> bool:
 
 
 def states(op: Any) -> set[int]:
-    """The places of inputs that the operator changes; those stay what they are."""
+    """The positions of inputs that the operator changes; they are never converted."""
     changed = {*op.mutates, *op.state_inputs}
     if not changed:
         return set()

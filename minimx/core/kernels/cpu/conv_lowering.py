@@ -1,8 +1,22 @@
 """Lowering: rows of images copied so that a matrix product can do the rest.
 
-lower(data, n, c0, first, rows, at)   the taps of a band of output rows
-fold(rows, ddata, n, c0, at)          its transpose: copies are added up
-pack(weight, matrices, at, low)       the weight as mec's matrices
+    lower(data, n, c0, first, rows, at)   the taps of a band of output rows
+    fold(rows, ddata, n, c0, at)          its transpose: copies are added up
+    pack(weight, matrices, at, low)       the weight as mec's matrices
+
+For one channel of 4 × 4 pixels and a window of 3 × 3, so that out is 2 × 2:
+
+im2col copies each of the 9 taps of the window. Line (tap, kw) has the four pixels
+image[tap + r, kw + o], for r, o in 0, 1. The weight (F, 9) times these lines (9, 4) is
+out (F, 4): 36 copies, one product.
+
+mec copies horizontal taps only. Line kw has the eight pixels image[r, kw + o], for r in
+0 … 3. For vertical tap p the four elements from 2p on of each line (`start`) are a
+matrix (3, 4) whose rows are 8 elements apart, and out is the sum over p of weight_p
+(F, 3) times that: 24 copies, three products. With a vertical stride s, the rows that
+one p needs are s apart; so they are kept sorted by r mod s, the *phase*.
+
+at: the `Geometry`; low: the `Lowering`, both in `core/kernels/convolution.py`.
 """
 
 from __future__ import annotations
