@@ -1,16 +1,17 @@
 """One call, from Python to the engine: run an operator on arrays.
 
-`invoke` does for c = a + b, with a and b of float32[2, 3]:
+An array is a `Spec` (shape and element type) over a `Chunk` (memory on a device, which
+is a variable of the engine as well). For c = a + b, `invoke` does:
 
-    plan = op.plan(specs of a and b)       once per specs: out's spec, kernel, cost
-    c = NDArray(Chunk(nbytes), out's spec) an array; its memory is taken when it is run
-    engine.push(run, device, reads=[a's chunk, b's chunk], writes=[c's chunk])
-    record_call(op, [a, b], [c], ...)      the tape, while recording
+    plan = op.plan((a.spec, b.spec))            once per specs: c's spec, kernel, cost
+    c = NDArray(Chunk(device, nbytes), spec)    memory is taken when it is first needed
+    engine.push(run, device, reads=[a.chunk, b.chunk], writes=[c.chunk])
+    record_call(op, [a, b], [c], plan, op_id)   onto the tape, while recording
 
 and returns c. Nothing waits: `run` calls `kernel(a.view(), b.view(), c.view())` once
-the chunks that it reads are written, on whatever thread the engine has for the device
-(NaiveEngine: at once). What MXNet does in `Imperative::Invoke` and PyTorch in its
-dispatcher is here.
+the chunks that it reads are written, on a thread that the engine has for the device
+(under NaiveEngine at once, on this one). What MXNet does in `Imperative::Invoke` and
+PyTorch in its dispatcher is here.
 
     invoke            every call; those of one or two arrays on a CPU go to
     _invoke_short     the same steps, written out for speed
