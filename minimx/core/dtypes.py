@@ -4,7 +4,7 @@ NumPy dtypes are the currency inside minimx. `resolve` is the one place where a 
 Python type or MXNet's integer code becomes one.
 
 bfloat16, which NumPy does not have, comes from the package ml_dtypes where that is
-installed; it enters the tables below when it is first asked for.
+installed; it enters the tables below at its first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operators on arrays whose results are as long as a mask says.
+"""Operators on arrays whose results have a length that a mask decides.
 
 How many elements are chosen is known only when the mask has been read, so these wait
 for it, and then take by indices, an ordinary operator with its gradient.

@@ -1,8 +1,8 @@
 """Calls that are built once, for memory that stays: a table, and a loop that runs it.
 
 A small kernel takes less time than Python takes to call it. Kernels that are nothing
-but calls of machine code on addresses say which (`offers`); where memory stays, as in
-an executor, neighbours among them become the rows of one table.
+but calls of machine code on addresses can tell which calls (`offers`). Where memory
+stays, as in an executor, the calls of neighbours become the rows of one table.
 
     calls = calls_of(kernel, arrays)    what a launch comes down to, if is_built(kernel)
     run = Prebuilt(calls)
@@ -43,7 +43,7 @@ Calls = Callable[..., Sequence[Call]]
 
 
 def offers(launch: Kernel, calls: Calls) -> Kernel:
-    """Let a kernel say what its launch on given arrays comes down to; the kernel.
+    """Attach to a kernel a function that gives its calls for some arrays; the kernel.
 
     calls: takes the arrays of a launch and returns calls of machine code, which a graph
     then runs as one table without Python between them.

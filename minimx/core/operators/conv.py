@@ -256,8 +256,8 @@ class Convolution(Multiplies, Op):
     def need(self, direction: str, data: Spec) -> int:
         """The bytes of workspace for one direction.
 
-        The log says nothing here: a call on a GPU is planned for the CPU too, and only
-        the plan that runs counts.
+        Nothing is logged here: a call on a GPU is planned for the CPU too, and only the
+        plan that runs counts.
         """
         rules, at, dtype = self.question(direction, data)
         tuner = provided("convolution tuner")

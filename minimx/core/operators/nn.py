@@ -12,7 +12,7 @@ MXNet 1.9.1: src/operator: nn/activation.cc, leaky_relu.cc, nn/dropout.cc.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -81,6 +81,8 @@ class Choice(Op):
 
     act_type: str
 
+    #: The operator that does the work.
+    form: ClassVar[Op]
     deduce = deduction.first_is_out
 
     def chosen(self) -> Op:
@@ -91,28 +93,23 @@ class Choice(Op):
         super().__post_init__()
         # Settings are frozen; what follows from them is set past the freeze.
         object.__setattr__(self, "form", self.chosen())
-        object.__setattr__(self, "saves", self.form.saves)  # type: ignore[attr-defined]
-
-    @property
-    def _form(self) -> Op:
-        form: Op = self.form  # type: ignore[attr-defined]
-        return form
+        object.__setattr__(self, "saves", self.form.saves)
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
         """That of the chosen operator: the spec of data."""
-        return self._form.infer(*specs)
+        return self.form.infer(*specs)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """That of the chosen operator, generated from its formula."""
-        return self._form.kernel(*specs)
+        return self.form.kernel(*specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """That of the chosen operator, such as dx = dy (1 - y²) for tanh."""
-        return self._form.grad(at, dout, *saved)
+        return self.form.grad(at, dout, *saved)
 
     def cost(self, *specs: Spec) -> Cost:
         """That of the chosen operator."""
-        return self._form.cost(*specs)
+        return self.form.cost(*specs)
 
 
 @register("Activation")

@@ -127,7 +127,7 @@ class BatchNorm(Op):
         return dict.fromkeys(self.inputs[1:], (channels,))
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
-        """The same shape; and what the gradient will ask for."""
+        """The same shape; and mean and 1 / sqrt(var + eps) (C,), which `grad` saves."""
         data, *parameters = specs
         (channels,) = set(self.complete(data).values())
         named = zip(self.inputs[1:], parameters, strict=True)

@@ -55,7 +55,7 @@ class Family(Op):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Lengths where they are asked for."""
+        """Data; and the lengths, with use_length."""
         return self.all_inputs if self.use_length else ("data",)
 
     @property

@@ -130,8 +130,8 @@ class Op:
     unchanged: Any = {}
     #: Names of the inputs of which only the spec counts: their memory may be gone.
     ignores: Any = ()
-    #: An axis may be shorter than what is asked of it: how long the output is along an
-    #: axis that is not known yet cannot be deduced from long ones.
+    #: A short input axis makes the output shorter, as for slices. So where an axis is
+    #: not known yet, trying `infer` with long ones, as graphs do, tells nothing.
     clips: ClassVar[bool] = False
     #: In a graph, its shape follows from that of its neighbours; see `resolve`.
     unresolved: ClassVar[bool] = False
@@ -377,7 +377,7 @@ class Plan:
                 self.plain = False
 
     def __getattr__(self, name: str) -> Any:
-        """Make the kernel, or how the operator runs on CUDA, when first asked for.
+        """Make the kernel, or how the operator runs on CUDA, at its first use.
 
         To infer only what comes out compiles nothing.
         """
