@@ -42,8 +42,9 @@ class Pooling(Op):
     """The largest, the mean, the sum or a norm of every window.
 
     data (N, C, H, W), of a float type, out (N, C, H', W') of that type, with
-    H' = (H + 2 pad - kernel) // stride + 1; also lines (N, C, W) and volumes
-    (N, C, D, H, W). layout: NCW, NCHW, NCDHW, or with channels last NWC, NHWC, NDHWC.
+    H' = (H + 2 pad - kernel) // stride + 1, rounded up for 'full'; also lines (N, C, W)
+    and volumes (N, C, D, H, W). layout: NCW, NCHW, NCDHW, or with channels last NWC,
+    NHWC, NDHWC.
 
     kernel, stride, pad: one number for each image axis; () means stride 1, pad 0.
     pool_type: 'max', 'avg', 'sum' or 'lp'. A NaN never wins a maximum.

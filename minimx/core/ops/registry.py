@@ -152,11 +152,64 @@ class Op:
     def __post_init__(self) -> None:
         object.__setattr__(self, "plans", {})
 
-    # -- what a sheet answers ---------------------------------------------------------
+    # -- what every sheet answers ------------------------------------------------------
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
         """The specs of the outputs. Raises ShapeError or DTypeError."""
         raise OperatorError(f"{self.name} has no rule for its outputs")
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A callable `(*ins, *outs[, workspace][, rng])` on NumPy arrays.
+
+        Arrays are C-contiguous and have the shapes of the specs. `workspace` is a flat
+        uint8 array, present if `workspace()` is positive; `rng` a
+        `numpy.random.Generator`, present if `needs_rng`. It may run on any thread and
+        must release the GIL while it works on large arrays.
+        """
+        raise OperatorError(f"{self.name} has no kernel")
+
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """Gradients of the inputs, written with operators.
+
+        dout: the gradient of the output, a tuple if `visible` is more than one. saved:
+        the values named by `saves`, in that order. Returns one gradient for each input,
+        of its shape; None where `at.wants` is false or no gradient flows.
+        """
+        raise OperatorError(f"{self.name} has no gradient")
+
+    def cost(self, *specs: Spec) -> Cost:
+        """How much work one call is: here one operation per element of the outputs."""
+        inferred = self.infer(*specs)
+        outs = inferred if isinstance(inferred, tuple) else (inferred,)
+        moved = sum(spec.nbytes for spec in (*specs, *outs))
+        return Cost(sum(spec.size for spec in outs), moved)
+
+    # -- what some answer otherwise ----------------------------------------------------
+
+    def workspace(self, *specs: Spec) -> int:
+        """How many bytes of scratch memory the kernel asks for."""
+        return 0
+
+    def compute(self, *specs: Spec) -> Kernel:
+        """The kernel. Sheets with a setting called `kernel` override this instead."""
+        return self.kernel(*specs)
+
+    def scratch(self, *specs: Spec) -> int:
+        """The workspace. Sheets with a setting of that name override this instead."""
+        return self.workspace(*specs)
+
+    def recompute(self, *specs: Spec) -> tuple[Op, tuple[str, ...] | None] | None:
+        """How the visible outputs are computed a second time, to the bit.
+
+        An operator without side effects, and the names of the inputs and outputs
+        (`out1`) of the first call that it takes; None for all inputs. Mirroring uses
+        it. None instead of both where a second call would give or do something else.
+        """
+        if self.mutates or self.needs_rng or not self.deterministic:
+            return None
+        return self, None
+
+    # -- inference in graphs, where shapes and types are only partly known -------------
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
         """What else is known of the shapes where some are not, or not wholly, known.
@@ -164,7 +217,8 @@ class Op:
         ins, outs: the shapes of inputs and visible outputs, with None for an axis that
         is not known, or for all of a shape. Returns both, with what follows filled in:
         `ops/deduction.py` has rules for most. Graphs repeat this until nothing new
-        follows. What `infer` and `complete` tell needs no rule here.
+        follows. No rule is needed for what `infer` tells, nor for parameters, whose
+        shapes sheets give by `complete(data)`.
         """
         return ins, outs
 
@@ -187,56 +241,7 @@ class Op:
             outs = [first if dtype is None else dtype for dtype in outs]
         return [first if dtype is None else dtype for dtype in ins], outs
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A callable `(*ins, *outs[, workspace][, rng])` on NumPy arrays.
-
-        Arrays are C-contiguous and have the shapes of the specs. `workspace` is a flat
-        uint8 array, present if `workspace()` is positive; `rng` a
-        `numpy.random.Generator`, present if `needs_rng`. It may run on any thread and
-        must release the GIL while it works on large arrays.
-        """
-        raise OperatorError(f"{self.name} has no kernel")
-
-    def workspace(self, *specs: Spec) -> int:
-        """How many bytes of scratch memory the kernel asks for."""
-        return 0
-
-    def compute(self, *specs: Spec) -> Kernel:
-        """The kernel. Sheets with a setting called `kernel` override this instead."""
-        return self.kernel(*specs)
-
-    def scratch(self, *specs: Spec) -> int:
-        """The workspace. Sheets with a setting of that name override this instead."""
-        return self.workspace(*specs)
-
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """Gradients of the inputs, written with operators.
-
-        dout: the gradient of the output, a tuple if `visible` is more than one. saved:
-        the values named by `saves`, in that order. Returns one gradient for each input,
-        of its shape; None where `at.wants` is false or no gradient flows.
-        """
-        raise OperatorError(f"{self.name} has no gradient")
-
-    def recompute(self, *specs: Spec) -> tuple[Op, tuple[str, ...] | None] | None:
-        """How the visible outputs are computed a second time, to the bit.
-
-        An operator without side effects, and the names of the inputs and outputs
-        (`out1`) of the first call that it takes; None for all inputs. Mirroring uses
-        it. None instead of both where a second call would give or do something else.
-        """
-        if self.mutates or self.needs_rng or not self.deterministic:
-            return None
-        return self, None
-
-    def cost(self, *specs: Spec) -> Cost:
-        """How much work one call is: here one operation per element of the outputs."""
-        inferred = self.infer(*specs)
-        outs = inferred if isinstance(inferred, tuple) else (inferred,)
-        moved = sum(spec.nbytes for spec in (*specs, *outs))
-        return Cost(sum(spec.size for spec in outs), moved)
-
-    # -- what every sheet can do ------------------------------------------------------
+    # -- what every sheet can do, as it is ---------------------------------------------
 
     @classmethod
     def of(cls, **settings: Any) -> Self:
