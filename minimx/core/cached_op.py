@@ -23,7 +23,8 @@ from typing import Any
 from minimx.core import autograd, np_semantics
 from minimx.core.arrays import launch
 from minimx.core.arrays.array import NDArray
-from minimx.core.autograd import tape, walk
+from minimx.core.autograd import tape
+from minimx.core.autograd.rerun import gradients_through
 from minimx.core.device import Device, current_context
 from minimx.core.drivers import kernels_as_on
 from minimx.core.errors import ArgumentError, GradientError
@@ -257,7 +258,7 @@ def _record(
     outputs: Sequence[NDArray],
 ) -> None:
     """Put a call on the tape, which keeps its memory until it is walked back."""
-    tape.let_go(inputs)
+    tape.drop_null_grads(inputs)
     saved: list[Any] = [(call, -1 - op.visible)]
     saved += [(x, place) for place, x in enumerate(inputs)]
     node = tape.Node(
@@ -289,4 +290,4 @@ def _recorded_gradients(
             return whole._one_by_one(values, call.device)
 
     with call.draws():
-        return walk.between(forward, fixed, douts, wants)
+        return gradients_through(forward, fixed, douts, wants)

@@ -1,4 +1,4 @@
-"""Devices: the names of the places where arrays live and operators run.
+"""Devices: the names of where arrays live and operators run.
 
 A `Device` is a name and nothing more: a type and a number. It can be made for hardware
 that is not there; only asking it for memory fails. There is one object per name, so
@@ -60,7 +60,7 @@ class Device(metaclass=_Current):
     devstr2type: ClassVar[dict[str, int]] = {
         name: code for code, name in devtype2str.items()
     }
-    # Filled in by `minimx.core.storage`, which owns the caches and lives one room up.
+    # Filled in by `minimx.core.storage`, which owns the caches and is one layer above.
     cache_emptier: ClassVar[Callable[[Device], object] | None] = None
 
     _known: ClassVar[dict[tuple[str, int], Device]] = {}

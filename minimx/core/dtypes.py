@@ -4,7 +4,7 @@ NumPy dtypes are the currency inside minimx. `resolve` is the one place where a 
 Python type or MXNet's integer code becomes one.
 
 bfloat16, which NumPy does not have, comes from the package ml_dtypes where that is
-installed; it enters the tables below when it is first asked for.
+installed; it enters the tables below at its first use.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def resolve(dtype: Any) -> DType:
 
 
 def code_of(dtype: DType) -> int:
-    """MXNet's code of a dtype, as it stands in files."""
+    """MXNet's code of a dtype, as it is written in files."""
     return next(code for code, known in CODES.items() if known == dtype)
 
 
@@ -191,7 +191,7 @@ class _AlsoFields(type):
         return scalar_type, (bfloat16(),)
 
 
-# Types are pickled by name without asking them, unless this is said.
+# pickle would store this type by its name, which no module has.
 copyreg.pickle(_AlsoFields, _AlsoFields.__reduce__)
 
 

@@ -1,6 +1,6 @@
 """Every error that minimx raises, as one family.
 
-An error of ours is a short lesson: what was asked, what is true, what to try.
+A message has three parts: what was asked for, what is true, and what to try.
 
     MXNetError                  the root, a RuntimeError, as in MXNet
     ├─ KnobError                an unknown knob, or a value it cannot take (ValueError)

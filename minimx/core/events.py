@@ -1,4 +1,4 @@
-"""Where rooms below say what they do, without knowing who listens.
+"""Where modules report what they do, without knowing who listens.
 
 `recorder` is the one listener. It is `None` unless a record is on, so every source
 pays one global read and one comparison:
@@ -97,7 +97,10 @@ class Recorder(Protocol):
         """A fresh, never repeated operation id (from 1)."""
 
     def op(self, *row: Any, **named: Any) -> None:
-        """An operation finished; the arguments are those of `Finished`."""
+        """An operation finished.
+
+        row, named: the fields of `Finished`, by position or by name.
+        """
 
     def call(self, name: str, detail: str, t0: int, t1: int) -> None:
         """A call of the interface, by this thread.
@@ -121,14 +124,18 @@ class Recorder(Protocol):
         address: int,
         owner: Owner,
     ) -> None:
-        """A pool event, in one of the words of `minimx.core.record.MEMORY_EVENTS`.
+        """A pool event, one of `minimx.core.record.MEMORY_EVENTS`.
 
         requested, rounded: bytes that were asked for, and of the block. address: its
         place on the device. owner: operator, layer and category that it is for.
         """
 
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
-        """A knob was turned from old to new; scope: when that acts, as `Knob.scope`."""
+        """A knob was turned.
+
+        name: as `MXNET_ENGINE_TYPE`. old, new: its values. scope: when the change acts,
+        as `Knob.scope`.
+        """
 
     def communication(
         self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
@@ -140,7 +147,7 @@ class Recorder(Protocol):
         """
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """A training metric was observed."""
+        """A training metric was observed: step, counted from 0, its name and value."""
 
     def tensor(
         self,
@@ -153,9 +160,9 @@ class Recorder(Protocol):
         scale: float,
         row: Any,
     ) -> None:
-        """Somebody looked at an array; row: what `_exponents` counted, as an array.
+        """An array's numbers were counted by exponent; row: what `_exponents` found.
 
-        kind: a word of `minimx.core.record.TENSOR_KINDS`. used: the type in which the
+        kind: one of `minimx.core.record.TENSOR_KINDS`. used: the type in which the
         layer computes. scale: what the loss was multiplied by.
         """
 
@@ -183,7 +190,10 @@ clock: Callable[[], int] = perf_counter_ns
 
 @contextmanager
 def called(name: str, detail: str = "") -> Iterator[None]:
-    """Note how long a call of the interface took, while a record is on."""
+    """While a record is on, report the `with` block as a call by this thread.
+
+    name: of the function, such as "MXNDArrayWaitToRead"; detail: what it was given.
+    """
     listener = recorder
     if listener is None or not listener.records_calls:
         yield
@@ -196,7 +206,7 @@ def called(name: str, detail: str = "") -> Iterator[None]:
 
 
 class Owner:
-    """Who asked for a block of memory: operator, layer, phase, category."""
+    """For whom a block of memory was allocated: operator, layer, phase, category."""
 
     __slots__ = ("category", "layer", "op", "phase")
 
@@ -207,7 +217,7 @@ class Owner:
         self.category = category
 
     def for_category(self, category: str) -> Owner:
-        """The same asker, asking for memory of another category."""
+        """The same owner, for memory of another category."""
         return Owner(self.op, self.layer, self.phase, category)
 
     def __repr__(self) -> str:
@@ -220,7 +230,7 @@ class _Attribution(threading.local):
 
     `running` is the recorded id of the operation that it executes just now, 0 outside
     one; `forward_op` that of the operation whose gradient it takes; `origin` the user's
-    line, where one line of his stands behind many operations, as `backward()` does.
+    line, where one line makes many operations, as `backward()` does.
     """
 
     def __init__(self) -> None:
@@ -270,7 +280,11 @@ def attribute(layer: str, phase: str, category: str) -> tuple[str, str, str]:
 def attributed(
     *, layer: str | None = None, phase: str | None = None, category: str | None = None
 ) -> Iterator[None]:
-    """Work on behalf of a layer, phase or category inside the `with` block."""
+    """Attribute this thread's work in the `with` block to a layer, phase or category.
+
+    None keeps what was set before, and what was set before returns at the end. Records
+    show operations and bytes of memory by these three.
+    """
     at = attribution
     old = attribute(
         at.layer if layer is None else layer,

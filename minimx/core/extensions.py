@@ -18,7 +18,11 @@ _modules: dict[str, str] = {}
 
 
 def provide(name: str, module: str) -> None:
-    """Say which module, by its dotted name, provides an extension of the core."""
+    """Enter a module as the provider of an extension of the core.
+
+    name: of the extension, such as "operator tuning". module: its dotted name; nothing
+    is imported yet. A later call for the same name replaces the module.
+    """
     _modules[name] = module
     provided.cache_clear()
 

@@ -65,7 +65,10 @@ def is_np_array() -> bool:
 
 
 def set_everywhere(np_shape: bool, np_array: bool) -> NpSemantics:
-    """Set the switches of the process and the current scope; returns the old ones."""
+    """Set the switches of the process and of the current scope: `mx.npx.set_np`.
+
+    Returns the switches that held for this thread before.
+    """
     now = current()
     before = NpSemantics(now.np_shape, now.np_array)
     for switches in (everywhere, now):

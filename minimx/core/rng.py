@@ -41,7 +41,7 @@ class Stream:
     """Random numbers of one device.
 
     `generator` is what kernels draw from. `var` is a place for the engine's variable;
-    this room does not know what that is. `seeded_with` is the seed in force.
+    this module does not know what that is. `seeded_with` is the seed in force.
     """
 
     __slots__ = ("copy", "device", "generator", "seeded_with", "var")

@@ -39,6 +39,15 @@ def broadcast(name: str, a: Shape, b: Shape) -> Shape:
     return tuple(out)
 
 
+def split_at(shape: Shape, axis: int) -> Shape:
+    """A shape as three axes (outer, length, inner), with `axis` (≥ 0) in the middle.
+
+    >>> split_at((8, 3, 5, 5), 1)
+    (8, 3, 25)
+    """
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+
+
 def normalize_axis(name: str, axis: int, ndim: int) -> int:
     """Count a negative axis from the end; refuse one that does not exist.
 
@@ -89,7 +98,7 @@ def reduced(shape: Shape, axes: Shape, keepdims: bool, np_shape: bool = False) -
 def window(
     length: int, kernel: int, stride: int = 1, pad: int = 0, dilate: int = 1
 ) -> int:
-    """How many places a window of `kernel` taps can stop at along one axis.
+    """How many positions a window of `kernel` taps has along one axis.
 
     >>> window(28, 5), window(28, 3, stride=2, pad=1)
     (24, 14)

@@ -19,7 +19,8 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.graph.running.run import evaluate
 from minimx.core.graph.values.infer import Inference, infer
 from minimx.core.graph.values.ir import Entry, Graph
-from minimx.core.ops.registry import OF_THE_MOMENT, Op, register
+from minimx.core.ops.registry import Op, register
+from minimx.core.ops.settings import IMPLICIT_SETTINGS
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Open, Opens, merge
 from minimx.nd import control
@@ -158,7 +159,7 @@ class Control(Op):
         found = {
             name: str(list(value) if isinstance(value, tuple) else value)
             for name, value in fields.items()
-            if not isinstance(value, Graph) and name not in OF_THE_MOMENT
+            if not isinstance(value, Graph) and name not in IMPLICIT_SETTINGS
         }
         found["num_args"] = str(len(self.inputs) + len(self.bodies))
         return found
@@ -172,7 +173,7 @@ class Control(Op):
         settings: dict[str, Any] = {"np_shape": np_shape} if "np_shape" in names else {}
         remarks = {}
         for word, text in attrs.items():
-            if word in names and word not in OF_THE_MOMENT:
+            if word in names and word not in IMPLICIT_SETTINGS:
                 value = literal_eval(text)
                 settings[word] = tuple(value) if isinstance(value, list) else value
             elif word != "num_args":

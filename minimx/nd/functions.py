@@ -20,7 +20,7 @@ from minimx.core import autograd
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.calls import METHODS, Call, input_names
 from minimx.core.arrays.creation import shape_to_fill
-from minimx.core.arrays.launch import invoke, place_for
+from minimx.core.arrays.launch import empty_output, invoke
 from minimx.core.device import as_device, current_device
 from minimx.core.errors import OperatorError
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
@@ -121,7 +121,7 @@ def make(
                     met.clear()
                 met[key] = op
             if sheet.is_view and out is None and not inplace and changeable(arrays[0]):
-                out = place_for(op, arrays)
+                out = empty_output(op, arrays)
             return invoke(op, arrays, out)
         if takes_arrays:
             raise OperatorError(f"{op.name} needs at least one array.")

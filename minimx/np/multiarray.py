@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from minimx.core.arrays.array import NDArray
-from minimx.core.arrays.launch import invoke, place_for
+from minimx.core.arrays.launch import empty_output, invoke
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, ShapeError, Unavailable
 from minimx.core.ops.registry import Op, lookup
@@ -270,7 +270,7 @@ def unshared(op: Op, a: ndarray) -> Any:
 
     What is on the tape is never written to, so that it can be shared.
     """
-    return invoke(op, [a], place_for(op, [a]) if changeable(a) else None)
+    return invoke(op, [a], empty_output(op, [a]) if changeable(a) else None)
 
 
 def filled_in(shape: tuple[int, ...], wanted: tuple[Any, ...]) -> tuple[int, ...]:

@@ -126,8 +126,8 @@ class Bench:
 def main() -> None:
     """Measure what the argument asks for."""
     settings = json.loads(sys.argv[1])
-    Plan.rehearsing = settings["rehearse"]
-    if Plan.rehearsing:  # nothing is measured: convolutions are chosen by their model
+    Plan.dry_run = settings["rehearse"]
+    if Plan.dry_run:  # nothing is measured: convolutions are chosen by their model
         knobs.set(MINIMX_CPU_AUTOTUNE=False)
     bench = Bench(settings)
     for batch in settings["batches"]:

@@ -337,7 +337,12 @@ class NDArray(Arithmetic, Methods):
         indexing.set(self, key, value)
 
     def reshape(self, *shape: Any, **kwargs: Any) -> NDArray:
-        """The same memory under another shape; 0, -1, -2, -3, -4 as in MXNet."""
+        """The same memory under another shape; a view, recorded like any operator.
+
+        shape: integers or one tuple. 0 keeps an axis, -1 is whatever is left; -2, -3
+        and -4 as in MXNet's `reshape`: see `mx.nd.Reshape`. reverse=True: codes are
+        matched from the right. Raises ShapeError if the sizes differ.
+        """
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = tuple(shape[0])
         if not shape:

@@ -2,8 +2,8 @@
 
     op, values = Call(lookup("Convolution")).sort((data, weight), {"kernel": (5, 5)})
 
-Values come first, by place or by name, then settings, by place or by name. Settings
-named in `INTERNAL` are not the caller's: they say what holds at the call.
+Values come first, by position or by name, then settings, by position or by name.
+Settings named in `INTERNAL` are not the caller's: they are modes of the moment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.errors import OperatorError
 from minimx.core.ops.registry import Op
 
-#: Settings that the moment of a call decides, and whom to ask.
+#: {setting: function}: settings with the value that the function has at the call.
 INTERNAL: dict[str, Callable[[], Any]] = {
     "training": autograd.is_training,
     "np_shape": np_semantics.is_np_shape,
@@ -80,7 +80,7 @@ class Call:
         """The operator with its settings, and its values in the order of its inputs.
 
         args, kwargs: of the call `mx.nd.name(*args, **kwargs)`, arrays and settings by
-        place or name. Raises OperatorError for an input that is missing or no array.
+        position or name. Raises OperatorError for an input that is missing or no array.
         """
         op, given = self.take_apart(args, kwargs)
         if self.sheet.variadic:
@@ -101,8 +101,8 @@ class Call:
             given = self._closed_up(op, given, len(args))
         return op, given
 
-    def _closed_up(self, op: Op, given: dict[str, Any], by_place: int) -> Any:
-        """Values given by place where settings leave out an input before them.
+    def _closed_up(self, op: Op, given: dict[str, Any], positional: int) -> Any:
+        """Values given by position where settings leave out an input before them.
 
         The third array of `CTCLoss(data, label, lengths, use_label_lengths=True)` is
         label_lengths, since there are no data_lengths then.
@@ -110,13 +110,16 @@ class Call:
         taken = op.inputs
         there = [name for name in self.inputs if given.get(name) is not None]
         surplus = [name for name in there if name not in taken]
-        placed = set(surplus) <= set(self.inputs[:by_place])
+        placed = set(surplus) <= set(self.inputs[:positional])
         if not surplus or not placed or len(there) != len(taken):
             return given
         return dict(zip(taken, [given[name] for name in there], strict=True))
 
     def required(self, op: Op, name: str, value: Any) -> Any:
-        """The value if it is there and of the right type, else an OperatorError."""
+        """The value, if it is one; raises OperatorError if it is missing or no array.
+
+        op: the operator, and name: that of the input, for the error.
+        """
         if isinstance(value, self.value_type):
             return value
         what = "is missing" if value is None else f"is a {type(value).__name__}"
@@ -144,15 +147,15 @@ class Call:
 
     def _fixed(self, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         values = {}
-        # Only arrays fill input places; the first other thing begins the settings.
-        places = len(self.inputs)
+        # Only arrays are inputs; the first other thing begins the settings.
+        most = len(self.inputs)
         count = 0
-        while count < min(places, len(args)) and (
+        while count < min(most, len(args)) and (
             isinstance(args[count], self.value_type) or args[count] is None
         ):
             values[self.inputs[count]] = args[count]
             count += 1
-        if count == 0 and args and places:
+        if count == 0 and args and most:
             raise OperatorError(
                 f"{self.sheet.name}: {self.inputs[0]} must be {self.noun}, not "
                 f"{type(args[0]).__name__}. {_REMEDY.get(self.noun, '')}"

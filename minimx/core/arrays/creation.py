@@ -274,7 +274,7 @@ def eye(
 
 
 def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
-    """Move axes to new places; the others keep their order.
+    """Move axes to new positions; the others keep their order.
 
     tensor (2, 3, 4), source 0, destination 2; result (3, 4, 2). source, destination: a
     number, or as many of them. The data are copied. Raises NumPy's AxisError for an

@@ -199,7 +199,7 @@ def _part(item: Any, axis: int, length: int) -> Part:
 
 
 def _numpy_key(parts: list[Part]) -> tuple[Any, ...]:
-    """The key in NumPy's words."""
+    """The key as NumPy takes it."""
     return tuple(
         slice(part[0], part[1] if part[1] >= 0 else None, part[2])
         if isinstance(part, tuple)
@@ -276,7 +276,7 @@ def _with_arrays(array: NDArray, key: Any) -> tuple[tuple[Any, ...], list[NDArra
 
 
 def _resolved(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The key in NumPy's words; runs inside the engine, when the indices are there."""
+    """The key as NumPy takes it; runs inside the engine, when the indices are there."""
     return tuple(
         index_numbers(item._host_view()) if is_array(item) else item for item in key
     )
@@ -316,7 +316,7 @@ def _advanced(array: NDArray, key: Any) -> tuple[Any, list[NDArray]]:
 
 
 def _check_masks(shape: tuple[int, ...], items: tuple[Any, ...]) -> None:
-    """Raise IndexError if a mask does not have the shape of the axes it stands for."""
+    """Raise IndexError if a mask does not have the shape of the axes it replaces."""
     ghost = np.broadcast_to(np.empty((), "V0"), shape)
     ghost[tuple(x.asnumpy() if hasattr(x, "chunk") else x for x in items)]
 

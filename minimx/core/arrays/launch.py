@@ -1,8 +1,23 @@
-"""The everyday interpreter: run an operator on arrays, now.
+"""One call, from Python to the engine: run an operator on arrays.
 
-`invoke` is the road every call takes: look up the plan for these specs, make the output
-arrays (without memory yet), push one closure to the engine, and tell the tape. Nothing
-here waits.
+An array is a `Spec` (shape and element type) over a `Chunk` (memory on a device, which
+is a variable of the engine as well). For c = a + b, `invoke` does:
+
+    plan = op.plan((a.spec, b.spec))            once per specs: c's spec, kernel, cost
+    c = NDArray(Chunk(device, nbytes), spec)    memory is taken when it is first needed
+    engine.push(run, device, reads=[a.chunk, b.chunk], writes=[c.chunk])
+    record_call(op, [a, b], [c], plan, op_id)   onto the tape, while recording
+
+and returns c. Nothing waits: `run` calls `kernel(a.view(), b.view(), c.view())` once
+the chunks that it reads are written, on a thread that the engine has for the device
+(under NaiveEngine at once, on this one). What MXNet does in `Imperative::Invoke` and
+PyTorch in its dispatcher is here.
+
+    invoke            every call; those of one or two arrays on a CPU go to
+    _invoke_short     the same steps, written out for speed
+    invoke_planned    the general case: out=, several outputs, views, other devices
+    _push             the closure `run`; _with_extras adds scratch memory and random
+                      numbers
 """
 
 from __future__ import annotations
@@ -27,37 +42,6 @@ if TYPE_CHECKING:
     from minimx.core.device import Device
 
 
-class Mixing(Protocol):
-    """Converts the inputs of calls, as mixed precision asks for it."""
-
-    def __call__(self, op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
-        """The inputs of a call, converted where they have to be."""
-
-    def in_force(self) -> object | None:
-        """The conversions of this thread: graphs hold those they were made under."""
-
-
-def conversions() -> object | None:
-    """The conversions that calls of this thread get now; None without any."""
-    return None if mixing is None else mixing.in_force()
-
-
-#: By thread, the tracer that writes calls down instead of running them, while a block
-#: is made into a graph (symbol/tracing/arrays.py). Calls with arrays find it by their
-#: inputs' kind (`Spec.eager`); calls that make arrays from nothing look here.
-tracers: dict[int, Any] = {}
-
-#: What converts the inputs of calls, while mixed precision is on (amp/casting.py).
-mixing: Mixing | None = None
-
-#: Who adds a look at the results to the work of each call (finite.py): operator,
-#: inputs, outputs and the work are given, the work with the look comes back.
-watching: (
-    Callable[[Op, Sequence[Any], Sequence[Any], Callable[[], None]], Callable[[], None]]
-    | None
-) = None
-
-
 def invoke(
     op: Op,
     inputs: Sequence[NDArray],
@@ -65,11 +49,15 @@ def invoke(
     device: Device | None = None,
     array_class: type[NDArray] | None = None,
 ) -> Any:
-    """Apply an operator to arrays.
+    """Apply an operator to arrays; returns before anything is computed.
 
-    inputs: arrays on one device. out: an array (or a list of them) to write to.
-    device, array_class: where and what the outputs are, for operators without inputs.
-    Returns an array, or a list of them for operators with several outputs.
+    inputs: arrays on one device, in the order of `op.inputs`. out: an array (or a list
+    of them) to write to. device, array_class: where and what the outputs are, for
+    operators without inputs. Returns an array, or a list of them for operators with
+    several outputs.
+
+    Raises what `op.infer` raises (ShapeError, DTypeError), DeviceError for inputs on
+    several devices. An error of the kernel is raised where its results are waited for.
     """
     if mixing is not None and inputs:
         inputs = mixing(op, inputs)
@@ -80,32 +68,11 @@ def invoke(
     return invoke_planned(op, plan, inputs, out, device, array_class)
 
 
-def invoke_whole(
-    op: Op, inputs: Sequence[NDArray], device: Device, array_class: type[NDArray]
-) -> list[NDArray]:
-    """Apply an operator, and return the outputs that only gradients see as well.
-
-    Nothing is recorded. The operator must have a plan (no `eager`).
-    """
-    plan = op.plan(tuple([x.spec for x in inputs]))
-    who = owner(plan.name)
-    outs = [array_class(Chunk(device, spec.nbytes, who), spec) for spec in plan.outs]
-    _push(op, plan, inputs, outs, device)
-    return outs
-
-
-def place_for(op: Op, inputs: Sequence[NDArray]) -> NDArray:
-    """A new array on the inputs' device for the first output; nothing is in it yet."""
-    plan = op.plan(tuple([x.spec for x in inputs]))
-    spec, first = plan.outs[0], inputs[0]
-    made = Chunk(first.chunk.device, spec.nbytes, owner(plan.name))
-    return type(first)(made, spec)
-
-
 def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
-    """The commonest calls, one or two arrays in and one out, spelt out.
+    """`invoke` for one or two arrays in and a new one out, on a CPU.
 
-    Every tenth of a microsecond here is paid by every small operator.
+    Calls and loops are written out, as every small operator pays for each of them.
+    Other calls go on to `invoke_planned`.
     """
     a = inputs[0]
     b = inputs[1] if len(inputs) == 2 else None
@@ -163,7 +130,7 @@ def invoke_planned(
     device: Device | None,
     array_class: type[NDArray] | None,
 ) -> Any:
-    """Any call, with the plan for its inputs; `invoke` says the rest.
+    """`invoke` for any call, with the plan for its inputs.
 
     plan: that of `op.plan(specs of the inputs)`. device and array_class are needed
     where there are no inputs. Raises `DeviceError` for inputs on several devices,
@@ -213,19 +180,19 @@ def _push(
     outs: Sequence[NDArray],
     device: Device,
 ) -> int:
-    """Hand the call to the engine."""
+    """Hand the call to the engine; the number of its operation, for records."""
     on_cuda = (device.backend or backend_of(device)) != "cpu"
     if op.for_device and not on_cuda:
         plan = op.for_device(device.device_type).plan(tuple([x.spec for x in inputs]))
-    way = plan.on_cuda if on_cuda else plan
-    kernel = way.kernel
+    implementation = plan.on_cuda if on_cuda else plan
+    kernel = implementation.kernel
     reads: Sequence[Chunk] = [x.chunk for x in inputs]
     writes: list[Any] = [out.chunk for out in outs]
     run: Callable[[], None]
-    if way.workspace or plan.needs_rng or op.mutates:
+    if implementation.workspace or plan.needs_rng or op.mutates:
         if op.mutates:
             writes += _mutated(op, reads)
-        run = _with_extras(plan, way, inputs, outs, device, writes)
+        run = _with_extras(plan, implementation, inputs, outs, device, writes)
     else:
 
         def run() -> None:
@@ -248,7 +215,7 @@ def _push(
 
 def _with_extras(
     plan: Plan,
-    way: Any,
+    implementation: Any,
     inputs: Sequence[NDArray],
     outs: Sequence[NDArray],
     device: Device,
@@ -256,9 +223,11 @@ def _with_extras(
 ) -> Callable[[], None]:
     """A closure for kernels that want scratch memory or random numbers.
 
-    way: whose kernel runs, the plan itself or its CUDA implementation for CUDA.
+    implementation: whose kernel runs: the plan itself, on CUDA its `on_cuda`. writes:
+    the variables that the call writes; a random stream is added to them, so that calls
+    draw from it in the order of the program.
     """
-    kernel, nbytes = way.kernel, way.workspace
+    kernel, nbytes = implementation.kernel, implementation.workspace
     stream = rng.next_stream(device, plan.name) if plan.needs_rng else None
     if stream is not None:
         if stream.var is None:
@@ -285,6 +254,7 @@ def _with_extras(
 
 
 def _mutated(op: Op, reads: Sequence[Chunk]) -> list[Chunk]:
+    """The memory of the inputs that the kernel also writes, such as moving_mean."""
     return [reads[op.inputs.index(name)] for name in op.mutates]
 
 
@@ -341,3 +311,68 @@ def _mixed_devices(op: Op, inputs: Sequence[NDArray]) -> DeviceError:
         f"{op.name}: the inputs live on different devices ({where}). "
         "Move them with as_in_context()."
     )
+
+
+# -- for callers that want another part of it ------------------------------------------
+
+
+def invoke_whole(
+    op: Op, inputs: Sequence[NDArray], device: Device, array_class: type[NDArray]
+) -> list[NDArray]:
+    """Apply an operator; returns all outputs, also those that only gradients need.
+
+    device, array_class: where and what the outputs are. Nothing is recorded. The
+    operator must have a plan (no `eager`).
+    """
+    plan = op.plan(tuple([x.spec for x in inputs]))
+    who = owner(plan.name)
+    outs = [array_class(Chunk(device, spec.nbytes, who), spec) for spec in plan.outs]
+    _push(op, plan, inputs, outs, device)
+    return outs
+
+
+def empty_output(op: Op, inputs: Sequence[NDArray]) -> NDArray:
+    """A new array for the first output of a call, to give to `invoke` as `out`.
+
+    It has the class and device of the first input, and is not filled. Raises what
+    `op.infer` raises.
+    """
+    plan = op.plan(tuple([x.spec for x in inputs]))
+    spec, first = plan.outs[0], inputs[0]
+    made = Chunk(first.chunk.device, spec.nbytes, owner(plan.name))
+    return type(first)(made, spec)
+
+
+# -- hooks, which features outside the core set ----------------------------------------
+
+
+class Mixing(Protocol):
+    """Converts the inputs of calls to other element types, for mixed precision."""
+
+    def __call__(self, op: Op, inputs: Sequence[Any]) -> Sequence[Any]:
+        """The inputs of a call of `op`, converted where its `casting` wants it."""
+
+    def in_force(self) -> object | None:
+        """The conversions of this thread; graphs keep those they were made under."""
+
+
+#: Converts the inputs of calls, while mixed precision is on (amp/casting.py).
+mixing: Mixing | None = None
+
+
+def conversions() -> object | None:
+    """The conversions that calls of this thread get now; None without any."""
+    return None if mixing is None else mixing.in_force()
+
+
+#: {thread: tracer}: what writes calls down instead of running them, while a block is
+#: made into a graph (symbol/tracing/arrays.py). Calls with arrays find it by their
+#: inputs' kind (`Spec.eager`); calls that make arrays from nothing look here.
+tracers: dict[int, Any] = {}
+
+#: Adds a check of the results to each call (tools/finite.py): takes operator, inputs,
+#: outputs and the closure `run`, and returns a closure that also checks.
+watching: (
+    Callable[[Op, Sequence[Any], Sequence[Any], Callable[[], None]], Callable[[], None]]
+    | None
+) = None

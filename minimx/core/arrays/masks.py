@@ -1,7 +1,7 @@
-"""Operators on arrays whose results are as long as a mask says.
+"""Operators on arrays whose results have a length that a mask decides.
 
 How many elements are chosen is known only when the mask has been read, so these wait
-for it, and then choose by places, an ordinary operator with its gradient.
+for it, and then take by indices, an ordinary operator with its gradient.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ class BooleanMask(Op):
 
     @staticmethod
     def eager(op: BooleanMask, inputs: Sequence[NDArray], out: Any) -> Any:
-        """Read the mask, then take the places where it is not 0."""
+        """Wait for the mask, then take the slices where it is not 0.
+
+        inputs: data and index; out: None or an array of the result's shape. Raises
+        ShapeError for a mask of another length.
+        """
         data, index = inputs
         axis = normalize_axis(op.name, op.axis, data.ndim)
         if index.ndim != 1 or index.size != data.shape[axis]:
@@ -40,7 +44,7 @@ class BooleanMask(Op):
                 f"boolean_mask: the mask {index.shape} must have one number for each "
                 f"of the {data.shape[axis]} slices of {data.shape} along axis {axis}."
             )
-        places = from_numpy_copy(
+        indices = from_numpy_copy(
             np.flatnonzero(index.asnumpy()), data.context, type(data)
         )
-        return invoke(Take.of(axis=axis), [data, places], out)
+        return invoke(Take.of(axis=axis), [data, indices], out)

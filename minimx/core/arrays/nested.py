@@ -6,7 +6,7 @@ from typing import Any
 
 from minimx.core.errors import ArgumentError
 
-#: Where the values of a flat list stand: None for one value, else a list of forms.
+#: How the values of a flat list are nested: None for one value, else a list of forms.
 Form = Any
 
 

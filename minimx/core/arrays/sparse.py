@@ -1,11 +1,11 @@
 """What arrays with another storage type do where the core has only dense ones.
 
 The core knows the storage types (`ops/stypes.py`), but no arrays of them. The wing that
-has them, `minimx.nd.sparse`, says here once how they are made, copied and marked:
+has them, `minimx.nd.sparse`, registers here how they are made, copied and marked:
 
     attach(Sparse(array, zeros, copy, attach_grad))
 
-and the functions of dense arrays ask `attached()` where a caller wants another type.
+and the functions of dense arrays call `attached()` where a caller wants another type.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _attached: list[Sparse] = []
 
 
 def attach(sparse: Sparse) -> None:
-    """Say what is done with sparse arrays, from now on."""
+    """Register what is done with sparse arrays, from now on."""
     _attached[:] = [sparse]
 
 

@@ -101,7 +101,7 @@ def _route(source: Device, target: Device) -> tuple[Device, Any, str]:
 
 
 class _Move(Op):
-    """The operator that stands on the tape for a copy to another device."""
+    """The operator on the tape of a copy to another device."""
 
     name = "_copyto"
 
@@ -247,7 +247,10 @@ class _Exporter:
 
 
 def rebuild(array_class: type[NDArray], numbers: Any, device: Device) -> NDArray:
-    """Unpickle."""
+    """The array that `NDArray.__reduce__` pickled, on the device that it was on.
+
+    numbers: a NumPy array. Raises DeviceError if there is no such device here.
+    """
     return from_numpy_copy(numbers, device, array_class)
 
 

@@ -7,7 +7,8 @@
     x.grad                      # 2 x
 
 The tape knows operators, not arrays. Reading order: `modes.py` (who records), `tape.py`
-(what is written down), `walk.py` (how it is walked back), `function.py` (your own).
+(what is written down), `walk.py` (how it is walked back), `function.py` (your own),
+`rerun.py` (second derivatives of cached ops).
 """
 
 from minimx.core.autograd import history

@@ -1,4 +1,20 @@
-"""Functions with gradients that a user writes himself."""
+"""Functions with gradients that a user writes in Python.
+
+    class Sigmoid(autograd.Function):
+        def forward(self, x):
+            y = 1 / (1 + nd.exp(-x))
+            self.save_for_backward(y)
+            return y
+
+        def backward(self, dy):
+            (y,) = self.saved_tensors
+            return dy * y * (1 - y)
+
+    y = Sigmoid()(x)
+
+The whole call is one node on the tape. As `mx.autograd.Function` of MXNet 1.9.1, and
+much like PyTorch's.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +29,10 @@ from minimx.core.ops.registry import GradContext, Op, Value
 
 
 class _Once(Op):
-    """What stands on the tape behind a gradient that Python code computed unrecorded.
+    """The operator on the tape of a gradient that Python code computed unrecorded.
 
-    Without it a second derivative would silently lack the part that goes through here.
+    Its own gradient is an error. Without it a second derivative would silently lack the
+    part that goes through here.
     """
 
     name = "backward of a function"
@@ -37,7 +54,11 @@ class _Once(Op):
 def once_differentiable(
     whose: str, gradients: Sequence[Value | None]
 ) -> list[Value | None]:
-    """The gradients, such that differentiating them again is an error."""
+    """The gradients, such that differentiating them again raises GradientError.
+
+    whose: the name of the function, for the error. gradients: one for each input, None
+    where there is none; they are returned as other arrays over the same memory.
+    """
     found = [None if g is None else g._alias() for g in gradients]
     made = [g for g in found if g is not None]
     if state.recording and made:
@@ -67,7 +88,7 @@ class _Saved:
 
 
 class _FunctionOp(Op):
-    """The operator that stands on the tape for a user's `Function`."""
+    """The operator on the tape of a user's `Function`."""
 
     name = "Function"
     variadic = True
@@ -100,9 +121,11 @@ class _FunctionOp(Op):
 class Function:
     """A function with its own gradient: write `forward` and `backward` on arrays.
 
-    `forward(*inputs)` returns an array or a tuple of arrays; `backward(*douts)` returns
-    one gradient for each input. `save_for_backward` keeps what the second needs in
-    `saved_tensors`, so that one instance serves one call.
+    `forward(*inputs)` returns an array or a tuple of arrays; `backward(*douts)` takes
+    the gradient of each output and returns one gradient for each input, of its shape or
+    None. `save_for_backward` keeps what the second needs in `saved_tensors`, so that
+    one instance serves one recorded call. Raises GradientError for a second call, and
+    for gradients of another number or shape.
     """
 
     _mine: _Saved | None = None

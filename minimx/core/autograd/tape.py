@@ -1,8 +1,19 @@
 """The tape: what was computed under `record()`, written down call by call.
 
+    x.attach_grad()             x._entry = (Leaf, 0)
+    with autograd.record():
+        y = x * x               y._entry = (Node #1, 0)   mul, inputs [Leaf, Leaf]
+        z = y.sum()             z._entry = (Node #2, 0)   sum, inputs [Node #1]
+
 A recorded call is a `Node`: the operator, where its inputs came from, and the few
-values its gradient rule asked to keep. Nodes are numbered in the order of recording, so
-an input's node always has a smaller number than its user's.
+values its gradient rule asked to keep (`Op.saves`: here x, for y). Each array has an
+entry: which output of which node it is; None means that no gradient can reach it. In
+PyTorch a node is a `grad_fn`, a leaf an `AccumulateGrad`, an entry an edge; in MXNet
+they are `nnvm::Node` and `NodeEntry`.
+
+Nodes are numbered in the order of recording, so an input's node always has a smaller
+number than its user's. There is no list of nodes: arrays hold them, and they hold each
+other. When the last array of a computation is gone, so is its part of the tape.
 """
 
 from __future__ import annotations
@@ -17,43 +28,17 @@ from minimx.core.ops.registry import Op, Plan, Value
 from minimx.core.ops.spec import Spec
 
 GRAD_REQS = ("write", "add", "null")
-#: Which of them variables were marked with, so far.
-_requests: set[str] = set()
+#: Those that variables were marked with so far, in this process.
+_used_reqs: set[str] = set()
 
 _numbers = itertools.count(1)
 
 
-class Watcher(Protocol):
-    """A watcher of what is recorded and of the way back; see `tools/tape_watch.py`."""
-
-    def recorded(self, node: Node) -> None:
-        """A call was written on the tape."""
-
-    def begun(self) -> None:
-        """A walk begins, perhaps inside another one."""
-
-    def arrived(self, entry: Entry, gradient: Value | None) -> None:
-        """A gradient came to an output of a call, or to a variable; None is zeros."""
-
-    def visited(self, node: Node) -> None:
-        """All gradients of a call are summed, and its rule is about to be applied."""
-
-    def left(self, node: Node) -> None:
-        """A call was walked past; what it kept is gone, unless the tape stays."""
-
-    def ended(self) -> None:
-        """The walk is over, or was broken off."""
-
-    def stored(self, leaf: Leaf) -> None:
-        """The gradient of a variable is where it belongs."""
-
-
-#: The current watcher. Only `Watch` sets it.
-watching: Watcher | None = None
-
-
 class Leaf:
-    """Where a gradient ends: a marked variable, its gradient array and what to do."""
+    """Where gradients end: a marked variable.
+
+    grad: the array to store its gradient in. req: how, "write" or "add".
+    """
 
     __slots__ = ("consumed", "grad", "number", "req")
 
@@ -67,7 +52,16 @@ class Leaf:
 
 
 class Node:
-    """One recorded call."""
+    """One recorded call.
+
+    op: the operator with its settings. inputs: for each input the entry it came from,
+    None where no gradient flows. ins, outs: the specs of inputs and outputs. saved:
+    (value, position) for each name in `op.saves`, see `_saved`. op_id: the operation
+    that the engine gave the call, which records link the backward operation to.
+
+    flows: whether gradients pass (not through `argmax`). consumed: 0, or the number at
+    which a walk has used the node up. layer: whose work it is, for records.
+    """
 
     __slots__ = (
         "__weakref__", "consumed", "flows", "inputs", "ins", "layer", "number", "op",
@@ -106,7 +100,7 @@ class Node:
         return f"<{self.op.name} #{self.number}: {self.ins} → {self.outs}>"
 
 
-# Which output of which node a value is; a leaf has only output 0.
+#: Which output of which node an array is; a leaf has only output 0.
 Entry = tuple[Node | Leaf, int]
 
 
@@ -115,34 +109,40 @@ def record_call(
 ) -> None:
     """Write a call on the tape, if any of its inputs leads to a variable.
 
-    outs: what the call returned; those that gradients flow through get an `_entry`.
-    plan: that of the call, whose `outs` are specs. op_id: the operation that the engine
-    gave it, which records link the backward operation to.
+    inputs, outs: the arrays of the call; visible outputs get an `_entry`. plan: that of
+    the call, whose `outs` are specs. op_id: as in `Node`.
     """
     entries = [value._entry for value in inputs]
     outside = entries.count(None)
-    if outside and "null" in _requests:
-        let_go(inputs)
+    if outside and "null" in _used_reqs:
+        drop_null_grads(inputs)
     if outside == len(entries):
         return
     saves = op.saves if op.differentiable else ()
-    saved = [_pick(name, op, inputs, outs) for name in saves]
+    saved = [_saved(name, op, inputs, outs) for name in saves]
     node = Node(op, entries, tuple(v.spec for v in inputs), plan.outs, saved, op_id)
     for index in range(op.visible):
         outs[index]._entry = (node, index)
 
 
-def let_go(inputs: Sequence[Value]) -> None:
-    """Forget the gradients that variables with grad_req='null' do not get."""
+def drop_null_grads(inputs: Sequence[Value]) -> None:
+    """Drop the gradient arrays of variables that have grad_req='null' now.
+
+    As in MXNet, where such a variable has a gradient until it is computed with.
+    """
     for value in inputs:
         if value._entry is None and value._grad is not None:
             value._grad = None
 
 
-def _pick(
+def _saved(
     name: str, op: Op, inputs: Sequence[Value], outs: Sequence[Value]
 ) -> tuple[Value, int]:
-    """The value that `saves` calls `name`, and its place: ≥ 0 input, < 0 output."""
+    """The value that `op.saves` calls `name`, and its position.
+
+    That is k for input k and -1 - k for output k: for FullyConnected "weight" is 1; for
+    sigmoid "out" is -1.
+    """
     if name == "out" or (name.startswith("out") and name[3:].isdigit()):
         index = int(name[3:] or 0)
         # An alias: the output itself would point at its node and form a cycle.
@@ -158,10 +158,12 @@ def mark_variables(
     gradients: Value | Sequence[Value],
     grad_reqs: str | Sequence[str] = "write",
 ) -> None:
-    """Make arrays the places where gradients end.
+    """Make arrays leaves of the tape, at which gradients end.
 
-    gradients: arrays of the same shapes, which `backward` fills.
-    grad_reqs: 'write', 'add' or 'null', for all or for each.
+    variables: an array or a list of them. gradients: arrays of the same shapes, which
+    `backward` fills. grad_reqs: 'write' (overwrite), 'add' (accumulate) or 'null' (no
+    gradient), for all or a list for each. As `mx.autograd.mark_variables`. Raises
+    GradientError for another grad_req, ValueError for lists of different lengths.
     """
     if not isinstance(variables, (list, tuple)):
         variables, gradients = [variables], [gradients]
@@ -172,6 +174,41 @@ def mark_variables(
             raise GradientError(
                 f"grad_req={req!r}: choose one of {', '.join(GRAD_REQS)}."
             )
-        _requests.add(req)
+        _used_reqs.add(req)
         variable._grad = gradient
         variable._entry = (Leaf(gradient, req), 0) if req != "null" else None
+
+
+# -- for views of the tape -------------------------------------------------------------
+
+
+class Watcher(Protocol):
+    """What is notified of recorded calls and of walks; see `tools/tape_watch.py`."""
+
+    def recorded(self, node: Node) -> None:
+        """A call was written on the tape."""
+
+    def begun(self) -> None:
+        """A walk begins, perhaps inside another one."""
+
+    def arrived(self, entry: Entry, gradient: Value | None) -> None:
+        """A gradient was added to an output of a call or to a variable.
+
+        gradient: of the shape of that output; None is zeros, which are not computed.
+        """
+
+    def visited(self, node: Node) -> None:
+        """All gradients of a call are summed, and its rule is about to be applied."""
+
+    def left(self, node: Node) -> None:
+        """A call was walked past; what it kept is gone, unless the tape stays."""
+
+    def ended(self) -> None:
+        """The walk is over, or was broken off."""
+
+    def stored(self, leaf: Leaf) -> None:
+        """The gradient of a variable is in its gradient array."""
+
+
+#: The current watcher. Only `Watch` sets it.
+watching: Watcher | None = None

@@ -78,7 +78,11 @@ class Depth(NamedTuple):
         return self.out, at.filters, at.out_h, at.out_w
 
     def workspace(self, direction: str, at: Geometry) -> int:
-        """The elements of both, and of one sample's gradients of weight and bias."""
+        """How many elements of scratch memory one sample needs: slices and planes.
+
+        direction: FORWARD, DATA or WEIGHT; the last also needs a sample's gradients of
+        weight and bias. at: the geometry of the convolution of slices.
+        """
         elements = prod(self.slices(at)) + prod(self.planes(at))
         return elements + (at.weights + at.filters if direction == WEIGHT else 0)
 

@@ -2,7 +2,7 @@
 
 A pointwise operator is a line of text such as `"1 / (1 + exp(-x))"`. Who reads it:
 
-    pointwise.source   writes a Python file with loops for numba
+    codegen.write      writes a Python file with loops for numba
     evaluate           computes with whatever values and functions it is given
     the operators      take the names that a gradient uses as the list of its inputs
 

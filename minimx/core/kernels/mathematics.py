@@ -273,19 +273,19 @@ def minimum(a: Any, b: Any) -> Any:
 
 @_inline
 def power(a: Any, b: Any) -> Any:
-    """A ** b."""
+    """`a ** b`; NaN for a negative a and a b that is no whole number."""
     return a**b
 
 
 @_inline
 def hypot(a: Any, b: Any) -> Any:
-    """The length of the vector (a, b)."""
+    """`sqrt(a * a + b * b)` without overflow: the length of the vector (a, b)."""
     return np.hypot(a, b)
 
 
 @_inline
 def arctan2(a: Any, b: Any) -> Any:
-    """The angle of the point (b, a)."""
+    """The angle of the point (x=b, y=a) in radians, from -π to π."""
     return np.arctan2(a, b)
 
 
@@ -297,7 +297,7 @@ def copysign(a: Any, b: Any) -> Any:
 
 @_inline
 def fmod(a: Any, b: Any) -> Any:
-    """The rest of a division, with the sign of the dividend."""
+    """The rest of a / b as C has it, with the sign of a; `mod` has that of b."""
     return np.fmod(a, b)
 
 

@@ -1,8 +1,8 @@
 """Calls that are built once, for memory that stays: a table, and a loop that runs it.
 
 A small kernel takes less time than Python takes to call it. Kernels that are nothing
-but calls of machine code on addresses say which (`offers`); where memory stays, as in
-an executor, neighbours among them become the rows of one table.
+but calls of machine code on addresses can tell which calls (`offers`). Where memory
+stays, as in an executor, the calls of neighbours become the rows of one table.
 
     calls = calls_of(kernel, arrays)    what a launch comes down to, if is_built(kernel)
     run = Prebuilt(calls)
@@ -43,7 +43,7 @@ Calls = Callable[..., Sequence[Call]]
 
 
 def offers(launch: Kernel, calls: Calls) -> Kernel:
-    """Let a kernel say what its launch on given arrays comes down to; the kernel.
+    """Attach to a kernel a function that gives its calls for some arrays; the kernel.
 
     calls: takes the arrays of a launch and returns calls of machine code, which a graph
     then runs as one table without Python between them.
@@ -58,7 +58,11 @@ def is_built(kernel: Kernel) -> bool:
 
 
 def calls_of(kernel: Kernel, arrays: Sequence[Any]) -> Sequence[Call]:
-    """The calls behind a launch on contiguous arrays."""
+    """The calls of machine code that a launch of the kernel on these arrays makes.
+
+    arrays: inputs, then outputs; C-contiguous, and kept alive as long as the calls,
+    which hold their addresses. Only for a kernel that `is_built`.
+    """
     found: Sequence[Call] = kernel.calls(*arrays)  # type: ignore[attr-defined]
     return found
 
@@ -87,13 +91,14 @@ class Prebuilt:
         """The addresses must stay good for as long as this is used."""
         from minimx.core.kernels import native
 
-        words = [word for call in calls for word in (*call.addresses, *call.steps)]
-        self._words = np.array(words, np.intp)
-        start, rows = self._words.ctypes.data, []
+        # One array has the addresses and steps of all calls; rows point into it.
+        numbers = [each for call in calls for each in (*call.addresses, *call.steps)]
+        self._numbers = np.array(numbers, np.intp)
+        start, rows = self._numbers.ctypes.data, []
         for call in calls:
-            steps = start + self._words.itemsize * len(call.addresses)
+            steps = start + self._numbers.itemsize * len(call.addresses)
             rows.append((call.code, start, steps, call.n))
-            start = steps + self._words.itemsize * len(call.steps)
+            start = steps + self._numbers.itemsize * len(call.steps)
         self._table = np.array(rows, np.intp).reshape(-1, 4)
         few = sum(call.n for call in calls) < threads.SMALL
         self._run = native.run_table_holding if few else native.run_table

@@ -1,6 +1,6 @@
 """How many threads a kernel may use, and how numba is made to use them.
 
-Three facts decide this room. Two Python threads may be inside parallel kernels at once
+Three facts explain this module. Two Python threads may be in parallel kernels at once
 (the engine's workers are), which only OpenMP and TBB survive; a thread that spins while
 it waits for work steals the processor from one that has work; and after `fork` OpenMP
 must not be touched.
@@ -80,11 +80,14 @@ def transforming() -> int:
     return min(count(), int(knobs.get("MXNET_CPU_NNPACK_NTHREADS")))
 
 
-def _adopt() -> None:
-    """Tell numba this thread's number, if it changed since this thread last asked."""
+def _update() -> None:
+    """Set the number of threads in numba, if it changed since this thread's last call.
+
+    numba keeps that number for each calling thread.
+    """
     if getattr(_thread, "generation", -1) != _state.generation:
         numba = _numba()
-        numba.set_num_threads(min(count(), _most(numba)))
+        numba.set_num_threads(min(count(), _limit(numba)))
         _thread.generation = _state.generation
 
 
@@ -108,7 +111,7 @@ def _after_fork() -> None:
 def using(number: int) -> Iterator[None]:
     """Let this thread's kernels run on so many threads inside the `with` block."""
     numba = _numba()
-    numba.set_num_threads(min(number, _most(numba)))
+    numba.set_num_threads(min(number, _limit(numba)))
     _thread.generation = _state.generation  # no other call may change the number back
     try:
         yield
@@ -131,8 +134,8 @@ def _numba() -> Any:
     return numba
 
 
-def _most(numba: Any) -> int:
-    """The threads that numba can run, which it settles when it is imported.
+def _limit(numba: Any) -> int:
+    """The most threads that numba can run, which is fixed when it is imported.
 
     One for each core, unless NUMBA_NUM_THREADS says otherwise.
     """
@@ -214,15 +217,18 @@ class Parallel:
         """Run on as many threads as this process may use now."""
         if count() == 1:
             return self.serial(*args)
-        _adopt()
+        _update()
         with _state.guard:
             return self.parallel(*args)
 
     def sharing(self, most: int, *args: Any) -> Any:
-        """Run on at most `most` threads."""
+        """Run on at most `most` threads, for a caller that runs beside others.
+
+        args: those of the kernel. `count()` limits them as well.
+        """
         if min(count(), most) == 1:
             return self.serial(*args)
-        _adopt()
+        _update()
         numba = _numba()
         usual = numba.get_num_threads()
         numba.set_num_threads(min(usual, most))
@@ -234,7 +240,7 @@ class Parallel:
 
 
 class Inner:
-    """A part of kernels: numba sees the compiled function, Python only what it is."""
+    """A function for kernels only: numba sees it compiled, Python cannot call it."""
 
     def __init__(self, dispatcher: Any) -> None:
         self.__name__ = dispatcher.__name__
@@ -261,8 +267,8 @@ def jit(
     own dispatcher.
     """
     options = {"nogil": True, "cache": True, "error_model": "numpy", **options}
-    # Doors for C and for Python hold the code once more: a fifth of the time it takes
-    # to compile a kernel with many parts.
+    # The entry points for C and for Python hold the code once more: a fifth of the time
+    # that a kernel with many parts takes to compile.
     options["no_cfunc_wrapper"] = True
 
     def decorate(function: Any) -> Any:

@@ -5,6 +5,8 @@ gradients of those are convolutions and gradients of convolutions again.
 
 The kernels know images. A line is an image of one row; a volume is a stack of slices,
 see `minimx.operators.kernels.layers.volumes`.
+
+MXNet 1.9.1: src/operator/nn/convolution.cc.
 """
 
 from __future__ import annotations
@@ -62,7 +64,11 @@ def per_axis(op: str, name: str, given: Shape, axes: int, default: int) -> Shape
 
 
 def channels_second(op: str, layout: str | None, axes: int) -> None:
-    """Refuse layouts other than that in which channels are the second axis."""
+    """Refuse layouts other than that in which channels are the second axis.
+
+    op: the operator's name, for the error. layout: None or the setting. axes: how many
+    image axes there are, 1 to 3. Raises OperatorError.
+    """
     if layout not in (None, LAYOUTS[axes]):
         raise OperatorError(
             f"{op}: layout={layout!r}; here channels come second, "
@@ -74,15 +80,22 @@ def channels_second(op: str, layout: str | None, axes: int) -> None:
 class Convolution(Multiplies, Op):
     """Slide `num_filter` windows over an image; take a dot product at every stop.
 
-    data (N, C, H, W), weight (num_filter, C / num_group, *kernel), bias (num_filter,)
-    out (N, num_filter, H', W'), with H' = window(H, kernel, stride, pad, dilate)
-    Along a line data is (N, C, W), in a volume (N, C, D, H, W); `kernel` and its
-    companions have one number for each of these axes.
+    data (N, C, H, W), weight (num_filter, C / num_group, *kernel), bias (num_filter,),
+    all of one float type; out (N, num_filter, H', W') of that type, with
+    H' = (H + 2 pad - dilate (kernel - 1) - 1) // stride + 1, and so W'
+    Along a line data is (N, C, W), in a volume (N, C, D, H, W).
 
+    kernel, stride, dilate, pad: one number for each image axis; () means stride 1,
+    dilate 1, pad 0. num_group: channels and filters are cut to so many groups, and a
+    filter sees the channels of its group only. no_bias: there is no input bias.
+    layout: None, or the one in which channels are second: NCW, NCHW, NCDHW.
     workspace: the scratch memory that it may use, in MiB. cudnn_tune: how algorithms
-    are chosen, without it MXNET_CUDNN_AUTOTUNE_DEFAULT says: "off" guesses,
-    "limited_workspace" measures those that fit, "fastest" all. cudnn_off: only those
+    are chosen; without it MXNET_CUDNN_AUTOTUNE_DEFAULT decides: 'off' guesses,
+    'limited_workspace' measures those that fit, 'fastest' all. cudnn_off: only those
     that need no transform and no library. See `minimx.fast.convolution.choosing`.
+
+    Raises ShapeError if shapes do not fit each other or the window does not fit the
+    image, OperatorError for settings that make no sense, DTypeError for mixed types.
     """
 
     kernel: Shape = field()  # type: ignore[assignment]
@@ -199,7 +212,7 @@ class Convolution(Multiplies, Op):
         return data.with_shape((data.shape[0], self.num_filter, *stops))
 
     def question(self, direction: str, data: Spec) -> tuple[Any, Geometry, DType]:
-        """What the choice of an algorithm depends on, with the knobs of the moment.
+        """What the choice of an algorithm depends on, with the present knobs.
 
         direction: FORWARD, DATA or WEIGHT. Returns the rules, the geometry of the
         convolution (for a volume, of one slice) and the type it computes in.
@@ -216,12 +229,19 @@ class Convolution(Multiplies, Op):
         return rules, self.geometry(data), computing(data.dtype)
 
     def choice(self, direction: str, data: Spec) -> Any:
-        """The algorithms for one direction, measured where that was asked for."""
+        """The algorithms for one direction, ranked; measured if the settings say so.
+
+        direction: FORWARD, DATA or WEIGHT; data: the spec of the data.
+        """
         rules, at, dtype = self.question(direction, data)
         return provided("convolution tuner").choose(direction, at, dtype, rules)
 
     def algorithm(self, direction: str, data: Spec) -> Algorithm:
-        """The algorithm for one direction of this convolution."""
+        """The algorithm that computes one direction: FORWARD, DATA or WEIGHT.
+
+        data: the spec of the data. A choice holds until a knob that it depends on is
+        turned (`ops.forget_plans`).
+        """
         decided = provided("convolution tuner").decided
         algorithm: Algorithm = decided(self.choice(direction, data)).algorithm
         return algorithm
@@ -236,8 +256,8 @@ class Convolution(Multiplies, Op):
     def need(self, direction: str, data: Spec) -> int:
         """The bytes of workspace for one direction.
 
-        The log says nothing here: a call on a GPU is planned for the CPU too, and only
-        the plan that runs counts.
+        Nothing is logged here: a call on a GPU is planned for the CPU too, and only the
+        plan that runs counts.
         """
         rules, at, dtype = self.question(direction, data)
         tuner = provided("convolution tuner")
@@ -287,7 +307,11 @@ class Convolution(Multiplies, Op):
     def grad(
         self, at: GradContext, dout: Any, data: Value, weight: Value
     ) -> Sequence[Value | None]:
-        """One operator for the data, one for weight and bias."""
+        """Rule: ddata is dout spread by the weight, dweight dout correlated with data.
+
+        Two operators, one for the data, one for weight and bias (dbias = Σ dout over
+        samples and image).
+        """
         shape = at.ins[0].shape
         ddata = None
         if at.wants[0]:
@@ -305,9 +329,9 @@ class Convolution(Multiplies, Op):
         """The cost of one direction."""
         stops = self.lengths(data)[-1]
         weight = prod(self.complete(data)["weight"])
-        places = data.shape[0] * prod(stops)
-        moved = data.size + places * self.num_filter + weight
-        return Cost(2 * places * weight, moved * data.dtype.itemsize)
+        windows = data.shape[0] * prod(stops)
+        moved = data.size + windows * self.num_filter + weight
+        return Cost(2 * windows * weight, moved * data.dtype.itemsize)
 
 
 @register("_backward_Convolution_data")
@@ -315,6 +339,7 @@ class ConvolutionData(Multiplies, Op):
     """The gradient of a convolution's data.
 
     dout (N, num_filter, H', W'), weight as in Convolution; out: `shape`, that of data.
+    conv: the Convolution itself.
     """
 
     conv: Any
@@ -349,7 +374,10 @@ class ConvolutionData(Multiplies, Op):
     def grad(
         self, at: GradContext, dout: Any, head: Value, weight: Value
     ) -> Sequence[Value | None]:
-        """Linear in both inputs: a convolution, and the gradient of a weight."""
+        """Rule: d dout = conv(g, weight), dweight = ConvolutionWeight(dout, g).
+
+        g is the gradient of ddata, which is linear in both inputs.
+        """
         plain = _without_bias(self.conv)
         dhead = bind(plain, dout, weight) if at.wants[0] else None
         dweight = None
@@ -369,6 +397,7 @@ class ConvolutionWeight(Multiplies, Op):
 
     dout (N, num_filter, H', W'), data as in Convolution
     out: dweight, and dbias (num_filter,) unless the convolution has none
+    conv: the Convolution itself.
     """
 
     conv: Any
@@ -412,7 +441,10 @@ class ConvolutionWeight(Multiplies, Op):
     def grad(
         self, at: GradContext, dout: Any, head: Value, data: Value
     ) -> Sequence[Value | None]:
-        """Linear in both inputs; the bias's part is the bias of the convolution."""
+        """Rule: d dout = conv(data, gw) + gb, ddata = ConvolutionData(dout, gw).
+
+        gw, gb: the gradients of dweight and dbias, which are linear in both inputs.
+        """
         conv = self.conv
         dweight, *dbias = (dout,) if conv.no_bias else dout
         dhead = bind(conv, data, dweight, *dbias) if at.wants[0] else None

@@ -1,4 +1,7 @@
-"""Data sheets of operators without inputs: arrays that settings describe."""
+"""Data sheets of operators without inputs: arrays that settings describe.
+
+MXNet 1.9.1: src/operator/tensor/init_op.cc.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ class Creation(Op):
     inputs = ()
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """There is nothing to have a gradient."""
+        """Nothing, as there are no inputs."""
         return ()
 
     def cost(self, *specs: Spec) -> Cost:
@@ -37,12 +40,15 @@ class Constant(Creation):
 
     @property
     def unresolved(self) -> bool:  # type: ignore[override]
-        """Whether the shape is not all said."""
+        """Whether some axis of the shape is still unknown."""
         least = 0 if is_np_shape() else 1  # there an axis may have the length 0
         return not self.shape or min(self.shape) < least
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
-        """The axes that are said."""
+        """The axes that the setting `shape` gives; 0 leaves one open.
+
+        Under np_shape an axis may have length 0, and -1 leaves one open.
+        """
         least = 0 if is_np_shape() else 1
         known = tuple(n if n >= least else None for n in self.shape) or None
         return ins, [merge(self.name, known, outs[0])]
@@ -58,7 +64,10 @@ class Constant(Creation):
 
 @register("_zeros")
 class Zeros(Constant):
-    """Zeros. out: `shape`."""
+    """Zeros: `mx.nd.zeros`. out: `shape`, of `dtype`.
+
+    dtype: a name, such as 'float32'. In a graph an axis of length 0 is inferred.
+    """
 
     shape: Shape = ()
     dtype: str = "float32"
@@ -70,7 +79,7 @@ class Zeros(Constant):
 
 @register("_ones")
 class Ones(Constant):
-    """Ones. out: `shape`."""
+    """Ones: `mx.nd.ones`. out: `shape`, of `dtype`, as for zeros."""
 
     shape: Shape = ()
     dtype: str = "float32"
@@ -82,7 +91,10 @@ class Ones(Constant):
 
 @register("_full")
 class Full(Constant):
-    """One value everywhere. out: `shape`."""
+    """One value everywhere: `mx.nd.full`. out: `shape`, of `dtype`, as for zeros.
+
+    value: converted to the dtype; fractions are cut off for integers.
+    """
 
     shape: Shape = ()
     dtype: str = "float32"

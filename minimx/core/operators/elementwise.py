@@ -1,7 +1,11 @@
 """The table of pointwise operators with one or two inputs.
 
-Gradients may use the input or the output; the output is the better choice where both
-would do, as the next operator mostly keeps it anyway.
+Each row is a whole operator: see `pointwise.py`. Gradients may use the input or the
+output; the output is the better choice where both would do, as the next operator mostly
+keeps it anyway. Two inputs must have one type, whichever it is; the result has it, too.
+
+MXNet 1.9.1: src/operator/tensor/elemwise_unary_op_*.cc, elemwise_binary_op_*.cc,
+elemwise_binary_broadcast_op_*.cc, and the functors in src/operator/mshadow_op.h.
 """
 
 from __future__ import annotations
@@ -212,7 +216,7 @@ unary("trigamma", "trigamma(x)", doc="The slope of digamma; its own is not known
 unary(
     "clip",
     "minimum(maximum(x, a_min), a_max)",
-    doc="Move what lies outside [a_min, a_max] to its border.",
+    doc="Elements below a_min become a_min, those above a_max become a_max.",
     grad="where((x >= a_min) * (x <= a_max) != 0, dy, 0)",
     settings={"a_min": "float", "a_max": "float"},
     facts={"casting": EITHER},

@@ -1,7 +1,10 @@
 """Data sheets of operators that pick elements by number.
 
-Index arrays may have any element type; MXNet's are often float32. None of them has a
-gradient.
+Index arrays may have any element type; MXNet's are often float32, and fractions are cut
+off. No gradient flows to them. An element that is picked several times gets the sum of
+the gradients.
+
+MXNet 1.9.1: src/operator/tensor: indexing_op.cc, broadcast_reduce_op_index.cc (pick).
 """
 
 from __future__ import annotations
@@ -44,9 +47,11 @@ def _check_mode(name: str, mode: str) -> None:
 class Take(Move):
     """Whole slices along an axis, in the order of the indices.
 
-    a (5, 3), indices (2, 4), axis=0; out (2, 4, 3). mode: what becomes of indices that
-    do not exist, clip (the nearest), wrap (counted round) or raise; "numpy" raises as
-    well, but counts negative ones from the end.
+    a (5, 3), indices (2, 4), axis=0; out (2, 4, 3), of the type of a.
+    mode: what becomes of indices outside of the axis: 'clip' takes the nearest, 'wrap'
+    counts on from the other end (modulo), 'raise' is an OperatorError where the result
+    is waited for; 'numpy' raises as well, but counts negative ones from the end.
+    Raises ShapeError for an axis that does not exist or has no elements.
     """
 
     axis: int = 0
@@ -71,7 +76,7 @@ class Take(Move):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """Slices taken several times add up."""
+        """Rule: da[indices[k]] += dout[k] along the axis, zeros elsewhere."""
         shape = at.ins[0].shape
         axis = self.axis % len(shape)
         back = BackwardTake.of(shape=shape, axis=axis, mode=self.mode)
@@ -80,7 +85,7 @@ class Take(Move):
 
 @register("_backward_take")
 class BackwardTake(Move):
-    """The gradient of `take`. dout, indices: as there; out: `shape`."""
+    """The gradient of `take`. dout, indices: as there; out: `shape`, that of a."""
 
     shape: Shape
     axis: int = 0
@@ -99,7 +104,7 @@ class BackwardTake(Move):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """Take again."""
+        """Rule: d dout = take(g, indices), g being the gradient of da."""
         return (bind(Take.of(axis=self.axis, mode=self.mode), dout, *saved), None)
 
 
@@ -107,7 +112,11 @@ class BackwardTake(Move):
 class Embedding(Move):
     """Rows of a table: one vector for each number.
 
-    data (n, m), weight (input_dim, output_dim); out (n, m, output_dim)
+    data (n, m), or any shape; weight (input_dim, output_dim); out (n, m, output_dim),
+    of the type of weight. Numbers below 0 or from input_dim on give the nearest row.
+    sparse_grad: the gradient of weight is row_sparse: only the rows that were looked
+    up. dtype: that of the weight, for layers that make it; a call does not convert.
+    Raises ShapeError for another shape of weight.
     """
 
     input_dim: int
@@ -140,7 +149,7 @@ class Embedding(Move):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """Rows looked up several times add up."""
+        """Rule: dweight[data[k]] += dout[k]; None for data."""
         if not at.wants[1]:
             return (None, None)
         back = "_backward_sparse_embedding" if self.sparse_grad else "_backward_take"
@@ -152,7 +161,12 @@ class Embedding(Move):
 
 @register("_take_along_axis")
 class TakeAlongAxis(Move):
-    """out[i, j] = data[i, index[i, j]] for axis=1; as many axes in data as in index."""
+    """One element for each index: out[i, j] = data[i, index[i, j]] for axis=1.
+
+    It is `mx.np.take_along_axis`.
+
+    data (3, 5), index (3, 2); out (3, 2). mode: as for take.
+    """
 
     axis: int
     mode: str = "clip"
@@ -173,7 +187,7 @@ class TakeAlongAxis(Move):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """To where it came from."""
+        """Rule: ddata[i, index[i, j]] += dout[i, j] for axis=1."""
         axis = self.axis % at.ins[0].ndim
         length = at.ins[0].shape[axis]
         back = PutAlongAxis.of(axis=axis, length=length, mode=self.mode)
@@ -182,9 +196,10 @@ class TakeAlongAxis(Move):
 
 @register("_put_along_axis")
 class PutAlongAxis(Move):
-    """Zeros with `length` elements along an axis, and data added where index says.
+    """Zeros, then out[i, index[i, j]] += data[i, j] for axis=1.
 
-    data, index: one shape; out: the same but for the axis
+    data, index: one shape; out: the same, but `length` long on the axis. mode: as for
+    take.
     """
 
     axis: int
@@ -207,14 +222,18 @@ class PutAlongAxis(Move):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """From where it went to."""
+        """Rule: ddata[i, j] = dout[i, index[i, j]] for axis=1."""
         take = TakeAlongAxis.of(axis=self.axis, mode=self.mode)
         return (bind(take, dout, *saved), None)
 
 
 @register("pick", "choose_element_0index")
 class Pick(Move):
-    """One element of each row. data (3, 4), index (3,), axis=1; out (3,)."""
+    """One element of each row: out[i] = data[i, index[i]].
+
+    data (3, 4), index (3,) or (3, 1), axis=1; out (3,), with keepdims (3, 1), of the
+    type of data. mode: as for take. Raises ShapeError for another shape of index.
+    """
 
     axis: int = -1
     keepdims: bool = False
@@ -253,7 +272,7 @@ class Pick(Move):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """To the element that was picked."""
+        """Rule: ddata[i, index[i]] = dout[i], zeros elsewhere."""
         data, index = at.ins
         axis, kept = self.axis % data.ndim, self.kept(data)
         put = PutAlongAxis.of(axis=axis, length=data.shape[axis], mode=self.mode)
@@ -263,9 +282,10 @@ class Pick(Move):
 
 @register("one_hot")
 class OneHot(Move):
-    """A vector with one 1 for each number. indices (2, 3), depth=5; out (2, 3, 5).
+    """A vector of off_value with one on_value, for each number.
 
-    A number outside [0, depth) gives a vector of `off_value` only.
+    indices (2, 3), depth=5; out (2, 3, 5), of dtype. A number outside of [0, depth)
+    gives a vector of off_value only. Raises OperatorError for a negative depth.
     """
 
     depth: int
@@ -289,17 +309,10 @@ class OneHot(Move):
 # -- x[key] with arrays in the key -----------------------------------------------------
 
 
-@register("_advanced_index")
-class AdvancedIndex(Move):
-    """The part x[key], where the key has arrays in it.
-
-    key: "array" for each index array, integers, (start, stop, step), None, "...";
-    data (4, 5), an index of shape (3,), key=("array",); out (3, 5)
-    """
+class _ByKey(Move):
+    """An operator whose inputs are an array and the index arrays of a key."""
 
     key: tuple[Any, ...]
-    np_shape: bool = False
-    casting = EITHER
     all_inputs = ("data", *(f"index{k}" for k in range(8)))
 
     @property
@@ -312,8 +325,23 @@ class AdvancedIndex(Move):
         """All index arrays."""
         return self.inputs[1:]
 
+
+@register("_advanced_index")
+class AdvancedIndex(_ByKey):
+    """The part x[key], where the key has arrays in it.
+
+    x[i] with i of shape (3,) is data (4, 5), index0 (3,), key=("array",); out (3, 5).
+    key: "array" for each index array, (start, stop, step) for a slice, integers, None
+    and "...". The rules are NumPy's. Raises ShapeError for a part that does not exist.
+    """
+
+    key: tuple[Any, ...]
+    np_shape: bool = False
+
+    casting = EITHER
+
     def infer(self, *specs: Spec) -> Spec:
-        """NumPy's rule, asked of arrays whose elements have no bytes."""
+        """NumPy's rule: it is applied to an array of elements without bytes."""
         data, *indices = specs
         ghost = np.broadcast_to(np.empty((), "V0"), data.shape)
         zeros = [np.broadcast_to(np.zeros((), np.int64), i.shape) for i in indices]
@@ -333,28 +361,17 @@ class AdvancedIndex(Move):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """What was picked several times adds up."""
+        """Rule: ddata[key] += dout, zeros elsewhere."""
         back = BackwardAdvancedIndex.of(key=self.key, shape=at.ins[0].shape)
         return (bind(back, dout, *saved), *(None for _ in saved))
 
 
 @register("_backward_advanced_index")
-class BackwardAdvancedIndex(Move):
-    """The gradient of `x[key]`: zeros of `shape` with data added where key says."""
+class BackwardAdvancedIndex(_ByKey):
+    """The gradient of `x[key]`: out[key] += data, beginning with zeros of `shape`."""
 
     key: tuple[Any, ...]
     shape: Shape
-    all_inputs = ("data", *(f"index{k}" for k in range(8)))
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The array, and an index array for each "array" in the key."""
-        return self.all_inputs[: 1 + self.key.count("array")]
-
-    @property
-    def saves(self) -> tuple[str, ...]:
-        """All index arrays."""
-        return self.inputs[1:]
 
     def infer(self, *specs: Spec) -> Spec:
         """The wanted shape."""
@@ -367,6 +384,6 @@ class BackwardAdvancedIndex(Move):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """Pick again."""
+        """Rule: ddata = dout[key]."""
         picked = bind(AdvancedIndex.of(key=self.key, np_shape=True), dout, *saved)
         return (picked, *(None for _ in saved))

@@ -1,4 +1,8 @@
-"""Data sheets that join arrays and take them apart."""
+"""Data sheets that join arrays and take them apart.
+
+MXNet 1.9.1: src/operator: nn/concat.cc, slice_channel.cc, and tensor/matrix_op.cc for
+stack and split_v2.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,11 @@ def _kernel(name: str, *args: Any) -> Kernel:
 
 @register("Concat", "concat")
 class Concat(Move):
-    """Join arrays along an axis. data (2, 3), (2, 5), dim=1; out (2, 8)."""
+    """Join arrays along an existing axis.
+
+    data (2, 3), (2, 5), dim=1; out (2, 8). All of one type; lengths may differ along
+    dim only. Raises ShapeError or DTypeError if they do not fit.
+    """
 
     dim: int = 1
     casting = Casting("widest", "either")
@@ -61,7 +69,7 @@ class Concat(Move):
         return _kernel("concatenate", self.dim % specs[0].ndim)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
-        """Each input gets its piece."""
+        """The k-th gradient is the slice of dout along `dim` where input k lies."""
         axis = self.dim % at.ins[0].ndim
         grads: list[Value | None] = []
         begin = 0
@@ -100,7 +108,7 @@ class Stack(Move):
         return _kernel("stack", self.axis % (specs[0].ndim + 1))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
-        """Each input gets its layer."""
+        """The k-th gradient is dout at index k of the new axis."""
         out = at.outs[0].shape
         axis = self.axis % len(out)
         whole = [(0, n, 1) for n in out]
@@ -153,7 +161,7 @@ class Pieces(Move):
         return _kernel("split", axis, self.lengths(specs[0].shape[axis]))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """Join the gradients of the pieces."""
+        """Rule: ddata = concat(douts) along the axis."""
         douts = dout if isinstance(dout, tuple) else (dout,)
         axis = self.axis % at.ins[0].ndim
         shape = at.ins[0].shape
@@ -167,7 +175,11 @@ class Pieces(Move):
 
 @register("SliceChannel", "split")
 class SliceChannel(Pieces):
-    """Cut an axis into equal pieces. data (2, 6), num_outputs=3; outs (2, 2) each."""
+    """Cut an axis into equal pieces.
+
+    data (2, 6), num_outputs=3, axis=1; outs (2, 2) each. squeeze_axis: drop the axis,
+    where pieces have length 1. Raises ShapeError if the pieces cannot be equal.
+    """
 
     num_outputs: int
     axis: int = 1
@@ -194,8 +206,9 @@ class SliceChannel(Pieces):
 class SplitV2(Pieces):
     """Cut an axis at `indices`, or into `sections` equal pieces.
 
-    data (6, 2), indices=(0, 2), axis=0; outs (2, 2), (4, 2): as in MXNet, the places
-    begin with 0
+    data (6, 2), indices=(0, 2), axis=0; outs (2, 2), (4, 2): where the pieces begin,
+    as in MXNet, so that the first number is 0. sections: if it is not 0, indices do not
+    count. squeeze_axis: drop the axis, where pieces have length 1. Raises ShapeError.
     """
 
     indices: Shape
@@ -209,7 +222,7 @@ class SplitV2(Pieces):
         return self.sections or len(self.indices)
 
     def lengths(self, length: int) -> tuple[int, ...]:
-        """From place to place, the last one to the end."""
+        """From index to index, the last one to the end."""
         if self.sections:
             if length % self.sections:
                 raise ShapeError(
@@ -217,10 +230,10 @@ class SplitV2(Pieces):
                     f"of length {length}."
                 )
             return (length // self.sections,) * self.sections
-        places = (*self.indices, length)
-        if list(places) != sorted(places) or places[0] != 0:
+        cuts = (*self.indices, length)
+        if list(cuts) != sorted(cuts) or cuts[0] != 0:
             raise ShapeError(
                 f"split_v2: places {self.indices} must ascend from 0 to at most "
                 f"{length}, the length of the axis."
             )
-        return tuple(b - a for a, b in zip(places, places[1:], strict=False))
+        return tuple(b - a for a, b in zip(cuts, cuts[1:], strict=False))

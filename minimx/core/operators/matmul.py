@@ -2,6 +2,8 @@
 
 Every gradient of a product is a product again, with other transposes: no array is ever
 copied into its transpose.
+
+MXNet 1.9.1: src/operator: tensor/dot.cc, nn/fully_connected.cc.
 """
 
 from __future__ import annotations
@@ -56,7 +58,11 @@ def multiply(
 
 
 def inner(name: str, lhs: Shape, rhs: Shape, k: int, other: int) -> None:
-    """Refuse sums that run over axes of different lengths."""
+    """Refuse sums that run over axes of different lengths: ShapeError.
+
+    name, lhs, rhs: the operator and the shapes of its inputs, for the error. k, other:
+    the lengths of the axes that are summed over.
+    """
     if k != other:
         raise ShapeError(
             f"{name}: the sum runs over {k} elements of lhs {lhs}, but over {other} of "
@@ -87,7 +93,7 @@ class Product(Multiplies, Op):
         raise OperatorError(f"{self.name} has no rule for its matrices")
 
     def infer(self, *specs: Spec) -> Spec:
-        """See the docstring of the operator."""
+        """The shape that `matrices` gives, of the inputs' type."""
         same_dtype(self.name, specs)
         return specs[0].with_shape(self.matrices(*specs)[3])
 
@@ -108,7 +114,10 @@ class Product(Multiplies, Op):
     def grad(
         self, at: GradContext, dout: Any, lhs: Value, rhs: Value
     ) -> Sequence[Value | None]:
-        """Products with dout: d(AB) = dA B + A dB, for each way A and B are stored."""
+        """Rule: dA = dout Bᵀ, dB = Aᵀ dout, for A, B = lhs, rhs after their transposes.
+
+        What is stored transposed gets the transposed gradient: dAᵀ = B doutᵀ.
+        """
         ta, tb = self.transpose_a, self.transpose_b
         a, b, out, shape = self.matrices(*at.ins)
         left, right = at.ins[0].shape, at.ins[1].shape
@@ -133,10 +142,13 @@ class Product(Multiplies, Op):
 
 @register("dot")
 class Dot(Product):
-    """Sum over the last axis of lhs and the first axis of rhs.
+    """The product that sums over the last axis of lhs and the first axis of rhs.
 
-    lhs (..., k), with transpose_a (k, ...); rhs (k, ...), with transpose_b (..., k)
-    out: the other axes of lhs, then those of rhs; (1,) for two vectors
+    lhs (..., k), with transpose_a (k, ...); rhs (k, ...), with transpose_b (..., k),
+    both of one type; out: the other axes of lhs, then those of rhs; (1,) for two
+    vectors. So (2, 3) and (3, 4) give (2, 4). forward_stype: how the result of sparse
+    inputs is stored; it changes nothing for dense ones.
+    Raises ShapeError for different k, DTypeError for different types.
     """
 
     transpose_a: bool = False
@@ -146,7 +158,10 @@ class Dot(Product):
     casting = WIDEST
 
     def matrices(self, lhs: Spec, rhs: Spec) -> tuple[Shape, Shape, Shape, Shape]:
-        """All kept axes of an array are one axis of its matrix."""
+        """All axes of an array but the summed one are one axis of its matrix.
+
+        lhs (2, 3, 4), rhs (4, 5): matrices (6, 4), (4, 5) and (6, 5); out (2, 3, 5).
+        """
         ta, tb = self.transpose_a, self.transpose_b
         k, head = (
             (lhs.shape[0], lhs.shape[1:]) if ta else (lhs.shape[-1], lhs.shape[:-1])
@@ -166,6 +181,8 @@ class BatchDot(Product):
 
     lhs (..., m, k), with transpose_a (..., k, m)
     rhs (..., k, n), with transpose_b (..., n, k); out (..., m, n)
+    At least one axis before the last two; those must agree, and do not stretch. All of
+    one type. Raises ShapeError, DTypeError.
     """
 
     transpose_a: bool = False
@@ -175,7 +192,10 @@ class BatchDot(Product):
     casting = WIDEST
 
     def matrices(self, lhs: Spec, rhs: Spec) -> tuple[Shape, Shape, Shape, Shape]:
-        """The leading axes are the stack, and must agree."""
+        """The last two axes are the matrices; those before must agree.
+
+        lhs (8, 2, 3), rhs (8, 3, 5): as they are; out (8, 2, 5).
+        """
         if lhs.ndim < 3 or lhs.shape[:-2] != rhs.shape[:-2]:
             raise ShapeError(
                 f"{self.name}: lhs {lhs.shape} and rhs {rhs.shape} are not stacks of "
@@ -193,9 +213,12 @@ class BatchDot(Product):
 class FullyConnected(Multiplies, Op):
     """Every output is a weighted sum of all features, plus a bias.
 
-    data (N, ...), weight (num_hidden, features), bias (num_hidden,)
-    out (N, num_hidden): the axes after the first are `features` together
-    flatten=False: data (..., features), out (..., num_hidden)
+    out = data weightᵀ + bias: data (N, ...), weight (num_hidden, features), bias
+    (num_hidden,), all of one type; out (N, num_hidden): the axes of data after the
+    first are `features` together.
+    flatten=False: data (..., features), out (..., num_hidden). no_bias: there is no
+    input bias.
+    Raises ShapeError for other shapes, DTypeError for different types.
     """
 
     num_hidden: int
@@ -221,7 +244,7 @@ class FullyConnected(Multiplies, Op):
         return data.size // max(features, 1), features
 
     def complete(self, data: Spec) -> dict[str, Shape]:
-        """What the parameters must look like for this data."""
+        """{parameter: its shape} for this data."""
         shapes: dict[str, Shape] = {"weight": (self.num_hidden, self.rows(data)[1])}
         return shapes if self.no_bias else {**shapes, "bias": (self.num_hidden,)}
 
@@ -277,7 +300,7 @@ class FullyConnected(Multiplies, Op):
     def grad(
         self, at: GradContext, dout: Any, data: Value, weight: Value
     ) -> Sequence[Value | None]:
-        """Two products; the bias gets the sum over rows."""
+        """Rule: ddata = dout weight, dweight = doutᵀ data, dbias = Σ dout over rows."""
         rows, features = self.rows(at.ins[0])
         flat = (rows, self.num_hidden)
         dout = reshaped(dout, at.outs[0].shape, flat)

@@ -1,9 +1,18 @@
-"""Data sheets of activations and dropout."""
+"""Data sheets of activations and dropout: the three ways to write a sheet.
+
+    a formula       `unary("_leaky", "where(x > 0, x, slope * x)", grad="...")` makes
+                    class, kernel and gradient (`operators/pointwise.py`)
+    a class         `Dropout` says what comes out, which kernel computes it (with random
+                    numbers), what is saved, and how gradients flow back
+    another sheet   `Activation` is the sheet that its setting names
+
+MXNet 1.9.1: src/operator: nn/activation.cc, leaky_relu.cc, nn/dropout.cc.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,75 +36,6 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axes
 
 # -- activations -----------------------------------------------------------------------
-
-
-class Choice(Op):
-    """An operator that is one of several pointwise operators; a setting says which."""
-
-    act_type: str
-
-    deduce = deduction.first_is_out
-
-    def chosen(self) -> Op:
-        """The pointwise operator that does the work."""
-        raise OperatorError(f"{self.name} has no operator to choose")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "form", self.chosen())
-        object.__setattr__(self, "saves", self.form.saves)  # type: ignore[attr-defined]
-
-    @property
-    def _form(self) -> Op:
-        form: Op = self.form  # type: ignore[attr-defined]
-        return form
-
-    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
-        """The shape of data."""
-        return self._form.infer(*specs)
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Generated from the formula."""
-        return self._form.kernel(*specs)
-
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """That of the chosen operator."""
-        return self._form.grad(at, dout, *saved)
-
-    def cost(self, *specs: Spec) -> Cost:
-        """That of the chosen operator."""
-        return self._form.cost(*specs)
-
-
-def _unknown(op: str, given: str, known: Sequence[str]) -> OperatorError:
-    return OperatorError(
-        f"{op}: act_type={given!r}: choose one of {', '.join(known)}."
-        f"{did_you_mean(given, known)}"
-    )
-
-
-ACTIVATIONS = ("relu", "sigmoid", "tanh", "softrelu", "softsign")
-
-
-@register("Activation")
-class Activation(Choice):
-    """A curve, applied to every element: relu, sigmoid, tanh, softrelu or softsign.
-
-    data: any shape; out: the same shape
-    """
-
-    act_type: str
-
-    casting = Casting("either", "either", {"act_type": ("softrelu",)})
-    choices = {"act_type": ACTIVATIONS}
-    inplace = {"out": "data"}
-
-    def chosen(self) -> Op:
-        """The operator of that name."""
-        if self.act_type not in ACTIVATIONS:
-            raise _unknown(self.name, self.act_type, ACTIVATIONS)
-        return lookup(self.act_type).of()
-
 
 _SLOPE = {"slope": "float"}
 unary(
@@ -133,6 +73,73 @@ binary(
 )
 
 LEAKY = ("leaky", "elu", "selu", "gelu", "prelu", "rrelu")
+ACTIVATIONS = ("relu", "sigmoid", "tanh", "softrelu", "softsign")
+
+
+class Choice(Op):
+    """An operator that is one of several pointwise operators; a setting names it."""
+
+    act_type: str
+
+    #: The operator that does the work.
+    form: ClassVar[Op]
+    deduce = deduction.first_is_out
+
+    def chosen(self) -> Op:
+        """The pointwise operator that does the work."""
+        raise OperatorError(f"{self.name} has no operator to choose")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Settings are frozen; what follows from them is set past the freeze.
+        object.__setattr__(self, "form", self.chosen())
+        object.__setattr__(self, "saves", self.form.saves)
+
+    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+        """That of the chosen operator: the spec of data."""
+        return self.form.infer(*specs)
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """That of the chosen operator, generated from its formula."""
+        return self.form.kernel(*specs)
+
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+        """That of the chosen operator, such as dx = dy (1 - y²) for tanh."""
+        return self.form.grad(at, dout, *saved)
+
+    def cost(self, *specs: Spec) -> Cost:
+        """That of the chosen operator."""
+        return self.form.cost(*specs)
+
+
+@register("Activation")
+class Activation(Choice):
+    """A nonlinear function of every element, which the setting act_type names.
+
+    data: any shape; out: the same shape and type.
+    act_type: 'relu' max(x, 0), 'sigmoid' 1 / (1 + exp(-x)), 'tanh', 'softrelu'
+    log(1 + exp(x)) or 'softsign' x / (1 + |x|).
+    Raises OperatorError for another act_type.
+    """
+
+    act_type: str
+
+    casting = Casting("either", "either", {"act_type": ("softrelu",)})
+    choices = {"act_type": ACTIVATIONS}
+    inplace = {"out": "data"}
+
+    def chosen(self) -> Op:
+        """The operator of that name."""
+        if self.act_type not in ACTIVATIONS:
+            raise _unknown(self.name, self.act_type, ACTIVATIONS)
+        return lookup(self.act_type).of()
+
+
+def _unknown(op: str, given: str, known: Sequence[str]) -> OperatorError:
+    return OperatorError(
+        f"{op}: act_type={given!r}: choose one of {', '.join(known)}."
+        f"{did_you_mean(given, known)}"
+    )
 
 
 # -- dropout ---------------------------------------------------------------------------
@@ -142,10 +149,13 @@ LEAKY = ("leaky", "elu", "selu", "gelu", "prelu", "rrelu")
 class Dropout(Op):
     """In training, set elements to 0 with probability p and divide the others by 1 - p.
 
-    data: any shape; out: the same shape. With p=1 nothing is kept, and out is NaN: 0
-    times the infinite scale, as in MXNet.
-    mode: 'training', or 'always' to drop in prediction as well.
-    axes: axes along which all elements share their fate. `training` is internal.
+    data: any shape, float16, bfloat16, float32 or float64; out: the same shape and
+    type. Outside of `autograd.train_mode` out is a copy of data.
+    p: from 0 to 1; with p=1 nothing is kept, and out is NaN: 0 times the infinite
+    scale, as in MXNet. mode: 'training', or 'always' to drop in prediction as well.
+    axes: axes along which one decision holds for all elements, such as (2, 3) to drop
+    whole channels of (N, C, H, W). cudnn_off changes nothing. `training` is internal.
+    Raises OperatorError for another p or mode, DTypeError if integers are dropped.
     """
 
     p: float = 0.5
@@ -171,7 +181,7 @@ class Dropout(Op):
 
     @property
     def drops(self) -> bool:
-        """Whether anything happens at all."""
+        """Whether anything is dropped in this call."""
         return (self.training or self.mode == "always") and self.p > 0
 
     @property
@@ -180,7 +190,7 @@ class Dropout(Op):
         return 1 / (1 - self.p) if self.p < 1 else float("inf")
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
-        """The same shape; and a bit for every decision."""
+        """The same shape; and a hidden output (bytes,) with a bit for each decision."""
         (data,) = specs
         if not self.drops:
             return data
@@ -203,7 +213,7 @@ class Dropout(Op):
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """The same elements pass, scaled alike."""
+        """Rule: ddata = dout * scale where the element was kept, else 0."""
         if not self.drops:
             return (dout,)
         op = Mask.of(scale=self.scale, axes=self.axes)
@@ -215,7 +225,11 @@ class Dropout(Op):
 
 
 def decisions_of(shape: Shape, axes: Shape) -> Shape:
-    """The shape of the decisions: 1 along the axes that share one."""
+    """The shape of the decisions to drop: that of data, with 1 along the axes.
+
+    >>> decisions_of((8, 3, 5, 5), (2, 3))
+    (8, 3, 1, 1)
+    """
     shared = normalize_axes("Dropout", axes, len(shape)) if axes else ()
     return tuple(1 if axis in shared else n for axis, n in enumerate(shape))
 
@@ -244,7 +258,8 @@ def _masking(data: Spec, axes: Shape, scale: float) -> Kernel:
 class Mask(Op):
     """Elements times scale where their bit is set, 0 elsewhere; linear in data.
 
-    data: any shape; bits: one for every decision, eight in a byte; out: as data
+    data: any shape; bits (bytes,) uint8: one for every decision, eight in a byte; out:
+    as data. scale: the factor; axes: as for Dropout, whose gradient this is.
     """
 
     scale: float
@@ -264,5 +279,5 @@ class Mask(Op):
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """The same operator."""
+        """Rule: ddata = dout * scale where the bit is set, else 0: this operator."""
         return bind(self, dout, *saved), None

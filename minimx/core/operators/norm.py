@@ -1,9 +1,12 @@
-"""Data sheets of normalization: numbers shifted and scaled to mean 0 and variance 1."""
+"""Data sheets of normalization: numbers shifted and scaled to mean 0 and variance 1.
+
+MXNet 1.9.1: src/operator/nn/batch_norm.cc. As there, the output that is called var is
+1 / sqrt(var + eps).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,7 +30,7 @@ from minimx.core.ops.registry import (
     register,
 )
 from minimx.core.ops.spec import Cost, Spec
-from minimx.core.shapes import Shape, normalize_axis
+from minimx.core.shapes import Shape, normalize_axis, split_at
 
 # Two sums, a root, a shift and a product, for one element.
 STEPS = 8
@@ -38,7 +41,8 @@ def check_parameters(
 ) -> None:
     """Refuse parameters of another shape, or of other types among themselves.
 
-    wanted: usually (channels,). Raises ShapeError or DTypeError.
+    op: the operator's name, for the error. wanted: the shape, usually (channels,).
+    named: (name, spec) of each parameter. Raises ShapeError or DTypeError.
     """
     same_reals(op, ("data",), data)
     first, kind = named[0][0], named[0][1].dtype
@@ -60,14 +64,19 @@ def check_parameters(
 class BatchNorm(Op):
     """Normalize every channel by its mean and variance over the batch.
 
-    data (N, C, ...), channels along `axis`; gamma, beta, moving_mean, moving_var (C,)
-    out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
+    data (N, C, ...), channels along `axis`; gamma, beta, moving_mean, moving_var (C,),
+    of the type of data, or float32 for data of float16 and bfloat16
+    out: as data, (data - mean) / sqrt(var + eps) * gamma + beta
     With output_mean_var also mean (C,) and 1 / sqrt(var + eps) (C,).
 
     In training the batch's own statistics are used, and the moving ones go a step of
-    1 - momentum towards them; otherwise, and with use_global_stats, the moving ones are
-    used. fix_gamma: gamma counts as 1, is set to 1, and gets the gradient 0. `training`
-    is internal.
+    1 - momentum towards them: moving = momentum * moving + (1 - momentum) * batch, with
+    the variance divided by the number of elements, not by one less. Otherwise, and with
+    use_global_stats, the moving ones are used. eps is added to the variance. fix_gamma:
+    gamma counts as 1, is set to 1, and gets the gradient 0. cudnn_off changes nothing.
+    `training` is internal.
+    Raises ShapeError for parameters of another shape and, in training, for data without
+    elements; DTypeError for other types.
     """
 
     eps: float = 1e-3
@@ -92,7 +101,10 @@ class BatchNorm(Op):
         return ("data", *gamma, "out1", "out2")
 
     def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
-        """Parameters for data of two bytes are float32."""
+        """Parameters are float32 for data of float16 or bfloat16, else like data.
+
+        ins, outs: types as far as they are known, None where not; returns both filled.
+        """
         data = ins[0] or outs[0]
         kind = FLOAT32 if data in NARROW else data
         return [data, *[p or kind for p in ins[1:]]], [data, *[kind] * (len(outs) - 1)]
@@ -115,7 +127,7 @@ class BatchNorm(Op):
         return dict.fromkeys(self.inputs[1:], (channels,))
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
-        """The same shape; and what the gradient will ask for."""
+        """The same shape; and mean and 1 / sqrt(var + eps) (C,), which `grad` saves."""
         data, *parameters = specs
         (channels,) = set(self.complete(data).values())
         named = zip(self.inputs[1:], parameters, strict=True)
@@ -159,7 +171,11 @@ class BatchNorm(Op):
         return run_fixed
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """One operator for all three."""
+        """Rule: dx = γ/σ (dy - mean(dy) - x̂ mean(dy x̂)), dγ = Σ dy x̂, dβ = Σ dy.
+
+        x̂ is the normalized data, σ = sqrt(var + eps); means and sums are over all axes
+        but that of the channels. With the moving statistics dx = γ/σ dy.
+        """
         if not any(at.wants):
             return (None,) * 5
         dout = dout[0] if self.output_mean_var else dout
@@ -228,13 +244,18 @@ class BatchNormAgain(Op):
 
 
 def grouped(data: Spec, axis: int) -> Shape:
-    """The shape of data seen as (outer, channels, inner); channels are along `axis`."""
-    axis %= data.ndim
-    return prod(data.shape[:axis]), data.shape[axis], prod(data.shape[axis + 1 :])
+    """The shape of data seen as (outer, channels, inner); channels are along `axis`.
+
+    axis: may be negative. (8, 3, 5, 5) with axis 1 is (8, 3, 25).
+    """
+    return split_at(data.shape, axis % data.ndim)
 
 
 def _axes(shape: Shape, axis: int) -> tuple[Shape, Shape, Shape]:
-    """All other axes; the shape of one number per place on `axis`, in two forms."""
+    """All other axes; the shape of one number per channel, in two forms.
+
+    (8, 3, 5, 5) and axis 1 give (0, 2, 3), (1, 3, 1, 1) and (3,).
+    """
     others = tuple(a for a in range(len(shape)) if a != axis)
     aligned = tuple(n if a == axis else 1 for a, n in enumerate(shape))
     return others, aligned, (shape[axis],)
@@ -285,7 +306,12 @@ class BatchNormGradient(Op):
         return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
 
     def composed(self, dout: Value, data: Value, *rest: Value) -> tuple[Value, ...]:
-        """The same, made of operators; statistics of the batch are taken again."""
+        """The gradients of data, gamma and beta, made of operators.
+
+        For second derivatives: the batch's statistics are computed again from data, as
+        they depend on it. dout, data, and rest (gamma unless fixed, mean, invstd): as
+        for the kernel.
+        """
         *gamma, mean, invstd = rest
         others, aligned, line = _axes(self.shape, self.axis)
         average = lookup("mean").of(axis=others, keepdims=True)

@@ -3,12 +3,18 @@
     unary("sigmoid", "1 / (1 + exp(-x))", grad="dy * y * (1 - y)", doc="...")
     binary("broadcast_mul", "a * b", grads=("dz * b", "dz * a"), doc="...")
 
-A formula speaks of the input as x and the output as y, or of a, b and z; the gradient's
-formula also of dy or dz. From the names a gradient uses follows what the operator saves
-for it, and what its backward operator, one fused kernel, takes as inputs.
+The input is x and the output y, or a, b and z for two inputs; dy or dz is the gradient
+of the output. The first line registers two operators:
 
-The backward operator knows its formula twice: as a kernel, and `composed` of operators.
-The tape takes the second where a gradient is to be differentiated again.
+    sigmoid               input data; saves ("out",), as the gradient uses y and not x
+    _backward_sigmoid     inputs (dy, y); one kernel for the whole formula
+
+and the gradient rule of the first is a call of the second, followed by a sum over what
+was broadcast (`sum_to`).
+
+A backward operator has its formula in two forms: as a kernel, and `composed`, which
+computes it by calling operators one by one. The second is used where the gradient is to
+be differentiated again.
 """
 
 from __future__ import annotations
@@ -41,7 +47,10 @@ from minimx.core.shapes import Deduced, Opens
 
 
 def same_dtype(op: str, specs: Sequence[Spec]) -> None:
-    """Refuse inputs of different element types: DTypeError with the operator's name."""
+    """Refuse inputs of different element types. Raises DTypeError.
+
+    op: the operator's name, for the error; specs: of the inputs, at least one.
+    """
     first = specs[0].dtype
     for spec in specs:
         if spec.dtype is not first and spec.dtype != first:
@@ -64,7 +73,7 @@ class Pointwise(Op):
     jumps: ClassVar[bool] = False
     #: False for the `elemwise_*` operators, which want equal shapes.
     stretches: ClassVar[bool] = True
-    #: The module whose table the formula stands in.
+    #: The module that has the formula in its table.
     declared_in: ClassVar[str]
     #: The element type of the output where it is not that of the inputs.
     gives: ClassVar[DType | None] = None
@@ -75,7 +84,10 @@ class Pointwise(Op):
         return tuple(self.settings.values())
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
-        """One shape for all, unless axes stretch between several inputs."""
+        """One shape for all, or NumPy's broadcasting for several inputs that stretch.
+
+        See `Op.deduce`.
+        """
         alike = len(ins) == 1 or not self.stretches
         rule = deduction.all_alike if alike else deduction.stretched
         return rule(self, ins, outs)
@@ -115,7 +127,7 @@ class Pointwise(Op):
         return Cost(out.size * self.formula.steps, moved)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """One backward operator for each input that wants a gradient."""
+        """Rule: the formulas of the gradients, one backward operator for each input."""
         known = dict(zip(self.saves, saved, strict=True))
         grads: list[Value | None] = []
         flat = self.jumps and at.ins[0].dtype.kind in "iu"
@@ -156,11 +168,11 @@ class Backward(Pointwise):
         return self.formula.evaluate(OPERATORS, names)
 
 
-# -- operators as the functions of a formula -------------------------------------------
+# -- operators as the functions of a formula: how `composed` computes ------------------
 
 
 def _like(value: Any, other: Value) -> Value:
-    """A value as it is; a number as a value in the shape of `other`."""
+    """A value as it is; a number as a value of the shape of `other`."""
     if isinstance(value, int | float):
         return bind(lookup("zeros_like").of(), other) + value
     return value
@@ -244,7 +256,7 @@ def _gradient(
 
 
 def _caller() -> str:
-    """The module whose table a sheet stands in: it calls `unary` or `binary`."""
+    """The module that has a sheet in its table: the one that calls `unary`."""
     return str(sys._getframe(2).f_globals["__name__"])
 
 
@@ -265,8 +277,11 @@ def unary(
 ) -> type[Pointwise]:
     """Register an operator of one input, x in the formula; its output is y.
 
-    settings: {name: type} of numbers that the formula uses as well.
-    facts: further lines of the data sheet.
+    name, aliases: of the operator. text: the formula (`kernels/formula.py`). doc: what
+    it does; shapes are added. grad: the formula of dx, with dy, x and y; None: no
+    gradient flows. settings: {name: type} of numbers that the formulas use as well.
+    facts: further class attributes of the sheet, such as casting; also defaults of
+    settings. Returns the sheet.
     """
     settings = settings or {}
     takes = {"dy": "", "x": "data", "y": "out"}
@@ -293,7 +308,11 @@ def binary(
     grads: tuple[str, str] | None = None,
     facts: dict[str, Any] | None = None,
 ) -> type[Pointwise]:
-    """Register an operator of two inputs, a and b in the formula; its output is z."""
+    """Register an operator of two inputs, a and b in the formula; its output is z.
+
+    grads: the formulas of da and db, with dz, a, b and z; None: no gradient flows. The
+    rest as for `unary`. Inputs are called lhs and rhs, as in MXNet.
+    """
     takes = {"dz": "", "a": "lhs", "b": "rhs", "z": "out"}
     left, right = grads or (None, None)
     rules = (

@@ -2,6 +2,8 @@
 
 The kernels want channels second. Where they come last, data are copied, and gradients
 transposed.
+
+MXNet 1.9.1: src/operator/nn/pooling.cc.
 """
 
 from __future__ import annotations
@@ -39,13 +41,21 @@ LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 class Pooling(Op):
     """The largest, the mean, the sum or a norm of every window.
 
-    data (N, C, H, W), out (N, C, H', W'); also lines (N, C, W) and volumes
-    (N, C, D, H, W). layout: NCW, NCHW, NCDHW, or with channels last NWC, NHWC, NDHWC.
+    data (N, C, H, W), of a float type, out (N, C, H', W') of that type, with
+    H' = (H + 2 pad - kernel) // stride + 1, rounded up for 'full'; also lines (N, C, W)
+    and volumes (N, C, D, H, W). layout: NCW, NCHW, NCDHW, or with channels last NWC,
+    NHWC, NDHWC.
+
+    kernel, stride, pad: one number for each image axis; () means stride 1, pad 0.
+    pool_type: 'max', 'avg', 'sum' or 'lp'. A NaN never wins a maximum.
     global_pool: one window as large as the image; kernel is not needed then.
     pooling_convention: a last window that does not fit is left out ('valid'), may hang
     over the edge ('full'), or there are ceil(W / stride) of them ('same': lines only).
-    count_include_pad: whether padding counts in a mean. A NaN never wins a maximum.
+    count_include_pad: whether padding counts in a mean. cudnn_off changes nothing.
     p_value: 1, 2 or 3, for pool_type 'lp': the p-th root of the sum of p-th powers.
+
+    Raises OperatorError for other settings, ShapeError for a window that does not fit,
+    DTypeError for integers.
     """
 
     kernel: Shape = ()  # type: ignore[assignment]
@@ -80,7 +90,7 @@ class Pooling(Op):
 
     @property
     def is_max(self) -> bool:
-        """Whether it remembers who won."""
+        """Whether it keeps a second output: which tap of each window was largest."""
         return self.pool_type == "max"
 
     @property
@@ -129,13 +139,13 @@ class Pooling(Op):
         return kernel, stride, pad, stops
 
     def _stops(self, length: int, kernel: int, stride: int, pad: int) -> int:
-        room = length + 2 * pad - kernel
-        if room < 0:
+        left = length + 2 * pad - kernel
+        if left < 0:
             return 0
         if self.pooling_convention == "same":
             return -(-length // stride)
         rounded = (
-            -(-room // stride) if self.pooling_convention == "full" else room // stride
+            -(-left // stride) if self.pooling_convention == "full" else left // stride
         )
         return rounded + 1
 
@@ -151,7 +161,7 @@ class Pooling(Op):
         return Windows._make((planes, *lengths, *zeros, *pad, *flags))
 
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
-        """The image shrinks to the stops; a maximum also keeps who won."""
+        """The image shrinks to the stops; a maximum also keeps the tap that won."""
         (data,) = specs
         same_reals(self.name, ("data",), data)
         seen = self.channels_second(data)
@@ -186,7 +196,7 @@ class Pooling(Op):
         return _kernel(kernel, specs)
 
     def scratch(self, *specs: Spec) -> int:
-        """Room for powers, and for data and output with channels second."""
+        """Bytes for powers, and for data and output with channels second."""
         itemsize = computing(specs[0].dtype).itemsize
         size = specs[0].size if (self.p_value or 1) > 1 else 0
         if self.is_last:
@@ -195,7 +205,10 @@ class Pooling(Op):
         return size * itemsize
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """Back to the winner, or shared out."""
+        """Rule: dout goes to the element that won (max), or to all of a window (sum).
+
+        For avg it is dout / (elements that count), for lp dout (data / out)ᵖ⁻¹.
+        """
         if self.is_last:
             return (self._grad_of_last(at, dout, *saved),)
         shape = at.ins[0].shape
@@ -226,7 +239,7 @@ class Pooling(Op):
 
 
 def _copying(run: Kernel, shape: Shape, is_max: bool) -> Kernel:
-    """The kernel for channels in the second place, for data with them in the last."""
+    """The kernel for channels on the second axis, for data with them on the last."""
 
     def kernel(data: Any, out: Any, *rest: Any) -> None:
         *taps, workspace = rest
@@ -296,14 +309,17 @@ class MaxSpread(_Gradient):
         return _kernel(lambda *arrays: run(*arrays, at), specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """Linear: fetch from where it was put."""
+        """Rule: d dout = the element of g where the maximum was: `MaxPick`.
+
+        g is the gradient of the output, which is linear in dout.
+        """
         op = MaxPick.of(pool=self.pool, shape=self.shape)
         return bind(op, dout, *saved), None
 
 
 @register("_pick_Pooling")
 class MaxPick(_Gradient):
-    """Fetch the elements at the places of former maxima.
+    """Fetch the elements at the positions of former maxima.
 
     dout: `shape`, that of the data; taps (N, C, H', W'); out: the shape of taps
     """
@@ -322,7 +338,7 @@ class MaxPick(_Gradient):
         return _kernel(lambda *arrays: run(*arrays, at), specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """Linear: put back to where it was fetched."""
+        """Rule: d dout = g where the maximum was, zeros elsewhere: `MaxSpread`."""
         op = MaxSpread.of(pool=self.pool, shape=self.shape)
         return bind(op, dout, *saved), None
 
@@ -347,5 +363,5 @@ class AverageSpread(_Gradient):
         return _kernel(lambda *arrays: run(*arrays, at), specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """Linear: the pooling itself."""
+        """Rule: d dout = pool(g): the mean or sum of the window, as this is linear."""
         return (bind(self.pool, dout),)

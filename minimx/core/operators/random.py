@@ -2,6 +2,9 @@
 
 Their kernels draw from the device's own stream, so two calls give different numbers,
 and `mx.random.seed` makes a program repeat them.
+
+MXNet 1.9.1: src/operator/random/sample_op.cc. The numbers are others than MXNet's for
+the same seed.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ class Random(Op):
         """Refuse parameters that the distribution does not have."""
 
     def require(self, fits: bool, what: str) -> None:
-        """Raise if a parameter does not fit."""
+        """Raise OperatorError unless `fits`; what: what follows the operator's name."""
         if not fits:
             raise OperatorError(f"{self.name}: {what}.")
 
@@ -73,7 +76,10 @@ def _refusing(why: str) -> Kernel:
 
 @register("_random_uniform", "random_uniform", "uniform")
 class Uniform(Random):
-    """Evenly in [low, high). out: `shape`."""
+    """Random numbers, evenly in [low, high). out: `shape`, of `dtype` (a float type).
+
+    Raises OperatorError, where the numbers are waited for, if low is more than high.
+    """
 
     low: float = 0.0
     high: float = 1.0
@@ -88,7 +94,11 @@ class Uniform(Random):
 
 @register("_random_normal", "random_normal", "normal")
 class Normal(Random):
-    """Mean `loc`, standard deviation `scale`. out: `shape`."""
+    """Random numbers of a normal distribution. out: `shape`, of `dtype` (a float type).
+
+    loc: the mean; scale: the standard deviation. Raises OperatorError, where the
+    numbers are waited for, if scale is negative.
+    """
 
     loc: float = 0.0
     scale: float = 1.0

@@ -5,12 +5,14 @@
     the same, exclude=True            out (2, 4): every other axis is reduced
 
 No axis, None or (), means all of them. The result then has shape (1,), as `mx.nd` has
-no arrays without dimensions; with `np_shape` it has shape ().
+no arrays without dimensions; with `np_shape` it has shape (). The result has the type
+of the data. Raises ShapeError for axes that do not exist.
+
+MXNet 1.9.1: src/operator/tensor/broadcast_reduce_op.h and its neighbours.
 """
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any, ClassVar
 
 from minimx.core.dtypes import FLOAT16, FLOAT32, FLOAT64, NARROW, DType
@@ -29,7 +31,13 @@ from minimx.core.ops.registry import (
     with_settings,
 )
 from minimx.core.ops.spec import Cost, Spec
-from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
+from minimx.core.shapes import (
+    Shape,
+    normalize_axes,
+    normalize_axis,
+    reduced,
+    split_at,
+)
 
 
 def sum_to(value: Value, shape: Shape, wanted: Shape) -> Value:
@@ -50,17 +58,28 @@ def accumulator(dtype: DType) -> DType:
     return FLOAT64 if safe and dtype == FLOAT32 else dtype
 
 
-def adding(room: str, dtype: DType) -> str:
-    """Which room of kernels adds as MXNET_SAFE_ACCUMULATION says: `room` or `narrow`.
+def adding(file: str, dtype: DType) -> str:
+    """Which file of kernels adds as MXNET_SAFE_ACCUMULATION wants: `file` or `narrow`.
 
-    What `room` has adds in a wider type than `dtype`, as safe accumulation asks; for
-    float32 it does so in any case, since on a CPU that costs nothing.
+    Kernels in `file` ("softmax") add in a wider type than `dtype`, which is safe
+    accumulation; for float32 they always do, since on a CPU that costs nothing. Those
+    in "narrow" round every sum to float16.
     """
     safe = dtype != FLOAT16 or knobs.get("MXNET_SAFE_ACCUMULATION")
-    return room if safe else "narrow"
+    return file if safe else "narrow"
 
 
-class Reduction(Op):
+class _Reducing(Op):
+    """An operator of one input that makes fewer elements of many."""
+
+    def cost(self, *specs: Spec) -> Cost:
+        """One addition or comparison for each element; each is read once."""
+        data, out = specs[0], self.infer(*specs)
+        assert isinstance(out, Spec)
+        return Cost(data.size, data.nbytes + out.nbytes)
+
+
+class Reduction(_Reducing):
     """Reduce over axes; `kind` names the kernel's formulas."""
 
     axis: Any = None
@@ -97,13 +116,12 @@ class Reduction(Op):
         )
         return made
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One operation for each element."""
-        (data,) = specs
-        return Cost(data.size, data.nbytes + self.infer(data).nbytes)
-
     def spread(self, at: GradContext, value: Value) -> Value:
-        """A value of the output's shape, ready to be stretched over the input's."""
+        """A value of the output's shape, with length 1 where axes were reduced.
+
+        So it stretches to the input's shape: (3,) for x (2, 3, 4) and axis=(0, 2)
+        becomes (1, 3, 1).
+        """
         (data,) = at.ins
         kept = reduced(data.shape, self.axes(data), keepdims=True)
         if at.outs[0].shape == kept:
@@ -127,25 +145,33 @@ def _stretched(value: Value, shape: Shape) -> Value:
 
 @register("sum", "sum_axis")
 class Sum(OverAxes):
-    """Add up the elements. data: any shape; out: without the reduced axes."""
+    """Add up the elements along axes.
+
+    data: any shape and type; out: without the reduced axes, of the same type.
+    axis: an integer, a tuple, or None for all. keepdims: reduced axes stay, with length
+    1. exclude: reduce all axes but those. float16 is added up in float32.
+    """
 
     casting = SINGLE
     kind = "sum"
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """Each element gets the gradient of the sum it went into."""
+        """Rule: ddata = dout, stretched over the reduced axes."""
         return (_stretched(self.spread(at, dout), at.ins[0].shape),)
 
 
 @register("mean")
 class Mean(OverAxes):
-    """The average of the elements. data: any shape; out: without the reduced axes."""
+    """The average of the elements along axes; settings as for sum.
+
+    data: any shape and type; out: without the reduced axes, of the same type.
+    """
 
     casting = SINGLE
     kind = "mean"
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """As for the sum, divided by the number of elements."""
+        """Rule: ddata = dout / n, stretched; n: of how many elements the average is."""
         data, out = at.ins[0], at.outs[0]
         count = max(1, data.size // max(1, out.size))
         return (_stretched(self.spread(at, dout) * (1 / count), data.shape),)
@@ -159,27 +185,35 @@ class Extremum(OverAxes):
     has_empty = False
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """Every element that equals the extremum gets the whole gradient."""
+        """Rule: ddata = dout where data == out, else 0; equals all get all of it."""
         data, out = saved
         return (self.spread(at, dout) * (data == self.spread(at, out)),)
 
 
 @register("max", "max_axis")
 class Max(Extremum):
-    """The largest element; NaN if there is one. out: data without the reduced axes."""
+    """The largest element along axes; NaN if there is one. Settings as for sum.
+
+    data: any shape; out: without the reduced axes. Raises ShapeError where an axis of
+    length 0 is reduced.
+    """
 
     kind = "max"
 
 
 @register("min", "min_axis")
 class Min(Extremum):
-    """The smallest element; NaN if there is one. out: data without the reduced axes."""
+    """The smallest element along axes; NaN if there is one. Settings as for sum.
+
+    data: any shape; out: without the reduced axes. Raises ShapeError where an axis of
+    length 0 is reduced.
+    """
 
     kind = "min"
 
 
 @register("_sum_to")
-class SumTo(Op):
+class SumTo(_Reducing):
     """Add up until the shape fits: the gradient of broadcasting.
 
     data: a shape that `shape` stretches to; out: `shape`.
@@ -218,18 +252,13 @@ class SumTo(Op):
         return made
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """Stretch it again."""
+        """Rule: ddata = dout, stretched to the shape of data."""
         return (_stretched(dout, at.ins[0].shape),)
-
-    def cost(self, *specs: Spec) -> Cost:
-        """One operation for each element."""
-        (data,) = specs
-        return Cost(data.size, data.nbytes + self.infer(data).nbytes)
 
 
 @with_settings
-class ArgExtremum(Op):
-    """The place of an extremum, in the element type of the data; the first one wins."""
+class ArgExtremum(_Reducing):
+    """The index of an extremum, in the element type of the data; the first one wins."""
 
     axis: int | None = None
     keepdims: bool = False
@@ -260,32 +289,34 @@ class ArgExtremum(Op):
         if self.axis is None:
             split: tuple[int, ...] = (1, data.size, 1)
         else:
-            axis = self.axis % data.ndim
-            shape = data.shape
-            split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
+            split = split_at(data.shape, self.axis % data.ndim)
         made: Kernel = find("reduce.arg_extremum")(split, data.dtype, self.sign)
         return made
-
-    def cost(self, *specs: Spec) -> Cost:
-        """One comparison for each element."""
-        (data,) = specs
-        return Cost(data.size, data.nbytes + self.infer(data).nbytes)
 
 
 @register("argmax")
 class ArgMax(ArgExtremum):
-    """Where the largest element stands. data: any shape; out: without the axis."""
+    """The index of the largest element along an axis; of equals, the first.
+
+    data: any shape; out: without the axis, of the type of data, as in MXNet: float32
+    counts exactly up to 2**24. axis=None: the index in the flattened data, out (1,).
+    keepdims: the axis stays, with length 1. Raises ShapeError for an axis that does not
+    exist or has no elements.
+    """
 
 
 @register("argmin")
 class ArgMin(ArgExtremum):
-    """Where the smallest element stands. data: any shape; out: without the axis."""
+    """The index of the smallest element along an axis; otherwise as argmax.
+
+    data: any shape; out: without the axis, of the type of data.
+    """
 
     sign = -1
 
 
 @register("argmax_channel")
 class ArgMaxChannel(ArgExtremum):
-    """Where the largest element of each row stands. data (n, m); out (n,)."""
+    """The index of the largest element of each row. data (n, m); out (n,)."""
 
     axis: int | None = 1

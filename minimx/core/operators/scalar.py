@@ -1,7 +1,9 @@
 """The table of operators with one array and one number, which is a setting.
 
-They share their kernels with the operators of two arrays: a number is an array that
-stands still. The number takes the element type of the array.
+They share their kernels with the operators of two arrays: a number is an array that is
+broadcast. The number takes the element type of the array: 2.5 is 2 for int32.
+
+MXNet 1.9.1: src/operator/tensor/elemwise_binary_scalar_op_*.cc.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Data sheets that copy elements into another arrangement."""
+"""Data sheets that copy elements into another arrangement.
+
+MXNet 1.9.1: src/operator/tensor/matrix_op.cc, broadcast_reduce_op_value.cc.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,8 @@ def _kernel(name: str, *args: Any) -> Kernel:
 class Transpose(Move):
     """Put the axes into another order, by default the reverse.
 
-    data (2, 3, 4), axes=(1, 2, 0); out (3, 4, 2)
+    data (2, 3, 4), axes=(1, 2, 0); out (3, 4, 2): a copy, of the same type. Raises
+    ShapeError unless axes names each axis once.
     """
 
     axes: Shape = ()
@@ -56,7 +60,7 @@ class Transpose(Move):
         return order
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
-        """The same axes in both."""
+        """A known length of one is known of the other, in the other order."""
         data, out = ins[0], outs[0]
         if data is not None:
             out = merge(self.name, out, tuple(data[a] for a in self.order(len(data))))
@@ -75,7 +79,7 @@ class Transpose(Move):
         return _kernel("transpose", self.order(specs[0].ndim))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """The inverse order."""
+        """Rule: ddata = dout with its axes in the inverse order."""
         order = self.order(at.ins[0].ndim)
         inverse = tuple(order.index(axis) for axis in range(len(order)))
         return (bind(Transpose.of(axes=inverse), dout),)
@@ -86,7 +90,11 @@ class Transpose(Move):
 
 @register("_basic_index")
 class BasicIndex(Move):
-    """A part named by a key of (start, stop, step) and integers. out: its shape."""
+    """A part of an array: x[key], for a key without arrays.
+
+    data (5, 6), key=(2, (0, 6, 2)); out (3,), a copy. key: (start, stop, step) for a
+    slice, an integer for one index, None for a new axis, from the first axis on.
+    """
 
     key: tuple[Any, ...]
     np_shape: bool = False
@@ -104,13 +112,13 @@ class BasicIndex(Move):
         return _kernel("pick", numpy_key(self.key))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """The gradient in its place, zeros around it."""
+        """Rule: ddata[key] = dout, zeros elsewhere."""
         return (bind(BackwardBasicIndex.of(key=self.key, shape=at.ins[0].shape), dout),)
 
 
 @register("_backward_basic_index")
 class BackwardBasicIndex(Move):
-    """Zeros of `shape`, with data where `key` says. data: the shape the key picks."""
+    """Zeros of `shape`, then out[key] = data. data: the shape that key picks."""
 
     key: tuple[Any, ...]
     shape: Shape
@@ -124,13 +132,17 @@ class BackwardBasicIndex(Move):
         return _kernel("place", numpy_key(self.key))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
-        """The part."""
+        """Rule: ddata = dout[key]."""
         part = bind(BasicIndex.of(key=self.key), dout)
         return (reshaped(part, picked(self.shape, self.key) or (1,), at.ins[0].shape),)
 
 
 def numpy_key(key: Key) -> Key:
-    """A key in NumPy's words; a stop of -1 with a negative step means to the start."""
+    """A key for NumPy; a stop of -1 with a negative step means to the start.
+
+    >>> numpy_key((2, (3, -1, -1)))
+    (2, slice(3, None, -1))
+    """
     return tuple(
         slice(part[0], part[1] if part[1] >= 0 else None, part[2])
         if isinstance(part, tuple)
@@ -157,7 +169,7 @@ def picked(shape: Shape, key: Key) -> Shape:
 
 
 class Part(Move):
-    """A slice: a sheet with its own words for a key."""
+    """A slice that settings describe in another way than a key."""
 
     clips = True
 
@@ -177,9 +189,9 @@ class Part(Move):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """The gradient in its place, zeros around it."""
-        place = BackwardBasicIndex.of(key=self.key(*at.ins), shape=at.ins[0].shape)
-        return (bind(place, dout), *(None for _ in at.ins[1:]))
+        """Rule: ddata[key] = dout, zeros elsewhere."""
+        back = BackwardBasicIndex.of(key=self.key(*at.ins), shape=at.ins[0].shape)
+        return (bind(back, dout), *(None for _ in at.ins[1:]))
 
 
 def _range(begin: Any, end: Any, step: Any, length: int) -> tuple[int, int, int]:
@@ -189,9 +201,12 @@ def _range(begin: Any, end: Any, step: Any, length: int) -> tuple[int, int, int]
 
 @register("slice", "crop")
 class Slice(Part):
-    """From `begin` up to, without, `end`, every `step`-th; None means all the way.
+    """A copy of the slices [begin:end:step] along the first axes.
 
-    data (8, 6), begin=(2, None), end=(4, None); out (2, 6)
+    data (8, 6), begin=(2, None), end=(4, None); out (2, 6). begin, end: an entry for
+    each of the first axes; as in Python, end is left out, negative numbers count from
+    the end, None means all the way. step: None or () for 1, may be negative. Raises
+    ShapeError for entries that do not fit the shape.
     """
 
     begin: Any
@@ -219,9 +234,10 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 @register("slice_axis")
 class SliceAxis(Part):
-    """From `begin` up to, without, `end` along one axis; end=None means to the end.
+    """A copy of the slice [begin:end] along one axis.
 
-    data (8, 6), axis=1, begin=0, end=3; out (8, 3)
+    data (8, 6), axis=1, begin=0, end=3; out (8, 3). end=None means to the end; negative
+    numbers count from the end. Raises ShapeError for an axis that does not exist.
     """
 
     axis: int
@@ -241,7 +257,7 @@ class SliceAxis(Part):
 
 
 class Stretch(Op):
-    """Repeat along axes of length 1, without a copy for every place it is used."""
+    """Repeat along axes of length 1: broadcasting, written out in new memory."""
 
     formula: ClassVar[Formula] = Formula("x", ("x",))
 
@@ -273,7 +289,7 @@ class Stretch(Op):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """Add up what was stretched."""
+        """Rule: ddata = Σ dout over the axes that were stretched."""
         first = sum_to(dout, at.outs[0].shape, at.ins[0].shape)
         return (first, *(None for _ in at.ins[1:]))
 
@@ -284,7 +300,11 @@ class Stretch(Op):
 
 @register("broadcast_to")
 class BroadcastTo(Stretch):
-    """Stretch to `shape`; 0 keeps an axis. data (1, 3), shape=(2, 0); out (2, 3)."""
+    """Repeat along axes of length 1, until the shape is `shape`.
+
+    data (1, 3), shape=(2, 0); out (2, 3): 0 keeps an axis. Raises ShapeError for an
+    axis of another length than 1 that would have to grow.
+    """
 
     shape: Shape = ()
 

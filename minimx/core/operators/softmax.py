@@ -1,9 +1,11 @@
-"""Data sheets of softmax and its logarithm, with their gradients."""
+"""Data sheets of softmax and its logarithm, with their gradients.
+
+MXNet 1.9.1: src/operator/nn: softmax.cc, log_softmax.cc.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,15 +28,10 @@ from minimx.core.ops.registry import (
     register,
 )
 from minimx.core.ops.spec import Cost, Spec
-from minimx.core.shapes import Shape, normalize_axis
+from minimx.core.shapes import Shape, normalize_axis, split_at
 
 # Comparing, subtracting, exp, adding, dividing, for one element.
 STEPS = 8
-
-
-def _grouped(shape: Shape, axis: int) -> Shape:
-    """A shape as (groups, length, inner) around one axis."""
-    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
 
 
 class Family(Op):
@@ -58,7 +55,7 @@ class Family(Op):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Lengths where they are asked for."""
+        """Data; and the lengths, with use_length."""
         return self.all_inputs if self.use_length else ("data",)
 
     @property
@@ -68,7 +65,10 @@ class Family(Op):
 
     @property
     def saves(self) -> tuple[str, ...]:
-        """The output; a 0 in a logarithm does not say that it stands for nothing."""
+        """The output; with its logarithm also the lengths, to know what was left out.
+
+        There what is left out is 0 as well, which a logarithm may be.
+        """
         return ("length", "out") if self.use_length and self.log else ("out",)
 
     @property
@@ -95,7 +95,7 @@ class Family(Op):
         """See `minimx.core.kernels.cpu.softmax`."""
         data, out = specs[0], self.infer(*specs)
         axis, real = self.axis % data.ndim, computing(out.dtype)
-        shape = _grouped(data.shape, axis)
+        shape = split_at(data.shape, axis)
         softmax = find(f"{adding('softmax', out.dtype)}.softmax")
         scale, log = self.scale, self.log
 
@@ -115,7 +115,10 @@ class Family(Op):
         return in_single(run, len(specs)) if out.dtype.itemsize == 2 else run
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """One operator, from the output alone."""
+        """Rule: ddata = s y (dout - Σ dout y), of the log s (dout - exp(y) Σ dout).
+
+        y: the output; s: 1 / temperature; sums are along the axis.
+        """
         axis = self.axis % at.ins[0].ndim
         if len(saved) == 2:
             hide = HideBeyond.of(axis=axis, value=0.0)
@@ -135,16 +138,17 @@ class Family(Op):
 
 def _counted(shape: Shape, axis: int, length: Any) -> Any:
     """Which elements lie before the length of their row."""
-    places = np.arange(shape[axis]).reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    numbers = np.arange(shape[axis]).reshape((-1,) + (1,) * (len(shape) - axis - 1))
     before, after = shape[:axis], shape[axis + 1 :]
-    return np.broadcast_to(places < length.reshape(*before, 1, *after), shape)
+    return np.broadcast_to(numbers < length.reshape(*before, 1, *after), shape)
 
 
 @register("_hide_beyond")
 class HideBeyond(Op):
     """Elements beyond the length of their row along an axis become a number.
 
-    data: any shape; length: the same without the axis; out: the shape of data
+    data (2, 3), length (2,) = [1, 3], axis=1, value=0: the last two elements of the
+    first row become 0; out: the shape of data
     """
 
     axis: int
@@ -169,7 +173,7 @@ class HideBeyond(Op):
         return run
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """What was hidden does not move."""
+        """Rule: ddata = dout before the length, 0 beyond it."""
         return bind(HideBeyond.of(axis=self.axis, value=0.0), dout, *saved), None
 
 
@@ -177,8 +181,14 @@ class HideBeyond(Op):
 class Softmax(Family):
     """exp(data / temperature), divided by its sum along `axis`: positive, summing to 1.
 
-    data: any shape; length (with `use_length`): the shape of data without `axis`; what
-    lies beyond takes no part and gets 0. out: the shape of data, of `dtype` or its own.
+    data: any shape, of a float type, or with a float `dtype`; out: the shape of data,
+    of `dtype` or its own.
+    use_length: a second input, length, of the shape of data without `axis`: elements
+    beyond it take no part and get 0. temperature: None means 1; a large one makes the
+    results more alike. The largest element is subtracted before exp, so nothing
+    overflows.
+    Raises OperatorError for temperature 0, ShapeError for another shape of length,
+    DTypeError for integers without `dtype`.
     """
 
     axis: int = -1
@@ -191,10 +201,11 @@ class Softmax(Family):
 
 @register("log_softmax")
 class LogSoftmax(Family):
-    """The logarithm of softmax, computed without taking one of small numbers.
+    """The logarithm of softmax: data / temperature - log Σ exp(data / temperature).
 
-    data: any shape; length (with `use_length`): the shape of data without `axis`; what
-    lies beyond takes no part and gets 0. out: the shape of data, of `dtype` or its own.
+    data: any shape, of a float type, or with a float `dtype`; out: the shape of data,
+    of `dtype` or its own. More exact than log(softmax(data)), which takes logarithms of
+    rounded numbers. Settings and errors as for softmax.
     """
 
     axis: int = -1
@@ -226,9 +237,9 @@ class SoftmaxGradient(Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.softmax`."""
-        shape = _grouped(specs[0].shape, self.axis)
-        room = adding("softmax", specs[0].dtype)
-        gradient, scale, log = find(f"{room}.softmax_gradient"), self.scale, self.log
+        shape = split_at(specs[0].shape, self.axis)
+        file = adding("softmax", specs[0].dtype)
+        gradient, scale, log = find(f"{file}.softmax_gradient"), self.scale, self.log
 
         def run(dout: Any, y: Any, out: Any) -> None:
             if out.size:
@@ -238,7 +249,7 @@ class SoftmaxGradient(Op):
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
     def composed(self, dout: Value, y: Value) -> Value:
-        """The same, made of operators."""
+        """The same gradient made of operators, to be differentiated again."""
         total = lookup("sum").of(axis=self.axis, keepdims=True)
         if self.log:
             return (dout - bind(lookup("exp").of(), y) * bind(total, dout)) * self.scale

@@ -1,4 +1,9 @@
-"""Data sheets that only look at the same memory in another shape."""
+"""Data sheets that only look at the same memory in another shape.
+
+A result shares its memory with the input: writing to one changes the other.
+
+MXNet 1.9.1: src/operator/tensor/matrix_op.cc.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,10 @@ from minimx.core.shapes import Shape, normalize_axes, normalize_axis
 
 
 def reshaped(value: Value, shape: Shape, wanted: Shape) -> Value:
-    """A value of one shape in another shape of the same size."""
+    """A value in another shape of the same size; itself if that is its shape.
+
+    shape: that of value; wanted: the new one.
+    """
     return value if shape == wanted else bind(ReshapeTo.of(shape=wanted), value)
 
 
@@ -33,7 +41,7 @@ class View(Op):
         return {"out": self.inputs[0]}
 
     def kernel(self, *specs: Spec) -> Kernel:
-        """A copy, for the rare case that the caller names the place of the output."""
+        """A copy, for the rare case that the caller gives `out=`."""
 
         def copy(data: Any, *rest: Any) -> None:
             np.copyto(rest[-1], data.reshape(rest[-1].shape))
@@ -43,7 +51,7 @@ class View(Op):
     def grad(
         self, at: GradContext, dout: Any, *saved: Value
     ) -> tuple[Value | None, ...]:
-        """The gradient in the shape of the input."""
+        """Rule: ddata = dout in the shape of data."""
         first = reshaped(dout, at.outs[0].shape, at.ins[0].shape)
         return (first, *(None for _ in at.ins[1:]))
 
@@ -70,12 +78,12 @@ class ReshapeTo(View):
 class Reshape(View):
     """Another shape for the same elements, with MXNet's codes.
 
-    0 keeps an axis, -1 is whatever is left, -2 keeps all further axes, -3 joins two
-    axes, -4 splits one into the two lengths that follow (one may be -1). `reverse`
-    matches from the right. data: any shape; out: as `shape` says.
-
-    target_shape is the old way: one 0 is whatever is left; keep_highest keeps the first
-    axis.
+    data: any shape; out: `shape`, in which 0 keeps an axis, -1 is whatever is left, -2
+    keeps all further axes, -3 joins two axes, -4 splits one into the two lengths that
+    follow (one may be -1). (2, 3, 4) with (-3, 0) is (6, 4), with (-1, 2) (12, 2).
+    reverse: codes are matched from the right. target_shape is the old way: one 0 is
+    whatever is left; keep_highest keeps the first axis.
+    Raises ShapeError if sizes differ, or the codes need more axes than there are.
     """
 
     shape: Shape = ()
@@ -175,7 +183,7 @@ def _wrong_size(name: str, old: Shape, asked: Shape, new: Shape) -> ShapeError:
 
 @register("Flatten", "flatten")
 class Flatten(View):
-    """Join all axes but the first. data (n, a, b); out (n, a * b)."""
+    """Join all axes but the first. data (N, C, H, W); out (N, C * H * W)."""
 
     def infer(self, *specs: Spec) -> Spec:
         """Two axes."""
@@ -185,7 +193,10 @@ class Flatten(View):
 
 @register("expand_dims", "_npi_expand_dims")
 class ExpandDims(View):
-    """Insert an axis of length 1. data (2, 3), axis=1; out (2, 1, 3)."""
+    """Insert an axis of length 1 in front of axis `axis`; -1 appends one.
+
+    data (2, 3), axis=1; out (2, 1, 3). Raises ShapeError for an axis that cannot be.
+    """
 
     axis: int
 
@@ -198,7 +209,11 @@ class ExpandDims(View):
 
 @register("squeeze")
 class Squeeze(View):
-    """Drop axes of length 1: those named, or all. data (1, 3, 1); out (3,)."""
+    """Drop axes of length 1: those that `axis` names (one or several), or all.
+
+    data (1, 3, 1); out (3,). If no axis is left, out is (1,), under np_shape (). Raises
+    ShapeError for an axis that is longer than 1.
+    """
 
     axis: Any = None
     np_shape: bool = False
@@ -226,7 +241,9 @@ class Squeeze(View):
 class ReshapeLike(View):
     """The elements of lhs in the shape of rhs, or in parts of it.
 
-    Axes lhs_begin to lhs_end of lhs are replaced by rhs_begin to rhs_end of rhs.
+    lhs (30, 7), rhs (15, 2, 4), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2; out
+    (15, 2, 7): those axes of lhs become those of rhs. rhs gets no gradient. Raises
+    ShapeError if the sizes differ.
     """
 
     lhs_begin: int | None = None

@@ -18,8 +18,8 @@ __all__ = [
     "registry",
 ]
 
-# A plan settles on how many threads its kernel runs, in which type it adds, and by
-# which algorithm it convolves.
+# A plan holds on how many threads its kernel runs, in which type it adds, and by which
+# algorithm it convolves; when one of these knobs is turned, plans are made anew.
 knobs.watch(
     (
         "MXNET_CPU_PARALLEL_SIZE",

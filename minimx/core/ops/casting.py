@@ -1,17 +1,19 @@
 """In which type operators compute under mixed precision: one policy, many readers.
 
-A data sheet says its rule (`casting = SINGLE`); where it says nothing, `USUAL` holds:
+A data sheet declares its rule (`casting = SINGLE`), by default `USUAL`. A rule is one
+of four groups, which MXNet has as lists of operators (contrib/amp/lists):
 
-    target    in two-byte numbers: what spends its time multiplying matrices
-    float32   in float32: sums over many elements, and what leaves float16's range
-    widest    in the widest type among the inputs
-    either    in the type that comes
+    target    FP16_FUNCS         in float16 or bfloat16: what multiplies matrices
+    float32   FP32_FUNCS         in float32: sums over many elements, and what leaves
+                                 float16's range
+    widest    WIDEST_TYPE_CASTS  in the widest type among the inputs
+    either    FP16_FP32_FUNCS    in the type that comes
 
 The rule may differ between float16 and bfloat16. In bfloat16 MXNet computes only what
 oneDNN knows in it, and everything else in float32.
 
     group(op, rules)                       pure: which of the four holds for an operator
-    conversion(op, group, target, kinds)   pure: what that asks of each input
+    conversion(op, group, target, kinds)   pure: what each input is converted to
 
 Calls, symbols and whole graphs are converted by these two (amp/casting.py,
 graphs/casts.py); they differ in what they know of the inputs' types.
@@ -34,7 +36,7 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True)
 class Casting:
-    """What a data sheet says of mixed precision.
+    """How an operator is treated under mixed precision, as its data sheet declares.
 
     float16, bfloat16: the rule with that target. conditional: {setting: values} with
     which the operator computes in float32. loss: it is a loss and its gradient at once,
@@ -118,7 +120,7 @@ def conversion(
     kinds: Sequence[DType | str | None],
     fits: Callable[[], bool] | None = None,
 ) -> Conversion:
-    """What a group asks of the inputs of an operator.
+    """What the inputs of an operator are converted to, by its group.
 
     kinds: the types of the inputs; UNKNOWN where it is not known yet; None for what
     must stay as it is, such as a state that the operator changes. Only float32 and the
@@ -163,7 +165,7 @@ def is_mixed(kind: Any) -> bool:
 
 
 def states(op: Any) -> set[int]:
-    """The places of inputs that the operator changes; those stay what they are."""
+    """The positions of inputs that the operator changes; they are never converted."""
     changed = {*op.mutates, *op.state_inputs}
     if not changed:
         return set()

@@ -1,4 +1,4 @@
-"""What many data sheets ask of their inputs, and the lesson if the answer is no."""
+"""What many data sheets require of their inputs, and the error if that is not so."""
 
 from __future__ import annotations
 

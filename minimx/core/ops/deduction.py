@@ -24,7 +24,10 @@ def first_is_out(op: Any, ins: Opens, outs: Opens) -> Deduced:
 
 
 def all_alike(op: Any, ins: Opens, outs: Opens) -> Deduced:
-    """Every input and output has the same shape."""
+    """Every input and output has the same shape, as for `elemwise_add`.
+
+    (None, 4) and (3, None) are both (3, 4). Arguments as for `first_is_out`.
+    """
     shape: Open = None
     for other in (*ins, *outs):
         shape = merge(op.name, shape, other)
@@ -32,13 +35,20 @@ def all_alike(op: Any, ins: Opens, outs: Opens) -> Deduced:
 
 
 def like_second(op: Any, ins: Opens, outs: Opens) -> Deduced:
-    """The output and the first input have the shape of the second."""
+    """The output and the first of two inputs have the shape of the second.
+
+    Arguments as for `first_is_out`.
+    """
     shape = merge(op.name, merge(op.name, ins[0], ins[1]), outs[0])
     return [shape, shape], [shape]
 
 
 def samples_of_out(op: Any, ins: Opens, outs: Opens) -> Deduced:
-    """The first axis of the first input is that of the output."""
+    """The first axis of the first input is that of the output: the samples of a batch.
+
+    Data (None, 10) and an output (32, 5) make data (32, 10). Arguments as for
+    `first_is_out`.
+    """
     data, out = ins[0], outs[0]
     if data is not None and out is not None:
         data = merge(op.name, data, (out[0], *[None] * (len(data) - 1)))
@@ -46,7 +56,12 @@ def samples_of_out(op: Any, ins: Opens, outs: Opens) -> Deduced:
 
 
 def image_of_out(op: Any, ins: Opens, outs: Opens) -> Deduced:
-    """A convolution's samples; and its image, where the window goes in single steps."""
+    """A convolution's samples; and its image, where the stride is 1.
+
+    Data (None, 3, None, None), kernel (3, 3) without pad and an output (8, 16, 6, 6)
+    make data (8, 3, 8, 8). With a larger stride several images give one output size.
+    Arguments as for `first_is_out`.
+    """
     (data, *rest), outs = samples_of_out(op, ins, outs)
     out = outs[0]
     if data is None or out is None or len(data) != len(out):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import dataclasses
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
 
-from minimx.core.errors import OperatorError
+from minimx.core.errors import OperatorError, did_you_mean
 
 
 def exact(value: Any) -> Any:
@@ -52,8 +53,6 @@ def to_type(op: str, name: str, value: Any, wanted: str) -> Any:
             ) from None
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if isinstance(value, np.ndarray) and wanted.startswith("Shape"):
-        value = value.tolist()
     if isinstance(value, (list, tuple)):
         value = _as_tuple(value)
     if isinstance(value, np.generic):
@@ -80,7 +79,10 @@ def to_type(op: str, name: str, value: Any, wanted: str) -> Any:
 
 
 class FrozenSettings:
-    """What sheets share that `dataclass` would compile anew for each of hundreds."""
+    """The methods of a frozen dataclass, written once.
+
+    `dataclass` would compile them anew for each of hundreds of sheets.
+    """
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         every = dataclasses.fields(self)  # type: ignore[arg-type]
@@ -108,3 +110,52 @@ class FrozenSettings:
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         settings = ", ".join([f"{f.name}={getattr(self, f.name)!r}" for f in fields])
         return f"{type(self).__qualname__}({settings})"
+
+
+# -- all settings of a call ------------------------------------------------------------
+
+#: Settings that no caller gives: the modes that hold at the moment of a call.
+IMPLICIT_SETTINGS = ("training", "np_shape")
+
+
+def converted(sheet: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a call, each converted to the type of its field.
+
+    sheet: the class of the operator. Raises OperatorError for a setting that the sheet
+    does not have, that does not fit, or that is missing.
+    """
+    fields = {field.name: field for field in dataclasses.fields(sheet)}
+    found = {}
+    for name, value in settings.items():
+        if name not in fields:
+            offered = [word for word in fields if word not in IMPLICIT_SETTINGS]
+            _refuse(sheet, name, offered)
+            continue
+        kind: Any = fields[name].type  # a class where annotations are not text
+        wanted = kind.__name__ if isinstance(kind, type) else str(kind)
+        found[name] = to_type(sheet.name, name, value, wanted)
+    missing = [
+        name
+        for name, field in fields.items()
+        if name not in found
+        and field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise OperatorError(
+            f"{sheet.name} needs {', '.join(missing)}; give a value for each."
+        )
+    return found
+
+
+def _refuse(sheet: Any, name: str, offered: list[str]) -> None:
+    """Refuse a setting; as in MXNet, an operator that has none ignores it."""
+    if not offered and not sheet.variadic:
+        warnings.warn(
+            f"{sheet.name} has no settings, so {name!r} changes nothing.",
+            stacklevel=2,
+        )
+        return
+    hint = did_you_mean(name, offered)
+    known = ", ".join(offered) or "none"
+    raise OperatorError(f"{sheet.name} has no setting {name!r}; it has: {known}.{hint}")

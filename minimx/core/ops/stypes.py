@@ -114,5 +114,5 @@ def dense(spec: Spec) -> Spec:
 
 
 def like(spec: Spec, stype: str) -> Spec:
-    """The spec of the same array in another storage type."""
+    """The spec of the same array in another storage type; raises as `check_stype`."""
     return spec_of(spec.shape, spec.dtype, stype)

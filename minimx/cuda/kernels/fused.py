@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import NARROW
-from minimx.core.kernels import pointwise as common
+from minimx.core.kernels import codegen
 from minimx.core.kernels.half import computing
 from minimx.cuda.kernels import launching, mathematics
 from minimx.cuda.kernels.pointwise import imported, known, loaded, stored, types
@@ -84,7 +84,7 @@ def launcher(
 @cache
 def _compiled(loop: Loop, plain: tuple[bool, ...], axes: tuple[int, ...]) -> Any:
     text = write(loop, plain, axes)
-    return common.make(text, mathematics, launching).kernel
+    return codegen.import_generated(text, mathematics, launching).kernel
 
 
 def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
@@ -98,7 +98,7 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
     outs = [f"y{k}" for k in range(len(loop.outs))]
     dtypes = [o.dtype for o in loop.operands] + [line.out for line in loop.lines]
     dtypes += [dtype for _, dtype in loop.outs]
-    called = {name for line in loop.lines for name in common.called(line.formula)}
+    called = {f for line in loop.lines for f in codegen.functions_of(line.formula)}
     called |= {f"rounded_{line.out.name}" for line in loop.lines} & _ROUNDED
     ins = [d for line in loop.lines for d in (line.ins or (line.out,))] or dtypes
     wide = [computing(dtype) for dtype in ins]
@@ -121,7 +121,7 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
     for line in loop.lines:
         names = dict(zip(line.formula.operands, line.sources, strict=True))
         read = [computing(dtype) for dtype in line.ins or [line.out]]
-        text = stored(common.expression(line.formula, read, names), line.out)
+        text = stored(codegen.expression(line.formula, read, names), line.out)
         if line.out.name in _REALS:
             text = f"rounded_{line.out.name}({text})"
         body.append(f"{line.name} = {loaded(text, line.out)}  # {line.title}")

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import FLOAT16, NARROW, DType
-from minimx.core.kernels import pointwise as common
+from minimx.core.kernels import codegen
 from minimx.core.kernels.formula import Formula
 from minimx.core.kernels.half import computing
+from minimx.core.kernels.pointwise import collapse
 from minimx.core.shapes import Shape
 from minimx.cuda.kernels import launching, mathematics
 from minimx.cuda.kernels.launching import cuda
@@ -62,12 +63,12 @@ def write(
     letters = dict(zip(formula.operands, "abcdefgh", strict=False))
     names, numbers = [*letters.values()][: len(ins)], [*letters.values()][len(ins) :]
     wide = [computing(dtype) for dtype in ins]
-    body = common.expression(formula, wide, letters)
+    body = codegen.expression(formula, wide, letters)
     head = _HEAD.format(
-        text=common._Writer("", None, letters).value(formula.tree.body),
+        text=codegen._Translator("", None, letters).value(formula.tree.body),
         signature=f"({', '.join(d.name for d in ins)}) -> {out.name}",
         types=types((*ins, *wide, out)),
-        functions=imported(common.called(formula), wide, (*ins, out)),
+        functions=imported(codegen.functions_of(formula), wide, (*ins, out)),
         arguments=", ".join(
             [*(f"{name}_" for name in names), "out_", "n", "steps", *numbers]
         ),
@@ -94,13 +95,13 @@ def loaded(text: str, dtype: DType) -> str:
 def stored(text: str, dtype: DType) -> str:
     """A number as memory holds it."""
     if dtype not in NARROW or dtype == FLOAT16:
-        return f"{common.word(dtype)}({text})"
+        return f"{codegen.numba_type(dtype)}({text})"
     return f"to_{dtype.name}({text})"
 
 
 def types(dtypes: Sequence[DType]) -> str:
     """The words after `import` that bring in element types."""
-    words = {common.word(dtype) for dtype in dtypes if dtype.isbuiltin == 1}
+    words = {codegen.numba_type(dtype) for dtype in dtypes if dtype.isbuiltin == 1}
     words |= {"float32", "float64", "intp"}
     return ", ".join(sorted("bool_ as boolean" if w == "boolean" else w for w in words))
 
@@ -154,7 +155,7 @@ def compiled(
 ) -> Any:
     """The CUDA kernel of a formula for one layout."""
     text = write(formula, ins, out, layout, axes)
-    return common.make(text, mathematics, launching).kernel
+    return codegen.import_generated(text, mathematics, launching).kernel
 
 
 def kernel(
@@ -178,7 +179,7 @@ def kernel(
         layout = "".join("01"[shape == out_shape] for shape in shapes) + "1"
         found = compiled(formula, ins, out_dtype, layout, 0)
         return _launcher(found, size, (0,), numbers)
-    lengths, steps = common.collapse(out_shape, shapes)
+    lengths, steps = collapse(out_shape, shapes)
     moves = [[*line[: len(shapes)], line[-1]] for line in steps]
     starts = (0,) * (len(shapes) + 1)
     layout = "?" * len(shapes) + "1"

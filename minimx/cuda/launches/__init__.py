@@ -81,7 +81,7 @@ class CudaPlan:
 
     def __init__(self, op: Op, specs: tuple[Spec, ...], plan: Plan) -> None:
         launch = None
-        if Plan.rehearsing:
+        if Plan.dry_run:
             launch = plan.kernel
         elif all(spec.size for spec in (*specs, *plan.outs)):
             launch = found(op, specs, plan.outs)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import NARROW
-from minimx.core.kernels import pointwise, prebuilt, threads
+from minimx.core.kernels import codegen, prebuilt, threads
 from minimx.core.knobs import knobs
 from minimx.fast import tuning
 from minimx.fast.fusion.loop_text import Loop, write
@@ -127,7 +127,7 @@ def address(text: str) -> int:
     more = [
         used for used in (halfwords, stack_memory) if f"{used.__name__} import" in text
     ]
-    return int(pointwise.make(text, *more).kernel.address)
+    return int(codegen.import_generated(text, *more).kernel.address)
 
 
 class _Ready:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from minimx.core.dtypes import NARROW, DType
-from minimx.core.kernels import pointwise
+from minimx.core.kernels import codegen
 from minimx.core.kernels.formula import Formula
 from minimx.core.kernels.half import computing
 
@@ -79,7 +79,7 @@ _LIGHT = frozenset(
 
 def is_heavy(line: Line) -> bool:
     """Whether a line calls a function that takes a while."""
-    return not _LIGHT.issuperset(pointwise.called(line.formula))
+    return not _LIGHT.issuperset(codegen.functions_of(line.formula))
 
 
 def stages(loop: Loop) -> list[list[Line]]:
@@ -144,7 +144,7 @@ def _slots(loop: Loop, plan: Sequence[_Stage]) -> tuple[dict[str, str], list[str
             (slots[n], types[int(slots[n][1:])]) for n in stage.takes if last[n] == k
         ]
         for name in stage.gives:
-            kind = pointwise.word(computing(kinds[name]))
+            kind = codegen.numba_type(computing(kinds[name]))
             fitting = [slot for slot, of in free if of == kind]
             if fitting:
                 slots[name] = fitting[0]
@@ -227,14 +227,14 @@ def _loaded(operand: Operand, place: str) -> str:
 def _spelled(line: Line) -> str:
     names = dict(zip(line.formula.operands, line.sources, strict=True))
     ins = [computing(dtype) for dtype in line.ins]
-    text = pointwise.expression(line.formula, ins or [computing(line.out)], names)
-    text = f"{pointwise.word(computing(line.out))}({text})"
+    text = codegen.expression(line.formula, ins or [computing(line.out)], names)
+    text = f"{codegen.numba_type(computing(line.out))}({text})"
     return f"{line.name} = {_converted('round', line.out, text)}"
 
 
 def _memory(dtype: DType) -> str:
     """The type of the elements in memory, as numba calls it."""
-    return "uint16" if dtype in NARROW else pointwise.word(dtype)
+    return "uint16" if dtype in NARROW else codegen.numba_type(dtype)
 
 
 def _converted(how: str, dtype: DType, text: str) -> str:
@@ -245,10 +245,10 @@ def _head(loop: Loop, body: str) -> str:
     """The imports of what the body uses."""
     dtypes = [d for o in loop.operands for d in (o.dtype, computing(o.dtype))]
     dtypes += [line.out for line in loop.lines] + [dtype for _, dtype in loop.outs]
-    words = {pointwise.word(dtype) for dtype in dtypes if dtype not in NARROW}
+    words = {codegen.numba_type(dtype) for dtype in dtypes if dtype not in NARROW}
     words |= {"uint16", "float32", "float64", "intp"}
     halves = [f"{how}_{d.name}" for d in NARROW for how in ("from", "to", "round")]
-    functions = {name for line in loop.lines for name in pointwise.called(line.formula)}
+    functions = {f for line in loop.lines for f in codegen.functions_of(line.formula)}
     modules = {
         "core.kernels.halfwords": halves,
         "core.kernels.mathematics": list(functions),

@@ -1,4 +1,12 @@
-"""What functions of `mx.np` share: arguments that become arrays, operators by name."""
+"""What functions of `mx.np` share: arguments that become arrays, operators by name.
+
+`mx.np.concatenate(([1, 2], x), axis=0)` is, but for a few checks,
+
+    call("_npi_concatenate", *arrays_of("concatenate", ([1, 2], x)), dim=0)
+
+`arrays_of` makes arrays of one element type of what NumPy's functions accept; `call`
+applies the operator. In all functions `who` is the caller's name, for errors.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +27,11 @@ from minimx.np.multiarray import as_ndarray
 
 
 def call(name: str, *arrays: Any, out: Any = None, **settings: Any) -> Any:
-    """Apply the operator `name` to arrays; `out` is an array to write the result to."""
+    """Apply the operator `name` to arrays, by the interpreter of the first one.
+
+    settings: those of its data sheet. out: an array to copy the result to, in its own
+    type, which is returned then.
+    """
     made = arrays[0]._bind(lookup(name).of(**settings), arrays)
     return made if out is None else store(made, out)
 
@@ -28,7 +40,8 @@ def arrays_of(who: str, values: Any) -> list[Any]:
     """Several arrays of one element type, from a list of them or the rows of one.
 
     NumPy's arrays, numbers and lists of numbers become arrays on the device of the
-    first of ours. As in arithmetic, a number takes the type of the arrays beside it.
+    first of ours. As in arithmetic, a number takes the type of the arrays beside it:
+    for (int32 array, 1.5) all are int32. Raises ArgumentError for an empty list.
     """
     if isinstance(values, (NDArray, onp.ndarray)) and values.ndim:
         values = list(values)
@@ -64,7 +77,10 @@ def value_beside(value: Any, beside: Any, who: str, name: str = "values") -> Any
 
 
 def whole(value: Any) -> Any:
-    """Whole numbers and tuples of them as Python's: 3, (0, 1), None."""
+    """An argument such as axis or shape in Python's integers: 3, (0, 1) or None.
+
+    Raises TypeError for a number with a fraction.
+    """
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
@@ -75,13 +91,17 @@ def whole(value: Any) -> Any:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """One thing or several, as a tuple."""
+    """A tuple of the items of a list or tuple; of one thing or a text, that alone."""
     several = isinstance(value, Iterable) and not isinstance(value, (str, NDArray))
     return tuple(value) if several else (value,)
 
 
 def refuse_words(who: str, **words: Any) -> None:
-    """Refuse NumPy's arguments that have no meaning here, unless left alone."""
+    """Refuse arguments of NumPy that have no meaning here, such as order="F".
+
+    words: the arguments as they were given; None for those that were not. Raises
+    ArgumentError.
+    """
     for name, value in words.items():
         if value is not None:
             raise ArgumentError(

@@ -1,10 +1,15 @@
-"""Which element type an operation on two arrays has, as in `mx.np`.
+"""Which element type an operation on two arrays has, as in `mx.np` (type promotion).
 
-float and float          the wider one
-float and integer        the float, whatever its width
-integer and integer      the wider one; int8 and uint8 give int32
-anything and bool        the other one
-array and number         the type of the array; int64 if that is bool
+`mx.nd` refuses inputs of different types; `mx.np` converts them first, by these rules:
+
+    float and float          the wider one
+    float and integer        the float, whatever its width: int64 and float16: float16
+    integer and integer      the wider one; int8 and uint8 give int32
+    anything and bool        the other one
+    array and number         the type of the array; int64 if that is bool
+
+They are MXNet's, and narrower than NumPy's (`np.result_type`), for which int64 and
+float16 give float64.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ BOOL = onp.dtype(onp.bool_)
 
 
 def common(a: DType, b: DType) -> DType:
-    """The element type in which two arrays meet.
+    """The element type of the result of two arrays: the first four rules.
 
     >>> import numpy as onp
     >>> common(onp.dtype("int64"), onp.dtype("float16")).name
@@ -40,12 +45,15 @@ def common(a: DType, b: DType) -> DType:
 
 
 def real(dtype: DType) -> DType:
-    """The type itself if it has fractions, else float32."""
+    """The type itself if it is a float type, else float32: for sqrt, mean, division."""
     return dtype if dtype.kind == "f" else FLOAT32
 
 
 def cast(array: Any, dtype: DType) -> Any:
-    """The array in an element type; gradients flow back through the conversion."""
+    """The array in an element type: itself, or a recorded `cast`.
+
+    array: one of `mx.np`, or a Symbol; the gradient is converted back to its type.
+    """
     if array.spec.dtype == dtype:
         return array
     return array._bind(lookup("cast").of(dtype=dtype.name), (array,))

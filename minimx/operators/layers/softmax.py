@@ -18,7 +18,6 @@ from minimx.core.operators.softmax import (
     LogSoftmax,
     Softmax,
     SoftmaxGradient,
-    _grouped,
 )
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import expect, same_reals
@@ -32,7 +31,7 @@ from minimx.core.ops.registry import (
     register,
 )
 from minimx.core.ops.spec import Cost, Spec
-from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
+from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge, split_at
 
 __all__ = [
     "Family", "HideBeyond", "LogSoftmax", "Softmax", "SoftmaxCrossEntropy",
@@ -163,9 +162,9 @@ class SoftmaxOutput(Op):
     def groups(self, data: Spec) -> Shape:
         """Data as (groups, classes, inner)."""
         if self.multi_output:
-            return _grouped(data.shape, 1)
+            return split_at(data.shape, 1)
         if self.preserve_shape:
-            return _grouped(data.shape, data.ndim - 1)
+            return split_at(data.shape, data.ndim - 1)
         return data.shape[0], prod(data.shape[1:]), 1
 
     def infer(self, *specs: Spec) -> Spec:

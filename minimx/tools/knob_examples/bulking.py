@@ -49,7 +49,7 @@ with mx.knobs(MXNET_ENABLE_CUDA_GRAPHS=1, MXNET_CUDA_GRAPHS_DBG_FILE="dot"):
     for _ in range(2): net.forward()[0].wait_to_read()
 print([("array" in f.read_text(), f.unlink())[0] for f in Path().glob("dot-*")])"""
 
-walked = partial(Example, acts_in="minimx.core.autograd.walk._walking", code=BACKWARD)
+walked = partial(Example, acts_in="minimx.core.autograd.walk.walking", code=BACKWARD)
 limited = partial(Example, acts_in="minimx.core.graph.running.bulk.limits")
 graphs = partial(Example, needs=SIMULATED)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from minimx.core.dtypes import FLOAT16, FLOAT32, FLOAT64, INT32
-from minimx.core.kernels import pointwise, threads
+from minimx.core.kernels import codegen, pointwise, threads
 from minimx.core.kernels.formula import Formula
 from minimx.core.knobs import knobs
 
@@ -37,7 +37,7 @@ def apply(formula: Formula, *arrays: Any, constants: tuple[float, ...] = ()) -> 
 
 
 def test_the_source_says_what_is_computed() -> None:
-    text = pointwise.source("where(x > 0, x, 0.1 * x)")
+    text = codegen.source("where(x > 0, x, 0.1 * x)")
     assert "select((a > float32(0)), a, (float32(0.1) * a))" in text
     compile(text, "kernel", "exec")
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.errors import ArgumentError
-from minimx.core.kernels.pointwise import write
+from minimx.core.kernels.codegen import write
 from minimx.core.operators.pointwise import Pointwise
 from minimx.core.ops import Op
 from minimx.fast.fusion.fused_operator import FusedOp

@@ -72,7 +72,7 @@ def plain_product(real: Any) -> Any:
                     x = left[p * lda + i] if ta == TRANSPOSED else left[i * lda + p]
                     y = right[j * ldb + p] if tb == TRANSPOSED else right[p * ldb + j]
                     total += x * y
-                # beta 0 means: whatever stands in `c`, even a NaN, is not read
+                # beta 0 means: what is in `c`, even a NaN, is not read
                 old = beta * out[i * ldc + j] if beta != 0 else beta
                 out[i * ldc + j] = alpha * total + old
 
@@ -80,7 +80,11 @@ def plain_product(real: Any) -> Any:
 
 
 def narrow_product(function: Any, real: Any) -> Any:
-    """Our signature for a library whose integers are 32 bits wide."""
+    """A product of `_signature`, for a library whose integers are 32 bits wide.
+
+    function: cblas_sgemm or cblas_dgemm as ctypes finds it; real: numba's float32 or
+    float64. The lengths are cut to 32 bits without a check.
+    """
     flag, size, pointer = ctypes.c_int, ctypes.c_int, ctypes.c_size_t
     scalar = ctypes.c_float if real == types.float32 else ctypes.c_double
     matrix = (pointer, size)
@@ -175,7 +179,7 @@ class _OneThread:
 
     Several engine threads may be inside at once, and each of them several times; the
     first one to enter and the last one to leave do the switching. A thread that is
-    interrupted in the doorway goes the way back.
+    interrupted while it enters is taken out again.
     """
 
     def __init__(self) -> None:
@@ -222,7 +226,7 @@ class _OneThread:
             raise
 
     def _back(self, me: int, depth: int) -> None:
-        """A thread is so deep inside again; saying it twice changes nothing."""
+        """Set how deep a thread is inside; a second time changes nothing."""
         if depth:
             self._depths[me] = depth
             return

@@ -145,7 +145,7 @@ def data_lowered(
             _data_block(dout, matrix, ddata, n, g, c0, buffer, at, low)
 
 
-#: How many channels of a weight's gradient are put in their places at a time.
+#: How many channels of a weight's gradient are reordered at a time.
 BLOCK = 4
 
 # -- gradient of the weight: lowered rows times transposed dout, summed over images ----
@@ -178,7 +178,7 @@ def _weight_band(
     dout: Any, data: Any, sums: Any, n: int, g: int, first: int,
     buffer: Any, at: Any, low: Any,
 ) -> None:  # fmt: skip
-    """Add what output rows `first` to `first + band` say about the weight."""
+    """Add what output rows `first` to `first + band` give to the weight's gradient."""
     channels, filters = at.channels // at.groups, at.filters // at.groups
     last, f0 = min(first + low.band, at.out_h), g * filters
     _sum_rows(dout, n, f0, first, last, sums[low.packed + f0 :][:filters])
@@ -291,7 +291,10 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
 
 
 def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
-    """The launch `kernel(dout, weight, ddata[, workspace])`, shapes as in `forward`."""
+    """The launch `kernel(dout, weight, ddata[, workspace])`, shapes as in `forward`.
+
+    dout has the shape of out, ddata that of data, which is overwritten.
+    """
     low = algorithm.lowering
 
     def direct(dout: Any, weight: Any, ddata: Any) -> None:

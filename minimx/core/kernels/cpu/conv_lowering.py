@@ -1,8 +1,22 @@
 """Lowering: rows of images copied so that a matrix product can do the rest.
 
-lower(data, n, c0, first, rows, at)   the taps of a band of output rows
-fold(rows, ddata, n, c0, at)          its transpose: copies are added up
-pack(weight, matrices, at, low)       the weight as mec's matrices
+    lower(data, n, c0, first, rows, at)   the taps of a band of output rows
+    fold(rows, ddata, n, c0, at)          its transpose: copies are added up
+    pack(weight, matrices, at, low)       the weight as mec's matrices
+
+For one channel of 4 × 4 pixels and a window of 3 × 3, so that out is 2 × 2:
+
+im2col copies each of the 9 taps of the window. Line (tap, kw) has the four pixels
+image[tap + r, kw + o], for r, o in 0, 1. The weight (F, 9) times these lines (9, 4) is
+out (F, 4): 36 copies, one product.
+
+mec copies horizontal taps only. Line kw has the eight pixels image[r, kw + o], for r in
+0 … 3. For vertical tap p the four elements from 2p on of each line (`start`) are a
+matrix (3, 4) whose rows are 8 elements apart, and out is the sum over p of weight_p
+(F, 3) times that: 24 copies, three products. With a vertical stride s, the rows that
+one p needs are s apart; so they are kept sorted by r mod s, the *phase*.
+
+at: the `Geometry`; low: the `Lowering`, both in `core/kernels/convolution.py`.
 """
 
 from __future__ import annotations
@@ -50,7 +64,7 @@ def _copy(image: Any, y: int, right: int, lo: int, rows: Any, at: Any) -> None:
     x, step = right + lo * at.stride_w, at.stride_w
     for r in range(rows.shape[0]):
         source, target = pointer(image[y + r * at.stride_h, x:]), pointer(rows[r])
-        if step == 1:  # said apart, so that the compiler copies many at once
+        if step == 1:  # a loop of its own, so that the compiler copies many at once
             for o in range(rows.shape[1]):
                 store(target, o, load(source, o))
         else:
@@ -96,7 +110,10 @@ def _add(rows: Any, image: Any, y: int, right: int, lo: int, at: Any) -> None:
 
 @threads.jit(inner=True)
 def start(product: int, at: Any, low: Any) -> Any:
-    """Where, in a channel's rows, those of the `product`-th vertical tap begin."""
+    """Where, in the buffer of `lower`, the rows of a vertical tap begin, in elements.
+
+    product: the number of the tap, from 0; there is one matrix product for each.
+    """
     down = product * at.dilate_h if low.products > 1 else 0
     phase, row = down % at.stride_h, down // at.stride_h
     return (phase * low.rows + row) * at.out_w
@@ -104,7 +121,11 @@ def start(product: int, at: Any, low: Any) -> Any:
 
 @threads.jit(parallel=True)
 def pack(weight: Any, matrices: Any, at: Any, low: Any) -> None:
-    """Turn weight (F, C, KH, KW) into one matrix (F, C * KW) for each vertical tap."""
+    """Turn weight (F, C, KH, KW) into one matrix (F, C * KW) for each vertical tap.
+
+    matrices: flat, of the size of weight; it gets them one after another. C: of one
+    group.
+    """
     channels = at.channels // at.groups
     shape = (low.products, at.filters, channels, at.kernel_w)
     packed = matrices.reshape(shape)

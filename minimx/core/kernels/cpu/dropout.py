@@ -34,7 +34,11 @@ def _pack(words: Any, limit: Any, bits: Any) -> None:
 
 @threads.jit(parallel=True)
 def apply(data: Any, bits: Any, scale: Any, out: Any) -> None:
-    """Fill out with data * scale where the bit is set, else 0; all arrays flat."""
+    """Fill out with data * scale where the bit is set, else 0.
+
+    data, out: flat, of one float type, as is scale; bits: uint8, element i's is bit
+    i % 8 of byte i // 8.
+    """
     size = out.size
     zero = out.dtype.type(0)
     for run in prange(-(-size // RUN)):

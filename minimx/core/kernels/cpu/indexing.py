@@ -16,14 +16,14 @@ from minimx.core.dtypes import NARROW
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import pointwise, threads
 from minimx.core.kernels.half import computing
-from minimx.core.shapes import Shape
+from minimx.core.shapes import Shape, split_at
 
 Launch = Callable[..., None]
 
 COLUMNS = 256  # how many elements of a row one task adds up
 
 
-def _places(indices: Any, length: int, mode: str, name: str) -> Any:
+def _positions(indices: Any, length: int, mode: str, name: str) -> Any:
     """Indices as int64 between 0 and length - 1: clipped, wrapped round, or refused."""
     found = indices.astype(np.int64)
     if mode == "clip":
@@ -50,15 +50,15 @@ def take(axis: int, length: int, mode: str) -> Launch:
     """
 
     def launch(x: Any, indices: Any, out: Any) -> None:
-        places = _places(indices, length, mode, "take")
-        np.take(x, places, axis, out=out, mode="wrap")
+        positions = _positions(indices, length, mode, "take")
+        np.take(x, positions, axis, out=out, mode="wrap")
 
     return launch
 
 
 @threads.jit(parallel=True)
-def _add_slices(dout: Any, places: Any, out: Any) -> None:
-    """Dout (pre, many, inner), places (many,), out (pre, n, inner).
+def _add_slices(dout: Any, positions: Any, out: Any) -> None:
+    """Dout (pre, many, inner), positions (many,), out (pre, n, inner).
 
     Threads share the columns, not the slices: a sum is added up in one order.
     """
@@ -71,7 +71,7 @@ def _add_slices(dout: Any, places: Any, out: Any) -> None:
             for k in range(left, right):
                 out[p, row, k] = 0
         for i in range(many):
-            row = places[i]
+            row = positions[i]
             for k in range(left, right):
                 out[p, row, k] += dout[p, i, k]
 
@@ -82,17 +82,18 @@ def untake(shape: Shape, axis: int, mode: str) -> Launch:
     Slices that were taken several times add up, always in one order, whatever the
     number of threads; 16-bit types add up in float32.
     """
-    split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
+    split = split_at(shape, axis)
     run: Any = _add_slices
     if prod(shape) < pointwise.SMALL:
         run = _add_slices.small
 
     def launch(dout: Any, indices: Any, out: Any) -> None:
-        places = _places(indices.reshape(-1), shape[axis], mode, "take") % shape[axis]
+        length, flat = shape[axis], indices.reshape(-1)
+        positions = _positions(flat, length, mode, "take") % length
         wide = computing(dout.dtype)
         total = out if wide == dout.dtype else np.empty(shape, wide)
-        rows = dout.astype(wide, copy=False).reshape(split[0], places.size, split[2])
-        run(rows, places, total.reshape(split))
+        rows = dout.astype(wide, copy=False).reshape(split[0], positions.size, split[2])
+        run(rows, positions, total.reshape(split))
         if total is not out:
             out[...] = total
 
@@ -100,29 +101,24 @@ def untake(shape: Shape, axis: int, mode: str) -> Launch:
 
 
 @threads.jit(parallel=True)
-def _fetch(x: Any, places: Any, out: Any) -> None:
-    """Data x (pre, length, post), places and out (pre, many, post)."""
-    pre, many, post = places.shape
+def _fetch(x: Any, positions: Any, out: Any) -> None:
+    """Data x (pre, length, post), positions and out (pre, many, post)."""
+    pre, many, post = positions.shape
     for p in prange(pre):
         for k in range(many):
             for j in range(post):
-                out[p, k, j] = x[p, places[p, k, j], j]
+                out[p, k, j] = x[p, positions[p, k, j], j]
 
 
 @threads.jit(parallel=True)
-def _add_along(dout: Any, places: Any, out: Any) -> None:
+def _add_along(dout: Any, positions: Any, out: Any) -> None:
     """Its transpose: out (pre, length, post), zero where nothing comes."""
-    pre, many, post = places.shape
+    pre, many, post = positions.shape
     for p in prange(pre):
         out[p] = 0
         for k in range(many):
             for j in range(post):
-                out[p, places[p, k, j], j] += dout[p, k, j]
-
-
-def _split(shape: Shape, axis: int) -> Shape:
-    """The axes before one, that one, and those behind it."""
-    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+                out[p, positions[p, k, j], j] += dout[p, k, j]
 
 
 def along(axis: int, length: int, mode: str) -> Launch:
@@ -133,51 +129,58 @@ def along(axis: int, length: int, mode: str) -> Launch:
     """
 
     def launch(x: Any, indices: Any, out: Any) -> None:
-        places = _places(indices, length, mode, "pick")
-        flat, inner = _split(x.shape, axis), _split(places.shape, axis)
+        positions = _positions(indices, length, mode, "pick")
+        flat, inner = split_at(x.shape, axis), split_at(positions.shape, axis)
         stretched = (flat[0], flat[2]) != (inner[0], inner[2])
         if stretched or not x.size:
-            np.copyto(out, np.take_along_axis(x, places, axis))
+            np.copyto(out, np.take_along_axis(x, positions, axis))
             return
         word = f"u{x.itemsize}"  # elements are moved as they are, of any type
         moved, to = x.view(word).reshape(flat), out.view(word).reshape(inner)
         run = _fetch.small if x.size < pointwise.SMALL else _fetch
-        run(moved, places.reshape(inner), to)
+        run(moved, positions.reshape(inner), to)
 
     return launch
 
 
 def unalong(axis: int, length: int, mode: str) -> Launch:
-    """(dout, indices, out): the gradient of `along`; what meets adds up."""
+    """A launch of (dout, indices, out): the gradient of `along`.
+
+    dout and indices have one shape; out the same, but `length` long on the axis. Where
+    an index occurs several times, its gradients are added.
+    """
 
     def launch(dout: Any, indices: Any, out: Any) -> None:
-        places = _places(indices, length, mode, "pick")
-        inner = _split(places.shape, axis)
+        positions = _positions(indices, length, mode, "pick")
+        inner = split_at(positions.shape, axis)
         if out.dtype not in NARROW and out.size:
             run = _add_along.small if out.size < pointwise.SMALL else _add_along
-            total = out.reshape(_split(out.shape, axis))
-            run(dout.reshape(inner), places.reshape(inner), total)
+            total = out.reshape(split_at(out.shape, axis))
+            run(dout.reshape(inner), positions.reshape(inner), total)
             return
         out.fill(0)
         # One layer of indices after another: within a layer no two are the same place.
-        for k in range(places.shape[axis]):
+        for k in range(positions.shape[axis]):
             layer = (slice(None),) * axis + (slice(k, k + 1),)
-            here = np.take_along_axis(out, places[layer], axis) + dout[layer]
-            np.put_along_axis(out, places[layer], here, axis)
+            here = np.take_along_axis(out, positions[layer], axis) + dout[layer]
+            np.put_along_axis(out, positions[layer], here, axis)
 
     return launch
 
 
 def one_hot(depth: int, on: float, off: float) -> Launch:
-    """(indices, out): `on` at the index along a new last axis, `off` elsewhere."""
+    """A launch of (indices, out): `on` at each index, `off` elsewhere.
+
+    indices (...,), out (..., depth); an index outside of [0, depth) gives `off` only.
+    """
 
     def launch(indices: Any, out: Any) -> None:
-        places = indices.astype(np.int64).reshape(-1)
-        rows = np.flatnonzero((places >= 0) & (places < depth))
+        positions = indices.astype(np.int64).reshape(-1)
+        rows = np.flatnonzero((positions >= 0) & (positions < depth))
         out.fill(off)
         if not out.size:
             return
-        out.reshape(-1, depth)[rows, places[rows]] = on
+        out.reshape(-1, depth)[rows, positions[rows]] = on
 
     return launch
 
@@ -190,7 +193,7 @@ _WORDS = {"...": Ellipsis, "true": True, "false": False}
 
 
 def numpy_key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A key in NumPy's words; "array" in the pattern stands for the next indices.
+    """A key for NumPy; each "array" in the pattern becomes the next of the indices.
 
     A tuple in the pattern is a slice (start, stop, step); indices that are no integers
     are converted to int64, as MXNet's default element type is float32.
@@ -209,7 +212,7 @@ def numpy_key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, 
 
 
 def advanced(pattern: tuple[Any, ...]) -> Launch:
-    """(x, *indices, out): x[key] for a key with arrays."""
+    """A launch of (x, *indices, out): x[key] for a key with arrays."""
 
     def launch(x: Any, *rest: Any) -> None:
         out = rest[-1]
@@ -219,7 +222,7 @@ def advanced(pattern: tuple[Any, ...]) -> Launch:
 
 
 def unadvanced(pattern: tuple[Any, ...]) -> Launch:
-    """(dout, *indices, out): the gradient of `advanced`; what meets adds up."""
+    """A launch of (dout, *indices, out): the gradient of `advanced`; repeats add up."""
 
     def launch(dout: Any, *rest: Any) -> None:
         out = rest[-1]

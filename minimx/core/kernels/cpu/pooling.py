@@ -111,18 +111,18 @@ def _max_pool_2x2(data: Any, out: Any, taps: Any, lowest: Any) -> None:
 
 @threads.jit(inner=True)
 def _corner(d: int, h: int, at: Any) -> Any:
-    """The place in a flat plane of the corner of the first window of a row."""
+    """The index in a flat plane of the corner of the first window of a row."""
     y = (d * at.stride_d - at.pad_d) * at.height + h * at.stride_h - at.pad_h
     return y * at.width - at.pad_w
 
 
 @threads.jit(parallel=True)
-def _max_spread(dout: Any, taps: Any, ddata: Any, places: Any, at: Any) -> None:
-    """places[tap]: how far the tap lies from its window's corner, in a flat plane."""
+def _max_spread(dout: Any, taps: Any, ddata: Any, offsets: Any, at: Any) -> None:
+    """offsets[tap]: how far the tap lies from its window's corner, in a flat plane."""
     for plane in prange(at.planes):
         target = ddata[plane]
         target[:] = 0
-        no_tap = _unsigned(places.size)
+        no_tap = _unsigned(offsets.size)
         for d in range(at.out_d):
             for h in range(at.out_h):
                 row, won, heads = (
@@ -133,16 +133,16 @@ def _max_spread(dout: Any, taps: Any, ddata: Any, places: Any, at: Any) -> None:
                 for w in range(_unsigned(at.out_w)):
                     tap = _unsigned(won[w])
                     if tap != no_tap:
-                        place = row + np.intp(w) * at.stride_w + places[tap]
-                        target[_unsigned(place)] += heads[w]
+                        pixel = row + np.intp(w) * at.stride_w + offsets[tap]
+                        target[_unsigned(pixel)] += heads[w]
 
 
 @threads.jit(parallel=True)
-def _max_pick(ddata: Any, taps: Any, out: Any, places: Any, at: Any) -> None:
-    """The transpose of `_max_spread`: fetch what stands where each maximum was."""
+def _max_pick(ddata: Any, taps: Any, out: Any, offsets: Any, at: Any) -> None:
+    """The transpose of `_max_spread`: fetch the element where each maximum was."""
     for plane in prange(at.planes):
         source = ddata[plane]
-        no_tap = _unsigned(places.size)
+        no_tap = _unsigned(offsets.size)
         for d in range(at.out_d):
             for h in range(at.out_h):
                 row, won, found = _corner(d, h, at), taps[plane, d, h], out[plane, d, h]
@@ -150,12 +150,12 @@ def _max_pick(ddata: Any, taps: Any, out: Any, places: Any, at: Any) -> None:
                     tap = _unsigned(won[w])
                     found[w] = 0
                     if tap != no_tap:
-                        place = row + np.intp(w) * at.stride_w + places[tap]
-                        found[w] = source[_unsigned(place)]
+                        pixel = row + np.intp(w) * at.stride_w + offsets[tap]
+                        found[w] = source[_unsigned(pixel)]
 
 
 @lru_cache(maxsize=256)
-def _places(at: Windows) -> Any:
+def _offsets(at: Windows) -> Any:
     slices = np.arange(at.kernel_d)[:, None, None] * (at.height * at.width)
     rows = slices + np.arange(at.kernel_h)[:, None] * at.width
     return (rows + np.arange(at.kernel_w)).ravel()
@@ -185,7 +185,7 @@ def max_spread(dout: Any, taps: Any, ddata: Any, at: Windows) -> None:
     has noted; ddata: of the input's shape, set to 0 first.
     """
     dout, taps = dout.reshape(at.out), taps.reshape(at.out)
-    _max_spread(dout, taps, ddata.reshape(at.planes, -1), _places(at), at)
+    _max_spread(dout, taps, ddata.reshape(at.planes, -1), _offsets(at), at)
 
 
 def max_pick(ddata: Any, taps: Any, out: Any, at: Windows) -> None:
@@ -194,7 +194,7 @@ def max_pick(ddata: Any, taps: Any, out: Any, at: Windows) -> None:
     The transpose of `max_spread`, for second derivatives; out has the output's shape.
     """
     out, taps = out.reshape(at.out), taps.reshape(at.out)
-    _max_pick(ddata.reshape(at.planes, -1), taps, out, _places(at), at)
+    _max_pick(ddata.reshape(at.planes, -1), taps, out, _offsets(at), at)
 
 
 # -- average and sum -------------------------------------------------------------------

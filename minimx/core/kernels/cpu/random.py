@@ -39,10 +39,13 @@ def _affine(method: str, scale: float, shift: float) -> Launch:
 
 
 def uniform(low: float, high: float) -> Launch:
-    """Evenly in [low, high)."""
+    """The launch `(out, generator)` of numbers evenly in [low, high).
+
+    float32 and float64 are drawn in their own type, others in float32 and rounded.
+    """
     return _affine("random", high - low, low)
 
 
 def normal(loc: float, scale: float) -> Launch:
-    """Mean `loc`, standard deviation `scale`."""
+    """The launch `(out, generator)` of normal numbers: mean loc, deviation scale."""
     return _affine("standard_normal", scale, loc)

@@ -1,4 +1,4 @@
-"""Reductions: sums, products, extrema, norms, and the place of an extremum.
+"""Reductions: sums, products, extrema, norms, and the position of an extremum.
 
 Every reduction is three formulas: how one element begins, how another joins, how two
 partial results are put together. One driver serves them all by calling the pointwise
@@ -212,7 +212,7 @@ def _finish(it: Reduction, shape: Shape, axes: Shape, dtype: DType) -> Any:
 def widened(kind: str, shape: Shape, axes: Shape, wide: DType) -> Callable[..., None]:
     """Reduce in a wider element type and round once, at the end.
 
-    kind: a word of `reduction`; axes: those that vanish. For float16 and bfloat16,
+    kind: as for `reduction`; axes: those that vanish. For float16 and bfloat16,
     whose sums would stop growing.
     """
     inner = reduction(kind, shape, axes, wide)
@@ -225,12 +225,12 @@ def widened(kind: str, shape: Shape, axes: Shape, wide: DType) -> Callable[..., 
     return launch
 
 
-# -- places of extrema -----------------------------------------------------------------
+# -- positions of extrema --------------------------------------------------------------
 
 
 @threads.jit(parallel=True)
-def _places(x: Any, out: Any, sign: int) -> None:
-    """X (pre, n, post), out (pre, post): where the largest of the middle axis stands.
+def _positions(x: Any, out: Any, sign: int) -> None:
+    """X (pre, n, post), out (pre, post): where the largest of the middle axis is.
 
     The first one wins, and NaN over numbers. sign -1 looks for the smallest.
     """
@@ -255,17 +255,17 @@ def arg_extremum(
     """
     pre, _, post = split
     size = prod(split)
-    run: Any = _places
+    run: Any = _positions
     if size < pointwise.SMALL:
-        run = _places.small
+        run = _positions.small
 
     def launch(x: Any, out: Any) -> None:
         if dtype == FLOAT32:
             run(x.reshape(split), out.reshape(pre, post), sign)
             return
         wide = x.astype(np.float32) if dtype in NARROW else x
-        places = np.empty((pre, post))
-        run(wide.reshape(split), places, sign)
-        np.copyto(out, places.reshape(out.shape), casting="unsafe")
+        positions = np.empty((pre, post))
+        run(wide.reshape(split), positions, sign)
+        np.copyto(out, positions.reshape(out.shape), casting="unsafe")
 
     return launch

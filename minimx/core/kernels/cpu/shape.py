@@ -19,17 +19,17 @@ Key = tuple[Any, ...]
 
 
 def transpose(axes: Shape) -> Launch:
-    """(x, out): the axes of x in the order `axes`."""
+    """A launch of (x, out): the axes of x in the order `axes`."""
     return lambda x, out: np.copyto(out, x.transpose(axes))
 
 
 def pick(key: Key) -> Launch:
-    """(x, out): the part of x that a NumPy key of slices and integers names."""
+    """A launch of (x, out): x[key], for a NumPy key of slices and integers."""
     return lambda x, out: np.copyto(out, x[key].reshape(out.shape))
 
 
 def place(key: Key) -> Launch:
-    """(part, out): zeros, with `part` where the key says; the gradient of `pick`."""
+    """A launch of (part, out): zeros, then out[key] = part; the gradient of `pick`."""
 
     def launch(part: Any, out: Any) -> None:
         out.fill(0)
@@ -40,7 +40,7 @@ def place(key: Key) -> Launch:
 
 
 def concatenate(axis: int) -> Launch:
-    """(*xs, out): arrays one after another along an axis."""
+    """A launch of (*xs, out): arrays one after another along an axis."""
 
     def launch(*arrays: Any) -> None:
         np.concatenate(arrays[:-1], axis, out=arrays[-1])
@@ -49,7 +49,7 @@ def concatenate(axis: int) -> Launch:
 
 
 def stack(axis: int) -> Launch:
-    """(*xs, out): arrays one after another along a new axis."""
+    """A launch of (*xs, out): arrays one after another along a new axis."""
     before = (slice(None),) * axis
 
     def launch(*arrays: Any) -> None:

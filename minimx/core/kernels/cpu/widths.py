@@ -60,7 +60,10 @@ def widened(x: Any) -> Any:
 
 
 def convert(x: Any, out: Any) -> None:
-    """Fill `out` with the numbers of `x`, which has the same shape."""
+    """Fill `out` with the numbers of `x`, which has the same shape and any type.
+
+    Rounded to the nearest; what is too large becomes infinite, without a warning.
+    """
     plain = x.flags.c_contiguous and out.flags.c_contiguous and x.size > FEW
     if plain and out.dtype == FLOAT32 and x.dtype in NARROW:
         run = _from_float16 if x.dtype == FLOAT16 else _from_bfloat16

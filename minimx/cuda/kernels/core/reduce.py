@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import DType
-from minimx.core.kernels import pointwise as common
+from minimx.core.kernels import codegen
 from minimx.core.kernels.cpu.reduce import REDUCTIONS, Reduction
 from minimx.core.kernels.formula import Formula
 from minimx.core.kernels.half import computing
@@ -121,11 +121,11 @@ def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) 
     }
     names = {"a": "a", "b": "b", "x": "x", "count": "whole"}
     texts = {
-        key: common.expression(formula, [wide] * len(formula.operands), names)
+        key: codegen.expression(formula, [wide] * len(formula.operands), names)
         for key, formula in formulas.items()
     }
     texts["finish"] = stored(texts["finish"], out)
-    called = {name for formula in formulas.values() for name in common.called(formula)}
+    called = {name for f in formulas.values() for name in codegen.functions_of(f)}
     start = _walked("i", "at", "0", kept, 0)
     along = _walked("r", "here", "at", reduced, 2 * kept)
 
@@ -135,11 +135,12 @@ def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) 
     text = _FILE.format(
         title=f"{it.step}, {dtype.name} to {out.name}", types=types((dtype, wide, out)),
         functions=imported(sorted(called), [wide], (dtype, out)), width=WIDTH,
-        wide=common.word(wide), x=loaded("x_[here]", dtype), start=indented(start, 8),
-        along_once=indented(along, 8), along=indented(along, 12),
-        along_first=indented(along, 12), along_deep=indented(along, 16), **texts,
+        wide=codegen.numba_type(wide), x=loaded("x_[here]", dtype),
+        start=indented(start, 8), along_once=indented(along, 8),
+        along=indented(along, 12), along_first=indented(along, 12),
+        along_deep=indented(along, 16), **texts,
     )  # fmt: skip
-    return common.make(text, mathematics, launching)
+    return codegen.import_generated(text, mathematics, launching)
 
 
 def divided(n: int, count: int, side: bool) -> tuple[bool, int]:

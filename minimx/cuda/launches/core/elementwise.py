@@ -36,7 +36,7 @@ def formula(op: Any, *specs: Spec) -> Kernel | None:
 def chosen(op: Any, *specs: Spec) -> Kernel | None:
     """The formula that a setting chooses."""
     aligned = op._aligned(specs) if op.name == "LeakyReLU" else specs
-    return formula(op._form, *aligned)
+    return formula(op.form, *aligned)
 
 
 @implements("_FusedOp")

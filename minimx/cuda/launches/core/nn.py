@@ -13,9 +13,9 @@ import numpy as np
 from minimx.core.kernels.formula import Formula
 from minimx.core.operators.nn import decisions_of
 from minimx.core.operators.norm import grouped
-from minimx.core.operators.softmax import _grouped
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
+from minimx.core.shapes import split_at
 from minimx.cuda.kernels import pointwise
 from minimx.cuda.kernels.core import dropout, matmul, norm, softmax
 from minimx.cuda.launches import implements
@@ -170,7 +170,7 @@ def soft(op: Any, *specs: Spec) -> Kernel | None:
     data, out = specs[0], op.infer(*specs)
     if not real(out) or not known(*specs):
         return None
-    shape, scale = _grouped(data.shape, op.axis % data.ndim), out.dtype.type(op.scale)
+    shape, scale = split_at(data.shape, op.axis % data.ndim), out.dtype.type(op.scale)
     flat, other = (data.size,), out.dtype != data.dtype
     cast = pointwise.kernel(_SAME, [flat], [data.dtype], flat, out.dtype)
     if cast is None:
@@ -191,7 +191,7 @@ def soft_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """From the output and its gradient."""
     if not real(*specs):
         return None
-    shape = _grouped(specs[0].shape, op.axis % specs[0].ndim)
+    shape = split_at(specs[0].shape, op.axis % specs[0].ndim)
     scale = specs[0].dtype.type(op.scale)
 
     def run(dout: Any, y: Any, out: Any) -> None:

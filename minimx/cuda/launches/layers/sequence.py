@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from minimx.core.operators.softmax import _grouped
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
+from minimx.core.shapes import split_at
 from minimx.cuda.kernels.layers import ctc, hawkes, sequence
 from minimx.cuda.launches import implements
 from minimx.cuda.launches.arrays.join import moved
@@ -21,7 +21,7 @@ def hide(op: Any, *specs: Spec) -> Kernel | None:
     data, length = specs
     if not real(data) or not known(length):
         return None
-    split = _grouped(data.shape, op.axis % data.ndim)
+    split = split_at(data.shape, op.axis % data.ndim)
     return sequence.mask(split, 1, op.value, whole=False)
 
 
@@ -35,7 +35,7 @@ def of_sequences(op: Any, *specs: Spec) -> Kernel | None:
         return None
     if op.name == "SequenceMask":
         share = prod(data.shape[2:])
-        return sequence.mask(_grouped(data.shape, op.axis), share, op.value, whole=True)
+        return sequence.mask(split_at(data.shape, op.axis), share, op.value, whole=True)
     if op.name == "SequenceLast":
         return sequence.last(op.axis, data.shape)
     if op.name == "SequenceReverse":
