@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, ClassVar
 
 from minimx.core.errors import OperatorError
@@ -65,7 +64,8 @@ class Update(Op):
     @property
     def numbers(self) -> tuple[str, ...]:
         """The settings that the rule takes, in its order."""
-        return _float_settings(type(self))
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return tuple(field.name for field in fields if field.type == "float")
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -90,12 +90,6 @@ class Update(Op):
         """Every array is read; the weight and the states are written."""
         moved = sum(spec.nbytes for spec in specs) * 2 - specs[1].nbytes
         return Cost(self.steps * specs[0].size, moved)
-
-
-@cache
-def _float_settings(sheet: Any) -> tuple[str, ...]:
-    fields = dataclasses.fields(sheet)
-    return tuple(field.name for field in fields if field.type == "float")
 
 
 class Mixed(Update):
