@@ -60,6 +60,12 @@ class LRScheduler:
 
     def __call__(self, num_update: int) -> float:
         """The learning rate of update number `num_update` (from 1)."""
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        return self._after_warmup(num_update)
+
+    def _after_warmup(self, num_update: int) -> float:
+        """The learning rate of an update that does not belong to the warm-up."""
         raise ArgumentError(
             f"{type(self).__name__} has no schedule; override __call__(num_update)."
         )
@@ -96,10 +102,7 @@ class FactorScheduler(LRScheduler):
         self.stop_factor_lr = stop_factor_lr
         self.count = 0
 
-    def __call__(self, num_update: int) -> float:
-        """The learning rate of update number `num_update`."""
-        if num_update < self.warmup_steps:
-            return self.get_warmup_lr(num_update)
+    def _after_warmup(self, num_update: int) -> float:
         while num_update > self.count + self.step:
             self.count += self.step
             self.base_lr = max(self.base_lr * self.factor, self.stop_factor_lr)
@@ -130,10 +133,7 @@ class MultiFactorScheduler(LRScheduler):
         self.factor = factor
         self.cur_step_ind = 0
 
-    def __call__(self, num_update: int) -> float:
-        """The learning rate of update number `num_update`."""
-        if num_update < self.warmup_steps:
-            return self.get_warmup_lr(num_update)
+    def _after_warmup(self, num_update: int) -> float:
         while (
             self.cur_step_ind < len(self.step)
             and num_update > self.step[self.cur_step_ind]
@@ -149,11 +149,11 @@ class _Descent(LRScheduler):
     def __init__(
         self,
         max_update: int,
-        base_lr: float,
-        final_lr: float,
-        warmup_steps: int,
-        warmup_begin_lr: float,
-        warmup_mode: str,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if max_update < 1 or max_update <= warmup_steps:
@@ -170,10 +170,7 @@ class _Descent(LRScheduler):
         """How much of the way down is left, from 1 to 0, when a share is done."""
         raise ArgumentError(f"{type(self).__name__} has no curve")
 
-    def __call__(self, num_update: int) -> float:
-        """The learning rate of update number `num_update`."""
-        if num_update < self.warmup_steps:
-            return self.get_warmup_lr(num_update)
+    def _after_warmup(self, num_update: int) -> float:
         if num_update <= self.max_update:
             done = (num_update - self.warmup_steps) / self.max_steps
             drop = self.base_lr_orig - self.final_lr
@@ -205,19 +202,6 @@ class PolyScheduler(_Descent):
 
 class CosineScheduler(_Descent):
     """Go down along half a cosine wave."""
-
-    def __init__(
-        self,
-        max_update: int,
-        base_lr: float = 0.01,
-        final_lr: float = 0,
-        warmup_steps: int = 0,
-        warmup_begin_lr: float = 0,
-        warmup_mode: str = "linear",
-    ) -> None:
-        super().__init__(
-            max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode
-        )
 
     def _height(self, done: float) -> float:
         return (1 + cos(pi * done)) / 2

@@ -63,6 +63,25 @@ class Loss(HybridBlock):
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
+class _PairLoss(Loss):
+    """The base of losses of one prediction and one label; they write `_loss`."""
+
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
+        """The loss of each element, before it is weighed."""
+        raise ArgumentError(f"{type(self).__name__} has no _loss(F, pred, label)")
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        return self._mean(F, self._loss(F, pred, label), sample_weight)
+
+
+def _difference(F: Any, pred: Any, label: Any) -> Any:
+    """Label - prediction; the label may have another shape of the same size."""
+    return F.reshape_like(label, pred) - pred
+
+
 class L2Loss(Loss):
     """½ · weight · (prediction - label)²."""
 
@@ -75,13 +94,13 @@ class L2Loss(Loss):
         self, F: Any, pred: Any, label: Any, sample_weight: Any = None
     ) -> Any:
         """(batch,)."""
-        loss = F.square(F.reshape_like(label, pred) - pred)
+        loss = F.square(_difference(F, pred, label))
         half = 0.5 if self._weight is None else self._weight / 2
         loss = _apply_weighting(F, loss, half, sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
-class L1Loss(Loss):
+class L1Loss(_PairLoss):
     """|prediction - label|."""
 
     def __init__(
@@ -89,15 +108,11 @@ class L1Loss(Loss):
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
-        loss = F.abs(F.reshape_like(label, pred) - pred)
-        return self._mean(F, loss, sample_weight)
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
+        return F.abs(_difference(F, pred, label))
 
 
-class HuberLoss(Loss):
+class HuberLoss(_PairLoss):
     """|d| - rho/2 where the difference |d| is larger than rho, else d² / (2 rho)."""
 
     def __init__(
@@ -110,14 +125,9 @@ class HuberLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
-        rho = self._rho
-        off = F.abs(F.reshape_like(label, pred) - pred)
-        loss = F.where(off > rho, off - 0.5 * rho, (0.5 / rho) * F.square(off))
-        return self._mean(F, loss, sample_weight)
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
+        rho, off = self._rho, F.abs(_difference(F, pred, label))
+        return F.where(off > rho, off - 0.5 * rho, (0.5 / rho) * F.square(off))
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
@@ -160,12 +170,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         return pred - pred * label + extra * (tail + F.relu(-pred))
 
     @staticmethod
-    def _on_probabilities(
-        F: Any,
-        pred: Any,
-        label: Any,
-        pos_weight: Any,
-    ) -> Any:
+    def _on_probabilities(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
         eps = 1e-12
         yes = F.log(pred + eps) * label
         if pos_weight is not None:
@@ -173,7 +178,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         return -(yes + F.log(1.0 - pred + eps) * (1.0 - label))
 
 
-class SoftmaxCrossEntropyLoss(Loss):
+class SoftmaxCrossEntropyLoss(_PairLoss):
     """Cross entropy of a choice among classes.
 
     axis: where the classes are. sparse_label: label holds the number of the class
@@ -195,18 +200,13 @@ class SoftmaxCrossEntropyLoss(Loss):
         self._sparse_label = sparse_label
         self._from_logits = from_logits
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
-            loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
-        else:
-            label = F.reshape_like(label, pred)
-            loss = -F.sum(pred * label, axis=self._axis, keepdims=True)
-        return self._mean(F, loss, sample_weight)
+            return -F.pick(pred, label, axis=self._axis, keepdims=True)
+        label = F.reshape_like(label, pred)
+        return -F.sum(pred * label, axis=self._axis, keepdims=True)
 
 
 class KLDivLoss(Loss):
@@ -238,7 +238,7 @@ class KLDivLoss(Loss):
         return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
-class HingeLoss(Loss):
+class HingeLoss(_PairLoss):
     """max(0, margin - prediction · label), for labels -1 and 1."""
 
     def __init__(
@@ -251,27 +251,18 @@ class HingeLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def _hinge(self, F: Any, pred: Any, label: Any) -> Any:
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
         return F.relu(self._margin - pred * F.reshape_like(label, pred))
-
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
-        return self._mean(F, self._hinge(F, pred, label), sample_weight)
 
 
 class SquaredHingeLoss(HingeLoss):
     """max(0, margin - prediction · label)², for labels -1 and 1."""
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
-        return self._mean(F, F.square(self._hinge(F, pred, label)), sample_weight)
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
+        return F.square(super()._loss(F, pred, label))
 
 
-class LogisticLoss(Loss):
+class LogisticLoss(_PairLoss):
     """log(1 + exp(-prediction · label)).
 
     label_format: `signed` for labels -1 and 1, `binary` for 0 and 1.
@@ -292,15 +283,11 @@ class LogisticLoss(Loss):
             )
         self._label_format = label_format
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
         label = F.reshape_like(label, pred)
         if self._label_format == "signed":
             label = (label + 1.0) / 2.0
-        loss = F.relu(pred) - pred * label + _softplus(F, -F.abs(pred))
-        return self._mean(F, loss, sample_weight)
+        return F.relu(pred) - pred * label + _softplus(F, -F.abs(pred))
 
 
 class TripletLoss(Loss):
@@ -325,8 +312,8 @@ class TripletLoss(Loss):
         sample_weight: Any = None,
     ) -> Any:
         """(batch,)."""
-        near = F.square(F.reshape_like(positive, pred) - pred)
-        far = F.square(F.reshape_like(negative, pred) - pred)
+        near = F.square(_difference(F, pred, positive))
+        far = F.square(_difference(F, pred, negative))
         gap = F.sum(near - far, axis=self._batch_axis, exclude=True)
         return _apply_weighting(
             F, F.relu(gap + self._margin), self._weight, sample_weight
