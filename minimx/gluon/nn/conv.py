@@ -11,7 +11,7 @@ from typing import Any
 from minimx.core.errors import ArgumentError, ShapeError
 from minimx.core.shapes import Shape
 from minimx.gluon.block import HybridBlock
-from minimx.gluon.nn.activations import Activation
+from minimx.gluon.nn.weights import activation_after, weight_and_bias
 
 Sizes = int | Sequence[int]
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
@@ -82,23 +82,12 @@ class _Conv(HybridBlock):
             **settings,
         }
         with self.name_scope():
-            self.weight = self.params.get(
-                "weight",
-                shape=self._weight_shape(in_channels),
-                init=weight_initializer,
-                allow_deferred_init=True,
+            shape = self._weight_shape(in_channels)
+            starts = weight_initializer, bias_initializer
+            self.weight, self.bias = weight_and_bias(
+                self, shape, channels, starts, use_bias
             )
-            self.bias: Any = None  # a Parameter, if there is one
-            if use_bias:
-                self.bias = self.params.get(
-                    "bias",
-                    shape=(channels,),
-                    init=bias_initializer,
-                    allow_deferred_init=True,
-                )
-            self.act = None
-            if activation is not None:
-                self.act = Activation(activation, prefix=activation + "_")
+            self.act = activation_after(activation)
 
     def _alias(self) -> str:
         return "conv"

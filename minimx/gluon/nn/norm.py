@@ -66,16 +66,14 @@ class BatchNorm(HybridBlock):
             "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }
-        self.gamma = _vector(
-            self, "gamma", gamma_initializer, in_channels, scale, scale
-        )
-        self.beta = _vector(self, "beta", beta_initializer, in_channels, center, center)
-        self.running_mean = _vector(
-            self, "running_mean", running_mean_initializer, in_channels, False, False
-        )
-        self.running_var = _vector(
-            self, "running_var", running_variance_initializer, in_channels, False, False
-        )
+
+        def vector(name: str, init: Any, learnt: bool) -> Any:
+            return _vector(self, name, init, in_channels, learnt, learnt)
+
+        self.gamma = vector("gamma", gamma_initializer, scale)
+        self.beta = vector("beta", beta_initializer, center)
+        self.running_mean = vector("running_mean", running_mean_initializer, False)
+        self.running_var = vector("running_var", running_variance_initializer, False)
 
     def cast(self, dtype: Any) -> None:
         """Convert; statistics in float16 would be too coarse and stay float32."""
