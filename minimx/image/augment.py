@@ -21,6 +21,14 @@ from minimx.core.rng import python as random
 from minimx.image import functions
 from minimx.image.functions import Size, made
 
+__all__ = [
+    "Augmenter", "BrightnessJitterAug", "CastAug", "CenterCropAug", "ColorJitterAug",
+    "ColorNormalizeAug", "ContrastJitterAug", "CreateAugmenter", "ForceResizeAug",
+    "HorizontalFlipAug", "HueJitterAug", "LightingAug", "RandomCropAug",
+    "RandomGrayAug", "RandomOrderAug", "RandomSizedCropAug", "ResizeAug",
+    "SaturationJitterAug", "SequentialAug",
+]  # fmt: skip
+
 #: How bright red, green and blue look.
 _GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)
 #: Mean, deviation and directions of the colours of photographs (ImageNet).

@@ -23,6 +23,12 @@ from minimx.core.rng import python as random
 from minimx.image import codec
 from minimx.nd import _internal
 
+__all__ = [
+    "center_crop", "color_normalize", "copyMakeBorder", "fixed_crop", "imdecode",
+    "imread", "imresize", "imrotate", "random_crop", "random_rotate",
+    "random_size_crop", "resize_short", "scale_down",
+]  # fmt: skip
+
 Size = tuple[int, int]
 Box = tuple[int, int, int, int]
 

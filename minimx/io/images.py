@@ -36,6 +36,11 @@ from minimx.io.rounds import Batch, Rounds, shuffled
 from minimx.nd import serialize
 from minimx.tools.progress import Bar
 
+__all__ = [
+    "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1",
+]  # fmt: skip
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 

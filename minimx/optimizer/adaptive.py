@@ -13,6 +13,11 @@ import minimx.nd as nd
 from minimx.core.arrays.array import NDArray
 from minimx.optimizer.base import Index, Optimizer, State, register, zeros_like
 
+__all__ = [
+    "AdaDelta", "AdaGrad", "Adam", "AdamW", "Adamax", "FTML", "Ftrl", "Nadam",
+    "RMSProp",
+]  # fmt: skip
+
 
 @register
 class AdaGrad(Optimizer):

@@ -11,6 +11,11 @@ from minimx.core.errors import ArgumentError
 from minimx.rnn.cell import Arrays, BaseRNNCell, RNNParams, sequence
 from minimx.symbol import Symbol
 
+__all__ = [
+    "BidirectionalCell", "DropoutCell", "ModifierCell", "ResidualCell",
+    "SequentialRNNCell", "ZoneoutCell",
+]  # fmt: skip
+
 
 class _Several(BaseRNNCell):
     """A cell of cells, whose states are theirs, one after another."""

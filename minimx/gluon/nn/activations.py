@@ -9,6 +9,10 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
 
+__all__ = [
+    "Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "Swish",
+]  # fmt: skip
+
 
 class Activation(HybridBlock):
     """`relu`, `sigmoid`, `tanh`, `softrelu` or `softsign`, element by element."""

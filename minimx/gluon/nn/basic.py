@@ -17,6 +17,11 @@ from minimx.name import Prefix
 from minimx.symbol import Symbol
 from minimx.symbol.tracing.arrays import Traced
 
+__all__ = [
+    "Concatenate", "Dense", "Dropout", "Embedding", "Flatten", "HybridConcatenate",
+    "HybridLambda", "HybridSequential", "Identity", "Lambda", "Sequential",
+]  # fmt: skip
+
 
 class _Stack(Block):
     """What Sequential and HybridSequential share: blocks in a row."""

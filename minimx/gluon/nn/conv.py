@@ -13,6 +13,11 @@ from minimx.core.shapes import Shape
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.nn.weights import activation_after, weight_and_bias
 
+__all__ = [
+    "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D",
+    "Conv3DTranspose",
+]  # fmt: skip
+
 Sizes = int | Sequence[int]
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}

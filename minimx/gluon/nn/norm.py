@@ -9,6 +9,11 @@ import numpy as np
 from minimx.core.dtypes import FLOAT16, resolve
 from minimx.gluon.block import HybridBlock
 
+__all__ = [
+    "BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm",
+    "SyncBatchNorm",
+]  # fmt: skip
+
 
 def _vector(
     block: HybridBlock,

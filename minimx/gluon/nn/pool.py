@@ -10,6 +10,12 @@ from typing import Any
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.nn.conv import Sizes, check_layout, sizes
 
+__all__ = [
+    "AvgPool1D", "AvgPool2D", "AvgPool3D", "GlobalAvgPool1D", "GlobalAvgPool2D",
+    "GlobalAvgPool3D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D",
+    "MaxPool1D", "MaxPool2D", "MaxPool3D", "ReflectionPad2D",
+]  # fmt: skip
+
 
 class _Pooling(HybridBlock):
     """Slide a window over each channel, and keep one number at every stop."""

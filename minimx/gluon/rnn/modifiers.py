@@ -21,6 +21,11 @@ from minimx.gluon.rnn.sequences import (
 )
 from minimx.gluon.utils import indent
 
+__all__ = [
+    "BidirectionalCell", "DropoutCell", "HybridSequentialRNNCell", "ModifierCell",
+    "ResidualCell", "SequentialRNNCell", "ZoneoutCell",
+]  # fmt: skip
+
 
 class _ManyCells(RecurrentCell):
     """Cells inside of one, whose states are theirs, one cell after the other."""

@@ -20,6 +20,12 @@ from minimx.gluon.rnn.rnn_cell import (
     RNNCell,
 )
 
+__all__ = [
+    "Conv1DGRUCell", "Conv1DLSTMCell", "Conv1DRNNCell", "Conv2DGRUCell",
+    "Conv2DLSTMCell", "Conv2DRNNCell", "Conv3DGRUCell", "Conv3DLSTMCell",
+    "Conv3DRNNCell",
+]  # fmt: skip
+
 
 class _ConvCell(GatedCell):
     """What the convolutional cells share.

@@ -19,31 +19,16 @@ from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError
 from minimx.core.rng import numpys
 from minimx.gluon.block import Block, HybridBlock
-from minimx.gluon.data.vision.augment import (
-    CenterCrop,
-    CropResize,
-    HybridRandomApply,
-    RandomApply,
-    RandomBrightness,
-    RandomColorJitter,
-    RandomContrast,
-    RandomCrop,
-    RandomGray,
-    RandomHue,
-    RandomLighting,
-    RandomResizedCrop,
-    RandomSaturation,
-)
+from minimx.gluon.data.vision import augment
+from minimx.gluon.data.vision.augment import *  # noqa: F403
 from minimx.gluon.nn.basic import HybridSequential, Sequential
 from minimx.image import functions
 
 __all__ = [
-    "Cast", "CenterCrop", "Compose", "CropResize", "HybridCompose", "HybridRandomApply",
-    "Normalize", "RandomApply", "RandomBrightness", "RandomColorJitter",
-    "RandomContrast", "RandomCrop", "RandomFlipLeftRight", "RandomFlipTopBottom",
-    "RandomGray", "RandomHue", "RandomLighting", "RandomResizedCrop", "RandomRotation",
-    "RandomSaturation", "Resize", "Rotate", "ToTensor",
+    "Cast", "Compose", "HybridCompose", "Normalize", "RandomFlipLeftRight",
+    "RandomFlipTopBottom", "RandomRotation", "Resize", "Rotate", "ToTensor",
 ]  # fmt: skip
+__all__ += augment.__all__
 
 
 class Compose(Sequential):
