@@ -10,7 +10,7 @@ a module trains. `mx.gluon.rnn` has the cells of today.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from minimx import symbol
 from minimx.core.arrays.array import NDArray
@@ -20,6 +20,16 @@ from minimx.symbol import Symbol
 
 Arrays = dict[str, NDArray]
 GROUPS = ("i2h", "h2h")
+
+
+class Unrolling(NamedTuple):
+    """What `unroll` of a cell is asked for; see `BaseRNNCell.unroll`."""
+
+    length: int
+    inputs: Any
+    begin_state: Any
+    layout: str
+    merge_outputs: bool | None
 
 
 class RNNParams:
@@ -144,6 +154,13 @@ class BaseRNNCell:
         Returns the outputs and the last states.
         """
         self.reset()
+        return self._unroll(
+            Unrolling(length, inputs, begin_state, layout, merge_outputs)
+        )
+
+    def _unroll(self, asked: Unrolling) -> tuple[Any, list[Any]]:
+        """Step after step; cells that know a shorter way override this."""
+        length, inputs, begin_state, layout, merge_outputs = asked
         steps, _ = sequence(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         outputs = []

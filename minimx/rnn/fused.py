@@ -12,7 +12,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.creation import array
 from minimx.core.errors import ArgumentError
 from minimx.initializer import FusedRNN
-from minimx.rnn.cell import Arrays, BaseRNNCell, RNNParams, sequence
+from minimx.rnn.cell import Arrays, BaseRNNCell, RNNParams, Unrolling, sequence
 from minimx.rnn.simple import GRUCell, LSTMCell, RNNCell
 from minimx.rnn.stacks import BidirectionalCell, DropoutCell, SequentialRNNCell
 from minimx.symbol import Symbol
@@ -115,16 +115,9 @@ class FusedRNNCell(BaseRNNCell):
 
     # -- steps ------------------------------------------------------------------------
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
+    def _unroll(self, asked: Unrolling) -> tuple[Any, list[Any]]:
         """All steps as one node."""
-        self.reset()
+        length, inputs, begin_state, layout, merge_outputs = asked
         data, axis = sequence(length, inputs, layout, True)
         if axis == 1:
             data = symbol.swapaxes(data, dim1=0, dim2=1)

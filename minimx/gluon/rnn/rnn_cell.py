@@ -17,6 +17,7 @@ from minimx.core.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.sequences import (
+    Unrolling,
     as_steps,
     batch_size_of,
     formed,
@@ -129,6 +130,12 @@ class RecurrentCell(Block):
         Returns the outputs and the last states.
         """
         self.reset()
+        asked = length, inputs, begin_state, layout, merge_outputs, valid_length
+        return self._unroll(Unrolling(*asked))
+
+    def _unroll(self, asked: Unrolling) -> tuple[Any, States]:
+        """Step after step; cells that know a shorter way override this."""
+        length, inputs, begin_state, layout, merge_outputs, valid_length = asked
         steps = as_steps(length, inputs, layout)
         states = self._first_states(begin_state, steps, layout)
         outputs: Any = []
