@@ -104,20 +104,15 @@ class Initializer:
             "arr). Write one."
         )
 
-    def _init_bias(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0.0
-
-    def _init_gamma(self, name: str, arr: NDArray) -> None:
-        arr[:] = 1.0
-
-    def _init_beta(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0.0
-
     def _init_zero(self, name: str, arr: NDArray) -> None:
         arr[:] = 0.0
 
     def _init_one(self, name: str, arr: NDArray) -> None:
         arr[:] = 1.0
+
+    # Names of their own, so that a subclass may override one of them, as in MXNet.
+    _init_bias = _init_beta = _init_zero
+    _init_gamma = _init_one
 
     def _init_default(self, name: str, arr: NDArray) -> None:
         raise ArgumentError(
@@ -143,8 +138,7 @@ class Zero(Initializer):
     def __init__(self) -> None:
         super().__init__()
 
-    def _init_weight(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0.0
+    _init_weight = Initializer._init_zero
 
 
 @register("ones")
@@ -154,8 +148,7 @@ class One(Initializer):
     def __init__(self) -> None:
         super().__init__()
 
-    def _init_weight(self, name: str, arr: NDArray) -> None:
-        arr[:] = 1.0
+    _init_weight = Initializer._init_one
 
 
 @register

@@ -1,6 +1,6 @@
 """`mx.metric`: running scores of predictions."""
 
-from minimx.metric import numbers, relations
+from minimx.metric import decisions, numbers, relations
 from minimx.metric.base import (
     CompositeEvalMetric,
     CustomMetric,
@@ -10,15 +10,14 @@ from minimx.metric.base import (
     np,
     register,
 )
-from minimx.metric.choices import Accuracy, TopKAccuracy
-from minimx.metric.decisions import F1, MCC, BinaryAccuracy, Fbeta
+from minimx.metric.decisions import *  # noqa: F403
 from minimx.metric.numbers import *  # noqa: F403
 from minimx.metric.relations import *  # noqa: F403
 
 __all__ = [
-    "Accuracy", "BinaryAccuracy", "CompositeEvalMetric", "CustomMetric", "EvalMetric",
-    "F1", "Fbeta", "MCC", "TopKAccuracy", "check_label_shapes", "create", "np",
-    "register",
+    "CompositeEvalMetric", "CustomMetric", "EvalMetric", "check_label_shapes", "create",
+    "np", "register",
 ]  # fmt: skip
+__all__ += decisions.__all__
 __all__ += numbers.__all__
 __all__ += relations.__all__

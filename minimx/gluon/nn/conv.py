@@ -41,6 +41,28 @@ def check_layout(name: str, layout: str | None, ndim: int) -> str:
     return layout or known[0]
 
 
+def represented(
+    layer: Any, mapping: str, settings: dict[str, Any], bias: Any, act: Any
+) -> str:
+    """The repr of a convolution: its channels, its window, and what is unusual."""
+    ndim = len(settings["kernel"])
+    parts = [mapping, f"kernel_size={settings['kernel']}"]
+    parts.append(f"stride={settings['stride']}")
+    for name, setting, usual in (
+        ("padding", "pad", (0,) * ndim),
+        ("dilation", "dilate", (1,) * ndim),
+        ("output_padding", "adj", (0,) * ndim),
+        ("groups", "num_group", 1),
+    ):
+        if settings.get(setting, usual) != usual:
+            parts.append(f"{name}={settings[setting]}")
+    if bias is None:
+        parts.append("bias=False")
+    if act is not None:
+        parts.append(repr(act))
+    return f"{type(layer).__name__}({', '.join(parts)})"
+
+
 class _Conv(HybridBlock):
     """Slide windows over an image; weight (channels, in_channels / groups, *kernel).
 
@@ -124,26 +146,7 @@ class _Conv(HybridBlock):
         return f"{into or None} -> {out}"
 
     def __repr__(self) -> str:
-        kwargs = self._kwargs
-        ndim = len(kwargs["kernel"])
-        words = [
-            self._mapping(),
-            f"kernel_size={kwargs['kernel']}",
-            f"stride={kwargs['stride']}",
-        ]
-        if kwargs["pad"] != (0,) * ndim:
-            words.append(f"padding={kwargs['pad']}")
-        if kwargs["dilate"] != (1,) * ndim:
-            words.append(f"dilation={kwargs['dilate']}")
-        if kwargs.get("adj", (0,) * ndim) != (0,) * ndim:
-            words.append(f"output_padding={kwargs['adj']}")
-        if kwargs["num_group"] != 1:
-            words.append(f"groups={kwargs['num_group']}")
-        if self.bias is None:
-            words.append("bias=False")
-        if self.act is not None:
-            words.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(words)})"
+        return represented(self, self._mapping(), self._kwargs, self.bias, self.act)
 
 
 class Conv1D(_Conv):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.gluon.block import HybridBlock
-from minimx.gluon.nn.conv import Sizes, check_layout, sizes
+from minimx.gluon.nn.conv import Sizes, check_layout, represented, sizes
 from minimx.gluon.nn.weights import activation_after, weight_and_bias
 
 
@@ -101,21 +101,8 @@ class DeformableConvolution(HybridBlock):
 
     def __repr__(self) -> str:
         out, into = self.deformable_conv_weight.shape[:2]
-        bent = self._bent
-        words = [f"{into or None} -> {out}", f"kernel_size={bent['kernel']}"]
-        words.append(f"stride={bent['stride']}")
-        for word, setting, plain in (
-            ("padding", "pad", (0, 0)),
-            ("dilation", "dilate", (1, 1)),
-            ("groups", "num_group", 1),
-        ):
-            if bent[setting] != plain:
-                words.append(f"{word}={bent[setting]}")
-        if self.deformable_conv_bias is None:
-            words.append("bias=False")
-        if self.act is not None:
-            words.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(words)})"
+        mapping, bias = f"{into or None} -> {out}", self.deformable_conv_bias
+        return represented(self, mapping, self._bent, bias, self.act)
 
 
 class ModulatedDeformableConvolution(DeformableConvolution):
