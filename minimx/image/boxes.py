@@ -79,7 +79,7 @@ class DetBorrowAug(DetAugmenter):
         self.augmenter = augmenter
 
     def dumps(self) -> Any:
-        """The name, and what the augmenter says."""
+        """The names and settings of this and of the augmenter inside."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
     def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:

@@ -34,7 +34,7 @@ Box = tuple[int, int, int, int]
 
 
 def made(image: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
-    """NumPy numbers as an array, of `mx.np` where that is spoken."""
+    """NumPy numbers as an array, of `mx.np` under np semantics."""
     dtype = image.dtype if dtype is None else dtype
     array = nd.array(image, ctx=ctx, dtype=dtype)
     return array.as_np_ndarray() if is_np_array() else array
@@ -355,7 +355,7 @@ def _nd_imdecode(
 
 
 _nd_imdecode.__name__ = "imdecode"
-#: What `mx.nd` and `mx.nd._internal` offer of this room, which stands above them.
+#: What `mx.nd` and `mx.nd._internal` offer of this module, which imports them.
 vars(nd)["imdecode"] = _nd_imdecode
 vars(_internal).update(
     _cvimdecode=imdecode,

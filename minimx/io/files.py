@@ -124,12 +124,14 @@ def on_host(numbers: Any, dtype: Any) -> NDArray:
     return array(numbers, ctx=cpu(), dtype=np.dtype(dtype))
 
 
-def note_unknown(who: str, words: dict[str, Any], known: tuple[str, ...] = ()) -> None:
+def note_unknown(
+    who: str, settings: dict[str, Any], known: tuple[str, ...] = ()
+) -> None:
     """Say in the log which settings an iterator does not have; MXNet is silent."""
-    for word in words:
-        if word not in IDLE and word not in known:
-            hint = did_you_mean(word, known)
-            logging.warning("%s has no %s; it is left alone.%s", who, word, hint)
+    for setting in settings:
+        if setting not in IDLE and setting not in known:
+            hint = did_you_mean(setting, known)
+            logging.warning("%s has no %s; it is left alone.%s", who, setting, hint)
 
 
 def files_at(place: str | os.PathLike[str]) -> list[Path]:

@@ -40,7 +40,7 @@ class RNNParams:
         self._params: dict[str, Symbol] = {}
 
     def get(self, name: str, **kwargs: Any) -> Symbol:
-        """The variable `prefix + name`; further words are for `mx.sym.var`."""
+        """The variable `prefix + name`; keyword arguments are those of `mx.sym.var`."""
         name = self._prefix + name
         if name not in self._params:
             self._params[name] = symbol.var(name, **kwargs)
@@ -79,7 +79,7 @@ class BaseRNNCell:
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """Shape and layout of each state; 0 stands for what is open."""
+        """Shape and layout of each state; 0 for a length that is not known."""
         raise NotImplementedError
 
     @property

@@ -116,8 +116,8 @@ class _TokenEmbedding(Vocabulary):
         parts = []
         for one in embeddings:
             table = one.idx_to_vec.asnumpy()
-            places = [one.token_to_idx.get(w, 0) for w in vocabulary.idx_to_token]
-            parts.append(table[[0, *places[1:]]])
+            rows = [one.token_to_idx.get(w, 0) for w in vocabulary.idx_to_token]
+            parts.append(table[[0, *rows[1:]]])
         self._take_words(vocabulary)
         self._vectors = _made(np.concatenate(parts, axis=1))
 

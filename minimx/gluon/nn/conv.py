@@ -34,7 +34,7 @@ def sizes(name: str, setting: str, value: Sizes, ndim: int) -> Shape:
 
 
 def check_layout(name: str, layout: str | None, ndim: int) -> str:
-    """The layout, channels second if none is said; refuses what none of them is."""
+    """The layout, channels second by default. Raises ArgumentError for another one."""
     known = (LAYOUTS[ndim], CHANNELS_LAST[ndim])
     if layout not in (None, *known):
         raise ArgumentError(f"{name}: layout={layout!r} must be {' or '.join(known)}.")
@@ -69,7 +69,7 @@ class _Conv(HybridBlock):
     kernel_size, strides, padding, dilation: a number, or one for each axis of space.
     in_channels: 0 to learn it from the first batch.
     layout: a layer may be made for channels that come last, as on a GPU of MXNet; the
-        operator computes with channels in the second place only, and says so.
+        operator computes with channels as the second axis only, and raises for others.
     """
 
     _op_name = "Convolution"

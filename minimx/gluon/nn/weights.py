@@ -19,8 +19,9 @@ def weight_and_bias(
 ) -> tuple[Any, Any]:
     """The Parameters `weight` and `bias` of a block; None for a bias it does without.
 
-    shape: of the weight, with 0 for what the first batch tells. outputs: the length of
-    the bias. initializers: of weight and bias. kwargs: for both, such as dtype.
+    shape: of the weight, with 0 for what is inferred from the first batch. outputs: the
+    length of the bias. initializers: of weight and bias. kwargs: of both, such as
+    dtype.
     """
     weight, bias = initializers
     kwargs["allow_deferred_init"] = True

@@ -46,7 +46,7 @@ def axes_of(layout: str) -> tuple[int, int]:
 
 
 def batch_size_of(sequence: Any, layout: str) -> int:
-    """How many samples there are; 0 where nobody knows yet."""
+    """How many samples there are; 0 where that is not known yet."""
     if not is_merged(sequence):
         first = sequence[0]
         return int(first.shape[0]) if isinstance(first, NDArray) else 0

@@ -333,9 +333,9 @@ class Multi(Op):
             if name not in self.lists and name != self.counter
         }
         numbers = zip(*(getattr(self, name) for name in self.lists), strict=True)
-        words = self.lists.values()
+        names = self.lists.values()
         return [
-            self.single.of(**dict(zip(words, mine, strict=True)), **common)
+            self.single.of(**dict(zip(names, mine, strict=True)), **common)
             for mine in numbers
         ]
 

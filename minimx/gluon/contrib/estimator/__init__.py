@@ -1,4 +1,4 @@
-"""`gluon.contrib.estimator`: a training loop with places for one's own handlers."""
+"""`gluon.contrib.estimator`: a training loop that calls handlers at its events."""
 
 from minimx.gluon.contrib.estimator import batch_processor, estimator, event_handler
 from minimx.gluon.contrib.estimator.batch_processor import BatchProcessor
