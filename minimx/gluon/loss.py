@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import operator
 from math import pi
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from minimx.aliases import unsupported
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
 from minimx.np.multiarray import ndarray
@@ -479,8 +479,4 @@ class SDMLLoss(Loss):
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
-
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        raise unsupported("mx.gluon.loss", name, globals())
+_resolve_missing(__name__, globals())

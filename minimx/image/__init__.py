@@ -6,9 +6,7 @@ too), `sources.py` and `iterator.py` (batches), `detection.py` (batches with box
 `image.py` and `detection.py` are the two modules that MXNet has.
 """
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.image import augment, detection, functions, image
 from minimx.image import detection as det
 from minimx.image.augment import *  # noqa: F403
@@ -21,7 +19,4 @@ __all__ += augment.__all__
 __all__ += detection.__all__
 __all__ += functions.__all__
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

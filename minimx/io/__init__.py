@@ -10,9 +10,7 @@ where there are boxes on them).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.io import images
 from minimx.io.arrays import NDArrayIter
 from minimx.io.batches import DataBatch, DataDesc, DataIter
@@ -29,7 +27,4 @@ __all__ = [
 ]  # fmt: skip
 __all__ += images.__all__
 
-if not TYPE_CHECKING:  # what is absent is an error for type checkers, too
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

@@ -1,8 +1,6 @@
 """`mx.optimizer`: how gradients change weights."""
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.optimizer import adaptive, contrib
 from minimx.optimizer.adaptive import *  # noqa: F403
 from minimx.optimizer.base import Optimizer, create, register
@@ -18,7 +16,4 @@ __all__ = [
 ]  # fmt: skip
 __all__ += adaptive.__all__
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

@@ -1,8 +1,6 @@
 """`mx.rnn`: cells, checkpoints and sentences for modules, from before Gluon."""
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.rnn import files, io, stacks
 from minimx.rnn.cell import BaseRNNCell, RNNParams
 from minimx.rnn.conv import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
@@ -20,7 +18,4 @@ __all__ = [
 __all__ += stacks.__all__
 __all__ += files.__all__
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

@@ -1,8 +1,6 @@
 """`gluon.data`: datasets, samplers and loaders."""
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.gluon.data import batchify, sampler, vision
 from minimx.gluon.data.dataloader import DataLoader
 from minimx.gluon.data.dataset import ArrayDataset, Dataset, SimpleDataset
@@ -15,7 +13,4 @@ __all__ = [
 ]  # fmt: skip
 __all__ += sampler.__all__
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

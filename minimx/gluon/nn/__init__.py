@@ -1,8 +1,6 @@
 """`gluon.nn`: the layers."""
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.gluon.block import Block, HybridBlock, SymbolBlock
 from minimx.gluon.nn import activations, basic, conv, norm, pool
 from minimx.gluon.nn.activations import *  # noqa: F403
@@ -22,7 +20,4 @@ __all__ += conv.__all__
 __all__ += norm.__all__
 __all__ += pool.__all__
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

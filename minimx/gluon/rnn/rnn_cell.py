@@ -7,11 +7,11 @@ states look like, and `begin_state` makes the first ones.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import minimx.nd as nd
 from minimx import symbol
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core import np_semantics
 from minimx.core.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
@@ -377,7 +377,4 @@ class GRUCell(GatedCell):
         return state, [state]
 
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, globals())
+_resolve_missing(__name__, globals())

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from minimx.aliases import unsupported
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.arrays.array import NDArray
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError
@@ -239,7 +239,4 @@ def _per_channel(name: str, value: Any) -> tuple[float, ...]:
     return tuple(found.tolist())
 
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        raise unsupported("mx.gluon.data.vision.transforms", name, globals())
+_resolve_missing(__name__, globals())
