@@ -175,7 +175,7 @@ class Constant(Initializer):
 
 @register
 class Uniform(Initializer):
-    """Draw from the interval [-scale, scale)."""
+    """Draw from the interval [-scale, scale), with the generator of the device."""
 
     def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
@@ -187,7 +187,10 @@ class Uniform(Initializer):
 
 @register("gaussian")
 class Normal(Initializer):
-    """Draw from a normal distribution of mean 0 and standard deviation `sigma`."""
+    """Draw from a normal distribution of mean 0 and standard deviation `sigma`.
+
+    With the generator of the device, which `mx.random.seed` seeds.
+    """
 
     def __init__(self, sigma: float = 0.01) -> None:
         super().__init__(sigma=sigma)
@@ -203,7 +206,9 @@ class Xavier(Initializer):
 
     With scale = sqrt(magnitude / factor), draw from [-scale, scale) (`uniform`) or from
     a normal distribution of deviation scale (`gaussian`). The factor is the number of
-    inputs of one output (`in`), of outputs of one input (`out`), or the mean (`avg`).
+    inputs of one output (`in`), of outputs of one input (`out`), or the mean (`avg`);
+    a weight is (out, in, *kernel). Raises ShapeError for one with fewer than two axes
+    (Glorot and Bengio, 2010).
     """
 
     def __init__(
@@ -267,7 +272,7 @@ class Orthogonal(Initializer):
 class Bilinear(Initializer):
     """Weights that make a transposed convolution enlarge images smoothly.
 
-    For weights of shape (out, in, height, width).
+    For weights of shape (out, in, height, width); ShapeError for others.
     """
 
     def __init__(self) -> None:
@@ -290,7 +295,10 @@ class Bilinear(Initializer):
 
 @register
 class LSTMBias(Initializer):
-    """Zero, except for the forget gate: an LSTM that starts by remembering."""
+    """Zero, except for the forget gate: an LSTM that starts by remembering.
+
+    For biases (4 * hidden_size,), whose second quarter is set to forget_bias.
+    """
 
     def __init__(self, forget_bias: float = 1.0) -> None:
         super().__init__(forget_bias=forget_bias)

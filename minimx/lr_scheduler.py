@@ -79,7 +79,10 @@ def _check_factor(name: str, factor: float) -> None:
 
 
 class FactorScheduler(LRScheduler):
-    """Multiply the rate by `factor` every `step` updates, down to `stop_factor_lr`."""
+    """Multiply the rate by `factor` every `step` updates, down to `stop_factor_lr`.
+
+    Raises ArgumentError for a step below 1 or a factor above 1.
+    """
 
     def __init__(
         self,
@@ -110,7 +113,10 @@ class FactorScheduler(LRScheduler):
 
 
 class MultiFactorScheduler(LRScheduler):
-    """Multiply the rate by `factor` after each of the updates listed in `step`."""
+    """Multiply the rate by `factor` after each of the updates listed in `step`.
+
+    Raises ArgumentError unless these grow from 1 on, or for a factor above 1.
+    """
 
     def __init__(
         self,
@@ -179,7 +185,11 @@ class _Descent(LRScheduler):
 
 
 class PolyScheduler(_Descent):
-    """Go down along (1 - t)**pwr."""
+    """From base_lr to final_lr along (1 - t)**pwr.
+
+    t goes from 0 to 1 between the end of the warm-up and update `max_update`; later
+    the rate stays.
+    """
 
     def __init__(
         self,
@@ -201,7 +211,7 @@ class PolyScheduler(_Descent):
 
 
 class CosineScheduler(_Descent):
-    """Go down along half a cosine wave."""
+    """From base_lr to final_lr along (1 + cos(pi * t)) / 2; t as in `PolyScheduler`."""
 
     def _height(self, done: float) -> float:
         return (1 + cos(pi * done)) / 2

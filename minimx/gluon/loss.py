@@ -1,7 +1,8 @@
 """Losses: how wrong a prediction is, one number for each sample of the batch.
 
 Every loss is called as `loss(prediction, label, sample_weight)` and gives an array of
-shape (batch,). `weight` scales the whole loss; `sample_weight` scales single elements
+shape (batch,). Predictions are (batch, …); a label of another shape and the same size
+is reshaped like its prediction. `weight` scales the whole loss; `sample_weight` scales single elements
 and must broadcast to the loss before it is averaged. `batch_axis` says which axis
 counts the samples; all others are averaged.
 """
@@ -83,7 +84,7 @@ def _difference(F: Any, pred: Any, label: Any) -> Any:
 
 
 class L2Loss(Loss):
-    """½ · weight · (prediction - label)²."""
+    """½ · weight · (prediction - label)², averaged over all axes but `batch_axis`."""
 
     def __init__(
         self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any
@@ -101,7 +102,7 @@ class L2Loss(Loss):
 
 
 class L1Loss(_PairLoss):
-    """|prediction - label|."""
+    """weight · |prediction - label|, averaged over all axes but `batch_axis`."""
 
     def __init__(
         self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
@@ -113,7 +114,10 @@ class L1Loss(_PairLoss):
 
 
 class HuberLoss(_PairLoss):
-    """|d| - rho/2 where the difference |d| is larger than rho, else d² / (2 rho)."""
+    """|d| - rho/2 where the difference |d| is larger than rho, else d² / (2 rho).
+
+    L1 loss far from the label, L2 loss near it. pred (batch, …); label of its size.
+    """
 
     def __init__(
         self,
@@ -212,7 +216,9 @@ class SoftmaxCrossEntropyLoss(_PairLoss):
 class KLDivLoss(Loss):
     """Kullback-Leibler divergence: the sum of label · (log label - pred).
 
-    from_logits: pred holds log-probabilities (the default); otherwise scores.
+    pred, label (batch, …) of one shape; label holds probabilities. from_logits: pred
+    holds log-probabilities (the default); otherwise scores, which are normalized along
+    `axis`. Summed over all axes but `batch_axis`.
     """
 
     def __init__(
@@ -256,7 +262,7 @@ class HingeLoss(_PairLoss):
 
 
 class SquaredHingeLoss(HingeLoss):
-    """max(0, margin - prediction · label)², for labels -1 and 1."""
+    """max(0, margin - prediction · label)², for labels -1 and 1; see `HingeLoss`."""
 
     def _loss(self, F: Any, pred: Any, label: Any) -> Any:
         return F.square(super()._loss(F, pred, label))
@@ -291,7 +297,11 @@ class LogisticLoss(_PairLoss):
 
 
 class TripletLoss(Loss):
-    """max(0, |positive - pred|² - |negative - pred|² + margin)."""
+    """max(0, |positive - pred|² - |negative - pred|² + margin).
+
+    pred, positive, negative (batch, …) of one size: an example, one of the same class
+    and one of another. The squares are summed over all axes but `batch_axis`.
+    """
 
     def __init__(
         self,
@@ -361,7 +371,11 @@ class PoissonNLLLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """1 - cos for pairs labelled 1, max(0, cos - margin) for pairs labelled -1."""
+    """1 - cos for pairs labelled 1, max(0, cos - margin) for pairs labelled -1.
+
+    cos: of the angle between input1 and input2, (batch, length) each, along the last
+    axis. label (batch,) of 1 and -1.
+    """
 
     def __init__(
         self,

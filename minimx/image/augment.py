@@ -128,9 +128,9 @@ class ForceResizeAug(_SizeAug):
 
     def __call__(self, src: Any) -> Any:
         """The resized image."""
-        sizes = (*src.shape[:2], self.size[1], self.size[0])
-        way = functions.interpolation(self.interp, sizes)
-        return functions.imresize(src, *self.size, interp=way)
+        width, height = self.size
+        way = functions.interpolation(self.interp, (*src.shape[:2], height, width))
+        return functions.imresize(src, width, height, way)
 
 
 class RandomCropAug(_SizeAug):

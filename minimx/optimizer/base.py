@@ -94,6 +94,10 @@ class Optimizer:
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Change a weight (and its state) in place. Subclasses must write it.
 
+        weight and grad have one shape; state is what `create_state` made for the
+        weight. First the update is counted, then rates are asked for: a schedule
+        depends on the count.
+
         Optimizers that update several weights at once (`aggregate_num` > 1) are given
         lists.
         """

@@ -45,6 +45,8 @@ class BatchNorm(HybridBlock):
     with `use_global_stats`, the running averages are used.
 
     axis: the axis of channels. center, scale: whether beta and gamma are learnt.
+    gamma, beta, running_mean, running_var (in_channels,), in float32 if x is float16;
+    in_channels: 0 to infer it from the first batch.
     """
 
     def __init__(
@@ -169,7 +171,11 @@ class _Affine(HybridBlock):
 
 
 class LayerNorm(_Affine):
-    """Normalise each sample along one axis, then scale by gamma and shift by beta."""
+    """Normalise each sample along one axis, then scale by gamma and shift by beta.
+
+    gamma, beta (in_channels,), the length of that axis; 0 to infer it from the first
+    batch. center, scale: whether beta and gamma are learnt (Ba et al., 2016).
+    """
 
     def __init__(
         self,
