@@ -2,9 +2,9 @@
 
 Every loss is called as `loss(prediction, label, sample_weight)` and gives an array of
 shape (batch,). Predictions are (batch, …); a label of another shape and the same size
-is reshaped like its prediction. `weight` scales the whole loss; `sample_weight` scales single elements
-and must broadcast to the loss before it is averaged. `batch_axis` says which axis
-counts the samples; all others are averaged.
+is reshaped like its prediction. `weight` scales the whole loss; `sample_weight` scales
+single elements and must broadcast to the loss before it is averaged. `batch_axis` is
+the axis that counts the samples; all others are averaged.
 """
 
 from __future__ import annotations

@@ -168,13 +168,21 @@ def interpolation(interp: int, sizes: tuple[int, ...] = ()) -> int:
 
 def resize_short(src: NDArray, size: int, interp: int = 2) -> Any:
     """The image whose shorter side has `size` pixels."""
-    height, width = src.shape[:2]
-    if height > width:
-        new = size * height // width, size
-    else:
-        new = size, size * width // height
-    way = interpolation(interp, (height, width, *new))
+    new = short_size(src.shape, size)
+    way = interpolation(interp, (*src.shape[:2], *new))
     return imresize(src, new[1], new[0], interp=way)
+
+
+def short_size(shape: Sequence[int], size: int) -> Size:
+    """Height and width of an image (H, W, …) whose shorter side gets `size` pixels.
+
+    >>> short_size((480, 640, 3), 240)
+    (240, 320)
+    """
+    height, width = shape[:2]
+    if height > width:
+        return size * height // width, size
+    return size, size * width // height
 
 
 def fixed_crop(
