@@ -159,8 +159,8 @@ class HoldingIter(DataIter):
     def _current(self) -> DataBatch:
         if self.current_batch is None:
             raise ArgumentError(
-                f"{type(self).__name__}: there is no batch here. iter_next() moves to a "
-                "batch, the next one; reset() to before the first."
+                f"{type(self).__name__}: there is no batch here. iter_next() moves to "
+                "a batch, and reset() to before the first."
             )
         return self.current_batch
 
