@@ -206,11 +206,7 @@ def resolve_missing(module: str, known: Iterable[str]) -> None:
     The last line of such a module: `resolve_missing(__name__, __all__)`. A type checker
     does not see what it does, and so still reports names that are not there.
     """
-
-    def __getattr__(name: str) -> object:
-        return resolve(module, name, known)
-
-    vars(sys.modules[module])["__getattr__"] = __getattr__
+    vars(sys.modules[module])["__getattr__"] = lambda name: resolve(module, name, known)
 
 
 def unsupported(place: str, name: str, known: Iterable[str]) -> AttributeError:
