@@ -101,9 +101,9 @@ class RandomOrderAug(SequentialAug):
 class _SizeAug(Augmenter):
     """The base of those that are made from a size and a way to interpolate."""
 
-    def __init__(self, size: Any, interp: int = 2) -> None:
+    def __init__(self, size: Size | int, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
-        self.size = size
+        self.size: Any = size
         self.interp = interp
 
 
@@ -141,7 +141,7 @@ class RandomCropAug(_SizeAug):
         return functions.random_crop(src, self.size, self.interp)[0]
 
 
-class CenterCropAug(_SizeAug):
+class CenterCropAug(RandomCropAug):
     """The middle part of the size (width, height)."""
 
     def __call__(self, src: Any) -> Any:
