@@ -200,6 +200,15 @@ def resolve(module: str, name: str, known: Iterable[str]) -> object:
     return found
 
 
+def resolve_missing(module: str, known: Iterable[str]) -> None:
+    """Have a module look up in `resolve` the names that it does not define.
+
+    The last line of such a module: `resolve_missing(__name__, __all__)`. A type checker
+    does not see what it does, and so still reports names that are not there.
+    """
+    vars(sys.modules[module])["__getattr__"] = lambda name: resolve(module, name, known)
+
+
 def unsupported(place: str, name: str, known: Iterable[str]) -> AttributeError:
     """The error for a name that is asked of a module and is not there.
 

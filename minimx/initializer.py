@@ -104,20 +104,15 @@ class Initializer:
             "arr). Write one."
         )
 
-    def _init_bias(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0.0
-
-    def _init_gamma(self, name: str, arr: NDArray) -> None:
-        arr[:] = 1.0
-
-    def _init_beta(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0.0
-
     def _init_zero(self, name: str, arr: NDArray) -> None:
         arr[:] = 0.0
 
     def _init_one(self, name: str, arr: NDArray) -> None:
         arr[:] = 1.0
+
+    # Names of their own, so that a subclass may override one of them, as in MXNet.
+    _init_bias = _init_beta = _init_zero
+    _init_gamma = _init_one
 
     def _init_default(self, name: str, arr: NDArray) -> None:
         raise ArgumentError(
@@ -143,8 +138,7 @@ class Zero(Initializer):
     def __init__(self) -> None:
         super().__init__()
 
-    def _init_weight(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0.0
+    _init_weight = Initializer._init_zero
 
 
 @register("ones")
@@ -154,8 +148,7 @@ class One(Initializer):
     def __init__(self) -> None:
         super().__init__()
 
-    def _init_weight(self, name: str, arr: NDArray) -> None:
-        arr[:] = 1.0
+    _init_weight = Initializer._init_one
 
 
 @register
@@ -182,7 +175,7 @@ class Constant(Initializer):
 
 @register
 class Uniform(Initializer):
-    """Draw from the interval [-scale, scale)."""
+    """Draw from the interval [-scale, scale), with the generator of the device."""
 
     def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
@@ -194,7 +187,10 @@ class Uniform(Initializer):
 
 @register("gaussian")
 class Normal(Initializer):
-    """Draw from a normal distribution of mean 0 and standard deviation `sigma`."""
+    """Draw from a normal distribution of mean 0 and standard deviation `sigma`.
+
+    With the generator of the device, which `mx.random.seed` seeds.
+    """
 
     def __init__(self, sigma: float = 0.01) -> None:
         super().__init__(sigma=sigma)
@@ -210,7 +206,9 @@ class Xavier(Initializer):
 
     With scale = sqrt(magnitude / factor), draw from [-scale, scale) (`uniform`) or from
     a normal distribution of deviation scale (`gaussian`). The factor is the number of
-    inputs of one output (`in`), of outputs of one input (`out`), or the mean (`avg`).
+    inputs of one output (`in`), of outputs of one input (`out`), or the mean (`avg`);
+    a weight is (out, in, *kernel). Raises ShapeError for one with fewer than two axes
+    (Glorot and Bengio, 2010).
     """
 
     def __init__(
@@ -274,7 +272,7 @@ class Orthogonal(Initializer):
 class Bilinear(Initializer):
     """Weights that make a transposed convolution enlarge images smoothly.
 
-    For weights of shape (out, in, height, width).
+    For weights of shape (out, in, height, width); ShapeError for others.
     """
 
     def __init__(self) -> None:
@@ -297,7 +295,10 @@ class Bilinear(Initializer):
 
 @register
 class LSTMBias(Initializer):
-    """Zero, except for the forget gate: an LSTM that starts by remembering."""
+    """Zero, except for the forget gate: an LSTM that starts by remembering.
+
+    For biases (4 * hidden_size,), whose second quarter is set to forget_bias.
+    """
 
     def __init__(self, forget_bias: float = 1.0) -> None:
         super().__init__(forget_bias=forget_bias)

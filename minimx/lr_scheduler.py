@@ -60,6 +60,12 @@ class LRScheduler:
 
     def __call__(self, num_update: int) -> float:
         """The learning rate of update number `num_update` (from 1)."""
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        return self._after_warmup(num_update)
+
+    def _after_warmup(self, num_update: int) -> float:
+        """The learning rate of an update that does not belong to the warm-up."""
         raise ArgumentError(
             f"{type(self).__name__} has no schedule; override __call__(num_update)."
         )
@@ -73,7 +79,10 @@ def _check_factor(name: str, factor: float) -> None:
 
 
 class FactorScheduler(LRScheduler):
-    """Multiply the rate by `factor` every `step` updates, down to `stop_factor_lr`."""
+    """Multiply the rate by `factor` every `step` updates, down to `stop_factor_lr`.
+
+    Raises ArgumentError for a step below 1 or a factor above 1.
+    """
 
     def __init__(
         self,
@@ -96,10 +105,7 @@ class FactorScheduler(LRScheduler):
         self.stop_factor_lr = stop_factor_lr
         self.count = 0
 
-    def __call__(self, num_update: int) -> float:
-        """The learning rate of update number `num_update`."""
-        if num_update < self.warmup_steps:
-            return self.get_warmup_lr(num_update)
+    def _after_warmup(self, num_update: int) -> float:
         while num_update > self.count + self.step:
             self.count += self.step
             self.base_lr = max(self.base_lr * self.factor, self.stop_factor_lr)
@@ -107,7 +113,10 @@ class FactorScheduler(LRScheduler):
 
 
 class MultiFactorScheduler(LRScheduler):
-    """Multiply the rate by `factor` after each of the updates listed in `step`."""
+    """Multiply the rate by `factor` after each of the updates listed in `step`.
+
+    Raises ArgumentError unless these grow from 1 on, or for a factor above 1.
+    """
 
     def __init__(
         self,
@@ -130,10 +139,7 @@ class MultiFactorScheduler(LRScheduler):
         self.factor = factor
         self.cur_step_ind = 0
 
-    def __call__(self, num_update: int) -> float:
-        """The learning rate of update number `num_update`."""
-        if num_update < self.warmup_steps:
-            return self.get_warmup_lr(num_update)
+    def _after_warmup(self, num_update: int) -> float:
         while (
             self.cur_step_ind < len(self.step)
             and num_update > self.step[self.cur_step_ind]
@@ -149,11 +155,11 @@ class _Descent(LRScheduler):
     def __init__(
         self,
         max_update: int,
-        base_lr: float,
-        final_lr: float,
-        warmup_steps: int,
-        warmup_begin_lr: float,
-        warmup_mode: str,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if max_update < 1 or max_update <= warmup_steps:
@@ -170,10 +176,7 @@ class _Descent(LRScheduler):
         """How much of the way down is left, from 1 to 0, when a share is done."""
         raise ArgumentError(f"{type(self).__name__} has no curve")
 
-    def __call__(self, num_update: int) -> float:
-        """The learning rate of update number `num_update`."""
-        if num_update < self.warmup_steps:
-            return self.get_warmup_lr(num_update)
+    def _after_warmup(self, num_update: int) -> float:
         if num_update <= self.max_update:
             done = (num_update - self.warmup_steps) / self.max_steps
             drop = self.base_lr_orig - self.final_lr
@@ -182,7 +185,11 @@ class _Descent(LRScheduler):
 
 
 class PolyScheduler(_Descent):
-    """Go down along (1 - t)**pwr."""
+    """From base_lr to final_lr along (1 - t)**pwr.
+
+    t goes from 0 to 1 between the end of the warm-up and update `max_update`; later
+    the rate stays.
+    """
 
     def __init__(
         self,
@@ -204,20 +211,7 @@ class PolyScheduler(_Descent):
 
 
 class CosineScheduler(_Descent):
-    """Go down along half a cosine wave."""
-
-    def __init__(
-        self,
-        max_update: int,
-        base_lr: float = 0.01,
-        final_lr: float = 0,
-        warmup_steps: int = 0,
-        warmup_begin_lr: float = 0,
-        warmup_mode: str = "linear",
-    ) -> None:
-        super().__init__(
-            max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode
-        )
+    """From base_lr to final_lr along (1 + cos(pi * t)) / 2; t as in `PolyScheduler`."""
 
     def _height(self, done: float) -> float:
         return (1 + cos(pi * done)) / 2

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.contrib import autograd, svrg_optimization, text
 from minimx.nd import contrib as nd
 from minimx.symbol import contrib as sym
@@ -17,7 +15,4 @@ ndarray, symbol = nd, sym
 
 __all__ = ["autograd", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "text"]
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

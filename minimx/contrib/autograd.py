@@ -100,8 +100,8 @@ def grad_and_loss(
     def wrapped(*args: Any) -> tuple[list[NDArray], Any]:
         chosen = list(args)
         if argnum is not None:
-            places = argnum if isinstance(argnum, list) else [argnum]
-            chosen = [args[place] for place in places]
+            positions = argnum if isinstance(argnum, list) else [argnum]
+            chosen = [args[place] for place in positions]
         for value in chosen:
             if not isinstance(value, NDArray):
                 raise ArgumentError(

@@ -1,9 +1,7 @@
 """`mx.gluon`: networks made of blocks, losses, trainers and data."""
 
-from typing import TYPE_CHECKING
-
 from minimx import metric
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.gluon import (
     block,
     contrib,
@@ -45,7 +43,4 @@ __all__ = [
     "utils",
 ]
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

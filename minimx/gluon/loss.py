@@ -1,18 +1,19 @@
 """Losses: how wrong a prediction is, one number for each sample of the batch.
 
 Every loss is called as `loss(prediction, label, sample_weight)` and gives an array of
-shape (batch,). `weight` scales the whole loss; `sample_weight` scales single elements
-and must broadcast to the loss before it is averaged. `batch_axis` says which axis
-counts the samples; all others are averaged.
+shape (batch,). Predictions are (batch, …); a label of another shape and the same size
+is reshaped like its prediction. `weight` scales the whole loss; `sample_weight` scales
+single elements and must broadcast to the loss before it is averaged. `batch_axis` is
+the axis that counts the samples; all others are averaged.
 """
 
 from __future__ import annotations
 
 import operator
 from math import pi
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from minimx.aliases import unsupported
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
 from minimx.np.multiarray import ndarray
@@ -63,8 +64,27 @@ class Loss(HybridBlock):
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
+class _PairLoss(Loss):
+    """The base of losses of one prediction and one label; they write `_loss`."""
+
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
+        """The loss of each element, before it is weighed."""
+        raise ArgumentError(f"{type(self).__name__} has no _loss(F, pred, label)")
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        """(batch,)."""
+        return self._mean(F, self._loss(F, pred, label), sample_weight)
+
+
+def _difference(F: Any, pred: Any, label: Any) -> Any:
+    """Label - prediction; the label may have another shape of the same size."""
+    return F.reshape_like(label, pred) - pred
+
+
 class L2Loss(Loss):
-    """½ · weight · (prediction - label)²."""
+    """½ · weight · (prediction - label)², averaged over all axes but `batch_axis`."""
 
     def __init__(
         self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any
@@ -75,30 +95,29 @@ class L2Loss(Loss):
         self, F: Any, pred: Any, label: Any, sample_weight: Any = None
     ) -> Any:
         """(batch,)."""
-        loss = F.square(F.reshape_like(label, pred) - pred)
+        loss = F.square(_difference(F, pred, label))
         half = 0.5 if self._weight is None else self._weight / 2
         loss = _apply_weighting(F, loss, half, sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
-class L1Loss(Loss):
-    """|prediction - label|."""
+class L1Loss(_PairLoss):
+    """weight · |prediction - label|, averaged over all axes but `batch_axis`."""
 
     def __init__(
         self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
-        loss = F.abs(F.reshape_like(label, pred) - pred)
-        return self._mean(F, loss, sample_weight)
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
+        return F.abs(_difference(F, pred, label))
 
 
-class HuberLoss(Loss):
-    """|d| - rho/2 where the difference |d| is larger than rho, else d² / (2 rho)."""
+class HuberLoss(_PairLoss):
+    """|d| - rho/2 where the difference |d| is larger than rho, else d² / (2 rho).
+
+    L1 loss far from the label, L2 loss near it. pred (batch, …); label of its size.
+    """
 
     def __init__(
         self,
@@ -110,14 +129,9 @@ class HuberLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
-        rho = self._rho
-        off = F.abs(F.reshape_like(label, pred) - pred)
-        loss = F.where(off > rho, off - 0.5 * rho, (0.5 / rho) * F.square(off))
-        return self._mean(F, loss, sample_weight)
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
+        rho, off = self._rho, F.abs(_difference(F, pred, label))
+        return F.where(off > rho, off - 0.5 * rho, (0.5 / rho) * F.square(off))
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
@@ -160,12 +174,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         return pred - pred * label + extra * (tail + F.relu(-pred))
 
     @staticmethod
-    def _on_probabilities(
-        F: Any,
-        pred: Any,
-        label: Any,
-        pos_weight: Any,
-    ) -> Any:
+    def _on_probabilities(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
         eps = 1e-12
         yes = F.log(pred + eps) * label
         if pos_weight is not None:
@@ -173,7 +182,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         return -(yes + F.log(1.0 - pred + eps) * (1.0 - label))
 
 
-class SoftmaxCrossEntropyLoss(Loss):
+class SoftmaxCrossEntropyLoss(_PairLoss):
     """Cross entropy of a choice among classes.
 
     axis: where the classes are. sparse_label: label holds the number of the class
@@ -195,24 +204,21 @@ class SoftmaxCrossEntropyLoss(Loss):
         self._sparse_label = sparse_label
         self._from_logits = from_logits
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
-            loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
-        else:
-            label = F.reshape_like(label, pred)
-            loss = -F.sum(pred * label, axis=self._axis, keepdims=True)
-        return self._mean(F, loss, sample_weight)
+            return -F.pick(pred, label, axis=self._axis, keepdims=True)
+        label = F.reshape_like(label, pred)
+        return -F.sum(pred * label, axis=self._axis, keepdims=True)
 
 
 class KLDivLoss(Loss):
     """Kullback-Leibler divergence: the sum of label · (log label - pred).
 
-    from_logits: pred holds log-probabilities (the default); otherwise scores.
+    pred, label (batch, …) of one shape; label holds probabilities. from_logits: pred
+    holds log-probabilities (the default); otherwise scores, which are normalized along
+    `axis`. Summed over all axes but `batch_axis`.
     """
 
     def __init__(
@@ -238,7 +244,7 @@ class KLDivLoss(Loss):
         return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
-class HingeLoss(Loss):
+class HingeLoss(_PairLoss):
     """max(0, margin - prediction · label), for labels -1 and 1."""
 
     def __init__(
@@ -251,27 +257,18 @@ class HingeLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def _hinge(self, F: Any, pred: Any, label: Any) -> Any:
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
         return F.relu(self._margin - pred * F.reshape_like(label, pred))
-
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
-        return self._mean(F, self._hinge(F, pred, label), sample_weight)
 
 
 class SquaredHingeLoss(HingeLoss):
-    """max(0, margin - prediction · label)², for labels -1 and 1."""
+    """max(0, margin - prediction · label)², for labels -1 and 1; see `HingeLoss`."""
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
-        return self._mean(F, F.square(self._hinge(F, pred, label)), sample_weight)
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
+        return F.square(super()._loss(F, pred, label))
 
 
-class LogisticLoss(Loss):
+class LogisticLoss(_PairLoss):
     """log(1 + exp(-prediction · label)).
 
     label_format: `signed` for labels -1 and 1, `binary` for 0 and 1.
@@ -292,19 +289,19 @@ class LogisticLoss(Loss):
             )
         self._label_format = label_format
 
-    def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
-        """(batch,)."""
+    def _loss(self, F: Any, pred: Any, label: Any) -> Any:
         label = F.reshape_like(label, pred)
         if self._label_format == "signed":
             label = (label + 1.0) / 2.0
-        loss = F.relu(pred) - pred * label + _softplus(F, -F.abs(pred))
-        return self._mean(F, loss, sample_weight)
+        return F.relu(pred) - pred * label + _softplus(F, -F.abs(pred))
 
 
 class TripletLoss(Loss):
-    """max(0, |positive - pred|² - |negative - pred|² + margin)."""
+    """max(0, |positive - pred|² - |negative - pred|² + margin).
+
+    pred, positive, negative (batch, …) of one size: an example, one of the same class
+    and one of another. The squares are summed over all axes but `batch_axis`.
+    """
 
     def __init__(
         self,
@@ -325,8 +322,8 @@ class TripletLoss(Loss):
         sample_weight: Any = None,
     ) -> Any:
         """(batch,)."""
-        near = F.square(F.reshape_like(positive, pred) - pred)
-        far = F.square(F.reshape_like(negative, pred) - pred)
+        near = F.square(_difference(F, pred, positive))
+        far = F.square(_difference(F, pred, negative))
         gap = F.sum(near - far, axis=self._batch_axis, exclude=True)
         return _apply_weighting(
             F, F.relu(gap + self._margin), self._weight, sample_weight
@@ -374,7 +371,11 @@ class PoissonNLLLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """1 - cos for pairs labelled 1, max(0, cos - margin) for pairs labelled -1."""
+    """1 - cos for pairs labelled 1, max(0, cos - margin) for pairs labelled -1.
+
+    cos: of the angle between input1 and input2, (batch, length) each, along the last
+    axis. label (batch,) of 1 and -1.
+    """
 
     def __init__(
         self,
@@ -492,8 +493,4 @@ class SDMLLoss(Loss):
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
-
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        raise unsupported("mx.gluon.loss", name, globals())
+_resolve_missing(__name__, globals())

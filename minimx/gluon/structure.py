@@ -91,9 +91,9 @@ def refuse_mixture(name: str, leaves: list[Any]) -> None:
             f"{name} was called with arrays and symbols together. Give either arrays, "
             "to compute, or symbols, to write down what would be computed."
         )
-    places = {leaf.context: None for leaf in leaves if isinstance(leaf, NDArray)}
-    if len(places) > 1:
+    devices = {leaf.context: None for leaf in leaves if isinstance(leaf, NDArray)}
+    if len(devices) > 1:
         raise ArgumentError(
             f"{name} is hybridized and was called with arrays on several devices "
-            f"({', '.join(map(str, places))}). Move them to one with as_in_context()."
+            f"({', '.join(map(str, devices))}). Move them to one with as_in_context()."
         )

@@ -223,7 +223,7 @@ def _copy(source: Any, target: BinaryIO, name: str) -> None:
         raise OSError(f"the connection ended after {done:,} of {length:,} bytes")
 
 
-# -- words ----------------------------------------------------------------------------
+# -- text -----------------------------------------------------------------------------
 
 
 def indent(text: str, spaces: int = 2) -> str:

@@ -6,72 +6,17 @@ too), `sources.py` and `iterator.py` (batches), `detection.py` (batches with box
 `image.py` and `detection.py` are the two modules that MXNet has.
 """
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
-from minimx.image import detection, image
+from minimx.aliases import resolve_missing as _resolve_missing
+from minimx.image import augment, detection, functions, image
 from minimx.image import detection as det
-from minimx.image.detection import (
-    CreateDetAugmenter,
-    CreateMultiRandCropAugmenter,
-    DetAugmenter,
-    DetBorrowAug,
-    DetHorizontalFlipAug,
-    DetRandomCropAug,
-    DetRandomPadAug,
-    DetRandomSelectAug,
-    ImageDetIter,
-)
-from minimx.image.image import (
-    Augmenter,
-    BrightnessJitterAug,
-    CastAug,
-    CenterCropAug,
-    ColorJitterAug,
-    ColorNormalizeAug,
-    ContrastJitterAug,
-    CreateAugmenter,
-    ForceResizeAug,
-    HorizontalFlipAug,
-    HueJitterAug,
-    ImageIter,
-    LightingAug,
-    RandomCropAug,
-    RandomGrayAug,
-    RandomOrderAug,
-    RandomSizedCropAug,
-    ResizeAug,
-    SaturationJitterAug,
-    SequentialAug,
-    center_crop,
-    color_normalize,
-    copyMakeBorder,
-    fixed_crop,
-    imdecode,
-    imread,
-    imresize,
-    imrotate,
-    random_crop,
-    random_rotate,
-    random_size_crop,
-    resize_short,
-    scale_down,
-)
+from minimx.image.augment import *  # noqa: F403
+from minimx.image.detection import *  # noqa: F403
+from minimx.image.functions import *  # noqa: F403
+from minimx.image.iterator import ImageIter
 
-__all__ = [
-    "Augmenter", "BrightnessJitterAug", "CastAug", "CenterCropAug", "ColorJitterAug",
-    "ColorNormalizeAug", "ContrastJitterAug", "CreateAugmenter", "CreateDetAugmenter",
-    "CreateMultiRandCropAugmenter", "DetAugmenter", "DetBorrowAug",
-    "DetHorizontalFlipAug", "DetRandomCropAug", "DetRandomPadAug", "DetRandomSelectAug",
-    "ForceResizeAug", "HorizontalFlipAug", "HueJitterAug", "ImageDetIter", "ImageIter",
-    "LightingAug", "RandomCropAug", "RandomGrayAug", "RandomOrderAug",
-    "RandomSizedCropAug", "ResizeAug", "SaturationJitterAug", "SequentialAug",
-    "center_crop", "color_normalize", "copyMakeBorder", "det", "detection",
-    "fixed_crop", "image", "imdecode", "imread", "imresize", "imrotate", "random_crop",
-    "random_rotate", "random_size_crop", "resize_short", "scale_down",
-]  # fmt: skip
+__all__ = ["ImageIter", "det", "detection", "image"]
+__all__ += augment.__all__
+__all__ += detection.__all__
+__all__ += functions.__all__
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

@@ -21,6 +21,14 @@ from minimx.core.rng import python as random
 from minimx.image import functions
 from minimx.image.functions import Size, made
 
+__all__ = [
+    "Augmenter", "BrightnessJitterAug", "CastAug", "CenterCropAug", "ColorJitterAug",
+    "ColorNormalizeAug", "ContrastJitterAug", "CreateAugmenter", "ForceResizeAug",
+    "HorizontalFlipAug", "HueJitterAug", "LightingAug", "RandomCropAug",
+    "RandomGrayAug", "RandomOrderAug", "RandomSizedCropAug", "ResizeAug",
+    "SaturationJitterAug", "SequentialAug",
+]  # fmt: skip
+
 #: How bright red, green and blue look.
 _GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)
 #: Mean, deviation and directions of the colours of photographs (ImageNet).
@@ -90,41 +98,43 @@ class RandomOrderAug(SequentialAug):
 # -- sizes -----------------------------------------------------------------------------
 
 
-class ResizeAug(Augmenter):
-    """The shorter side gets `size` pixels."""
+class _SizeAug(Augmenter):
+    """The base of those that are made from a size and a way to interpolate."""
 
-    def __init__(self, size: int, interp: int = 2) -> None:
+    def __init__(self, size: Size | int, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
-        self.size = size
+        self.size: Any = size
         self.interp = interp
+
+
+class _ChanceAug(Augmenter):
+    """The base of those that act with probability p."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__(p=p)
+        self.p = p
+
+
+class ResizeAug(_SizeAug):
+    """The shorter side gets `size` pixels."""
 
     def __call__(self, src: Any) -> Any:
         """The resized image."""
         return functions.resize_short(src, self.size, self.interp)
 
 
-class ForceResizeAug(Augmenter):
+class ForceResizeAug(_SizeAug):
     """The image gets the size (width, height), whatever its aspect."""
-
-    def __init__(self, size: Size, interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: Any) -> Any:
         """The resized image."""
-        sizes = (*src.shape[:2], self.size[1], self.size[0])
-        way = functions.interpolation(self.interp, sizes)
-        return functions.imresize(src, *self.size, interp=way)
+        width, height = self.size
+        way = functions.interpolation(self.interp, (*src.shape[:2], height, width))
+        return functions.imresize(src, width, height, way)
 
 
-class RandomCropAug(Augmenter):
+class RandomCropAug(_SizeAug):
     """A part of the size (width, height) at a random place."""
-
-    def __init__(self, size: Size, interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: Any) -> Any:
         """The part."""
@@ -165,12 +175,8 @@ class RandomSizedCropAug(Augmenter):
         return cut(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
-class HorizontalFlipAug(Augmenter):
+class HorizontalFlipAug(_ChanceAug):
     """Left and right change places, with probability p."""
-
-    def __init__(self, p: float) -> None:
-        super().__init__(p=p)
-        self.p = p
 
     def __call__(self, src: Any) -> Any:
         """The image, or its mirror image."""
@@ -303,14 +309,10 @@ class ColorNormalizeAug(Augmenter):
         return functions.color_normalize(src, self.mean, self.std)
 
 
-class RandomGrayAug(Augmenter):
+class RandomGrayAug(_ChanceAug):
     """Grey, with probability p."""
 
     mat = np.repeat(np.array([[0.21], [0.72], [0.07]], np.float32), 3, 1)
-
-    def __init__(self, p: float) -> None:
-        super().__init__(p=p)
-        self.p = p
 
     def __call__(self, src: Any) -> Any:
         """The image, or its grey image."""

@@ -79,7 +79,7 @@ class DetBorrowAug(DetAugmenter):
         self.augmenter = augmenter
 
     def dumps(self) -> Any:
-        """The name, and what the augmenter says."""
+        """The names and settings of this and of the augmenter inside."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
     def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
@@ -150,6 +150,24 @@ class _Placed(DetAugmenter):
                 shares,
             )
 
+    def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
+        """The image and its boxes after the first draw that fits, or as they are."""
+        height, width = src.shape[:2]
+        for _ in range(self.max_attempts if self.enabled and height and width else 0):
+            part = self._drawn(height, width)
+            found = None if part is None else self._changed(src, label, part)
+            if found is not None:
+                return found
+        return src, label
+
+    def _drawn(self, height: int, width: int) -> Box | None:
+        """A part of the image, or a frame around it; None if this draw does not fit."""
+        raise NotImplementedError
+
+    def _changed(self, src: Any, label: Any, part: Box) -> tuple[Any, Any] | None:
+        """The part with its boxes; None if too little of them is left."""
+        raise NotImplementedError
+
     def _sensible(self, low: float, high: float) -> bool:
         return high > 0 and low <= high
 
@@ -192,16 +210,9 @@ class DetRandomCropAug(_Placed):
         self.min_object_covered = min_object_covered
         self.min_eject_coverage = min_eject_coverage
 
-    def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
-        """The part and what is left of the boxes, or both as they are."""
-        height, width = src.shape[:2]
-        if self.enabled and height and width:
-            for _ in range(self.max_attempts):
-                part = self._drawn(height, width)
-                kept = None if part is None else self._kept(label, part, height, width)
-                if part is not None and kept is not None:
-                    return functions.fixed_crop(src, *part), kept
-        return src, label
+    def _changed(self, src: Any, label: Any, part: Box) -> tuple[Any, Any] | None:
+        kept = self._kept(label, part, *src.shape[:2])
+        return None if kept is None else (functions.fixed_crop(src, *part), kept)
 
     def _drawn(self, height: int, width: int) -> Box | None:
         """A part of the image; None if this draw does not fit."""
@@ -262,19 +273,9 @@ class DetRandomPadAug(_Placed):
     def _sensible(self, low: float, high: float) -> bool:
         return high > 1 and low <= high
 
-    def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
-        """The framed image and its boxes, or both as they are."""
+    def _changed(self, src: Any, label: Any, part: Box) -> tuple[Any, Any] | None:
         height, width = src.shape[:2]
-        if self.enabled and height and width:
-            for _ in range(self.max_attempts):
-                frame = self._drawn(height, width)
-                if frame is not None:
-                    return self._framed(src, label, frame)
-        return src, label
-
-    def _framed(self, src: Any, label: Any, frame: Box) -> tuple[Any, Any]:
-        height, width = src.shape[:2]
-        x, y, w, h = frame
+        x, y, w, h = part
         sides = (y, h - y - height, x, w - x - width)
         out = functions.copyMakeBorder(src, *sides, values=self.pad_val)
         return out, within(label, (-x, -y, w, h), (height, width))

@@ -231,9 +231,9 @@ def border(
             f"{sides} at least 0."
         )
     top, bottom, left, right = sides
-    room = ((top, bottom), (left, right), (0, 0))
+    widths = ((top, bottom), (left, right), (0, 0))
     if kind:
-        return np.pad(image, room, BORDERS[kind])  # type: ignore[call-overload]
+        return np.pad(image, widths, BORDERS[kind])  # type: ignore[call-overload]
     height, width, channels = image.shape
     out = np.empty((top + height + bottom, left + width + right, channels), image.dtype)
     colour = np.full(max(channels, 4), values if np.isscalar(values) else 0.0)

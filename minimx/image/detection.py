@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError, DataError, ShapeError
 from minimx.image import codec
@@ -261,7 +261,4 @@ def _draw(
         cv2.putText(picture, str(names[number]), place, font, 0.5, (255, 255, 255))
 
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

@@ -23,12 +23,18 @@ from minimx.core.rng import python as random
 from minimx.image import codec
 from minimx.nd import _internal
 
+__all__ = [
+    "center_crop", "color_normalize", "copyMakeBorder", "fixed_crop", "imdecode",
+    "imread", "imresize", "imrotate", "random_crop", "random_rotate",
+    "random_size_crop", "resize_short", "scale_down",
+]  # fmt: skip
+
 Size = tuple[int, int]
 Box = tuple[int, int, int, int]
 
 
 def made(image: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
-    """NumPy numbers as an array, of `mx.np` where that is spoken."""
+    """NumPy numbers as an array, of `mx.np` under np semantics."""
     dtype = image.dtype if dtype is None else dtype
     array = nd.array(image, ctx=ctx, dtype=dtype)
     return array.as_np_ndarray() if is_np_array() else array
@@ -162,13 +168,21 @@ def interpolation(interp: int, sizes: tuple[int, ...] = ()) -> int:
 
 def resize_short(src: NDArray, size: int, interp: int = 2) -> Any:
     """The image whose shorter side has `size` pixels."""
-    height, width = src.shape[:2]
-    if height > width:
-        new = size * height // width, size
-    else:
-        new = size, size * width // height
-    way = interpolation(interp, (height, width, *new))
+    new = short_size(src.shape, size)
+    way = interpolation(interp, (*src.shape[:2], *new))
     return imresize(src, new[1], new[0], interp=way)
+
+
+def short_size(shape: Sequence[int], size: int) -> Size:
+    """Height and width of an image (H, W, …) whose shorter side gets `size` pixels.
+
+    >>> short_size((480, 640, 3), 240)
+    (240, 320)
+    """
+    height, width = shape[:2]
+    if height > width:
+        return size * height // width, size
+    return size, size * width // height
 
 
 def fixed_crop(
@@ -349,7 +363,7 @@ def _nd_imdecode(
 
 
 _nd_imdecode.__name__ = "imdecode"
-#: What `mx.nd` and `mx.nd._internal` offer of this room, which stands above them.
+#: What `mx.nd` and `mx.nd._internal` offer of this module, which imports them.
 vars(nd)["imdecode"] = _nd_imdecode
 vars(_internal).update(
     _cvimdecode=imdecode,

@@ -10,44 +10,21 @@ where there are boxes on them).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
+from minimx.io import images
 from minimx.io.arrays import NDArrayIter
 from minimx.io.batches import DataBatch, DataDesc, DataIter
 from minimx.io.boxes import ImageDetRecordIter
 from minimx.io.files import MXDataIter
 from minimx.io.idx import MNISTIter
-from minimx.io.images import (
-    ImageRecordInt8Iter,
-    ImageRecordIter,
-    ImageRecordIter_v1,
-    ImageRecordUInt8Iter,
-    ImageRecordUInt8Iter_v1,
-)
+from minimx.io.images import *  # noqa: F403
 from minimx.io.text import CSVIter, LibSVMIter
 from minimx.io.wrappers import PrefetchingIter, ResizeIter
 
 __all__ = [
-    "CSVIter",
-    "DataBatch",
-    "DataDesc",
-    "DataIter",
-    "ImageDetRecordIter",
-    "ImageRecordInt8Iter",
-    "ImageRecordIter",
-    "ImageRecordIter_v1",
-    "ImageRecordUInt8Iter",
-    "ImageRecordUInt8Iter_v1",
-    "LibSVMIter",
-    "MNISTIter",
-    "MXDataIter",
-    "NDArrayIter",
-    "PrefetchingIter",
-    "ResizeIter",
-]
+    "CSVIter", "DataBatch", "DataDesc", "DataIter", "ImageDetRecordIter", "LibSVMIter",
+    "MNISTIter", "MXDataIter", "NDArrayIter", "PrefetchingIter", "ResizeIter",
+]  # fmt: skip
+__all__ += images.__all__
 
-if not TYPE_CHECKING:  # what is absent is an error for type checkers, too
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

@@ -205,5 +205,5 @@ def _pick(source: NDArray, rows: Any, axis: int) -> NDArray:
     if in_a_row:
         span = {"begin": int(rows[0]), "end": int(rows[-1]) + 1}
         return source._bind(lookup("slice_axis").of(axis=axis, **span), (source,))  # type: ignore[no-any-return]
-    places = array(rows, ctx=source.context, dtype="int64")
-    return source._bind(lookup("take").of(axis=axis), (source, places))  # type: ignore[no-any-return]
+    indices = array(rows, ctx=source.context, dtype="int64")
+    return source._bind(lookup("take").of(axis=axis), (source, indices))  # type: ignore[no-any-return]

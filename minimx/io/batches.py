@@ -149,3 +149,39 @@ class DataIter:
     def getpad(self) -> int | None:
         """How many examples at the end of the batch only fill it."""
         return 0
+
+
+class HoldingIter(DataIter):
+    """The base of iterators that hold the batch which they give: `current_batch`."""
+
+    current_batch: DataBatch | None = None
+
+    def _current(self) -> DataBatch:
+        if self.current_batch is None:
+            raise ArgumentError(
+                f"{type(self).__name__}: there is no batch here. iter_next() moves to "
+                "a batch, and reset() to before the first."
+            )
+        return self.current_batch
+
+    def next(self) -> DataBatch:
+        """The next batch. Raises StopIteration after the last."""
+        if not self.iter_next():
+            raise StopIteration
+        return self._current()
+
+    def getdata(self) -> Any:
+        """The data of the batch."""
+        return self._current().data
+
+    def getlabel(self) -> Any:
+        """The labels of the batch."""
+        return self._current().label
+
+    def getindex(self) -> Any:
+        """Which examples are in the batch."""
+        return self._current().index
+
+    def getpad(self) -> int | None:
+        """How many examples only fill the batch."""
+        return self._current().pad

@@ -233,12 +233,12 @@ class ImageDetRecordIter(ImageRecordIter):
             path_imgrec, data_shape, batch_size, label_width=label_width, **kwargs
         )
 
-    def _settings(self, words: dict[str, Any]) -> None:
+    def _settings(self, settings: dict[str, Any]) -> None:
         for letter in "rgba":  # 0 is MXNet's default here, and means 1
-            words[f"std_{letter}"] = words.get(f"std_{letter}") or 1.0
+            settings[f"std_{letter}"] = settings.get(f"std_{letter}") or 1.0
         names = [field.name for field in dataclasses.fields(BoxDistortion)]
-        given = {word: words.pop(word) for word in names if word in words}
-        super()._settings(words)
+        given = {word: settings.pop(word) for word in names if word in settings}
+        super()._settings(settings)
         self._changes = BoxDistortion(**given)
         if self._normal.mirror or self._normal.rand_mirror:
             raise ArgumentError("ImageDetRecordIter mirrors by rand_mirror_prob.")
@@ -247,8 +247,8 @@ class ImageDetRecordIter(ImageRecordIter):
         if self._label_width < 1:
             sizes = [self._records.label_size(i) for i in range(len(self._records))]
             self._label_width = max(sizes)
-        room = max(self._label_width, self._pad_width)
-        return DataDesc(name, (batch_size, _HEAD + room))
+        length = max(self._label_width, self._pad_width)
+        return DataDesc(name, (batch_size, _HEAD + length))
 
     def _put(self, number: int, place: int, data: Any, label: Any) -> int:
         """Decode a record into its place in a batch; returns the image's id."""

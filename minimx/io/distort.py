@@ -17,7 +17,9 @@ import numpy as np
 from minimx.core.errors import ArgumentError, Unavailable
 from minimx.image import codec
 from minimx.image.augment import EIGENVALUES, EIGENVECTORS
+from minimx.image.functions import interpolation, short_size
 
+#: The ways to resize beside those of `codec.WAYS`: chosen by the sizes, or drawn.
 _AUTO, _DRAWN = 9, 10
 
 
@@ -84,7 +86,7 @@ class Distortion:
     def __call__(self, image: Any, height: int, width: int, rng: random.Random) -> Any:
         """The image as (height, width, C) of uint8; image: (H, W, C), red first."""
         if self.resize > 0:
-            image = self._resized(image, *_shorter(image, self.resize), rng)
+            image = self._resized(image, *short_size(image.shape, self.resize), rng)
         if self.turns:
             image = self._turned(image, rng)
         if self.pad > 0:
@@ -99,11 +101,7 @@ class Distortion:
     ) -> int:
         if self.inter_method == _DRAWN:
             return rng.randint(0, 4)
-        if self.inter_method != _AUTO:
-            return self.inter_method
-        if new[0] > old[0] and new[1] > old[1]:
-            return 2
-        return 3 if new[0] < old[0] and new[1] < old[1] else 1
+        return interpolation(self.inter_method, (*old[:2], *new))
 
     def _resized(self, image: Any, height: int, width: int, rng: random.Random) -> Any:
         way = self._way(image.shape, (height, width), rng)
@@ -214,14 +212,6 @@ class Distortion:
         spaced = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2HLS)
         spaced = np.clip(spaced.astype(np.int16) + steps, 0, [180, 255, 255])
         return cv2.cvtColor(spaced.astype(np.uint8), cv2.COLOR_HLS2RGB)
-
-
-def _shorter(image: Any, side: int) -> tuple[int, int]:
-    """Height and width when the shorter side gets so many pixels."""
-    height, width = image.shape[:2]
-    if height > width:
-        return side * height // width, side
-    return side, side * width // height
 
 
 def _other(image: Any, name: str) -> Any:

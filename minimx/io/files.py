@@ -17,9 +17,9 @@ import numpy as np
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.creation import array
 from minimx.core.device import cpu
-from minimx.core.errors import ArgumentError, DataError, did_you_mean
+from minimx.core.errors import DataError, did_you_mean
 from minimx.core.shapes import Shape
-from minimx.io.batches import DataBatch, DataDesc, DataIter
+from minimx.io.batches import DataBatch, DataDesc, HoldingIter
 from minimx.io.rounds import Batch, Rounds
 
 #: Settings of MXNet's iterators that have nothing to act on here: batches are made when
@@ -27,7 +27,7 @@ from minimx.io.rounds import Batch, Rounds
 IDLE = ("prefetch_buffer", "ctx", "verbose", "silent", "device_id", "handle")
 
 
-class MXDataIter(DataIter):
+class MXDataIter(HoldingIter):
     """The base of the iterators over files.
 
     rounds: which samples stand in which batch; data, label: what its arrays look like.
@@ -40,7 +40,6 @@ class MXDataIter(DataIter):
         self.provide_data = [data]
         self.provide_label = [label]
         self._batches: Iterator[DataBatch] | None = None
-        self.current_batch: DataBatch | None = None
         self._skip_load = False
 
     def _arrays(self, rows: list[int]) -> tuple[NDArray, NDArray, Any]:
@@ -67,10 +66,7 @@ class MXDataIter(DataIter):
         """The next batch. Raises StopIteration after the last."""
         if self._skip_load and self.current_batch is not None:
             return self.current_batch
-        if not self.iter_next():
-            raise StopIteration
-        assert self.current_batch is not None
-        return self.current_batch
+        return super().next()
 
     def iter_next(self) -> bool:
         """Move to the next batch; False if there is none."""
@@ -84,14 +80,6 @@ class MXDataIter(DataIter):
         self._skip_load = True
         logging.info("%s: the first batch is given for ever.", type(self).__name__)
 
-    def _current(self) -> DataBatch:
-        if self.current_batch is None:
-            raise ArgumentError(
-                f"{type(self).__name__}: there is no batch here. iter_next() moves to "
-                "the next one, and reset() to before the first."
-            )
-        return self.current_batch
-
     def getdata(self) -> Any:
         """The data of the batch, one array."""
         data = self._current().data
@@ -101,10 +89,6 @@ class MXDataIter(DataIter):
         """The label of the batch, one array."""
         label = self._current().label
         return label[0] if label else None
-
-    def getindex(self) -> Any:
-        """Which samples are in the batch, by number."""
-        return self._current().index
 
     def getpad(self) -> int:
         """How many samples at the end of the batch only fill it."""
@@ -124,12 +108,14 @@ def on_host(numbers: Any, dtype: Any) -> NDArray:
     return array(numbers, ctx=cpu(), dtype=np.dtype(dtype))
 
 
-def note_unknown(who: str, words: dict[str, Any], known: tuple[str, ...] = ()) -> None:
+def note_unknown(
+    who: str, settings: dict[str, Any], known: tuple[str, ...] = ()
+) -> None:
     """Say in the log which settings an iterator does not have; MXNet is silent."""
-    for word in words:
-        if word not in IDLE and word not in known:
-            hint = did_you_mean(word, known)
-            logging.warning("%s has no %s; it is left alone.%s", who, word, hint)
+    for setting in settings:
+        if setting not in IDLE and setting not in known:
+            hint = did_you_mean(setting, known)
+            logging.warning("%s has no %s; it is left alone.%s", who, setting, hint)
 
 
 def files_at(place: str | os.PathLike[str]) -> list[Path]:

@@ -36,6 +36,11 @@ from minimx.io.rounds import Batch, Rounds, shuffled
 from minimx.nd import serialize
 from minimx.tools.progress import Bar
 
+__all__ = [
+    "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1",
+]  # fmt: skip
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -169,14 +174,15 @@ class ImageRecordIter(MXDataIter):
                 "sequence use mx.image.ImageIter(aug_list=[…])."
             )
 
-    def _settings(self, words: dict[str, Any]) -> None:
+    def _settings(self, settings: dict[str, Any]) -> None:
         """Part the other settings: changes of the image, and of its numbers."""
         names = [_names(Distortion), _names(Normal)]
         given: list[dict[str, Any]] = [
-            {word: words[word] for word in some if word in words} for some in names
+            {word: settings[word] for word in some if word in settings}
+            for some in names
         ]
         self._distortion, self._normal = Distortion(**given[0]), Normal(**given[1])
-        other = {w: x for w, x in words.items() if w not in names[0] + names[1]}
+        other = {w: x for w, x in settings.items() if w not in names[0] + names[1]}
         note_unknown(type(self).__name__, other, (*names[0], *names[1]))
 
     def _described_label(self, name: str, batch_size: int) -> DataDesc:

@@ -83,14 +83,14 @@ class ImageRecords:
         for path in files_at(place):
             reader = MXRecordIO(path, "r")
             size = path.stat().st_size
-            places = indexed(index) if index else scan(path)
-            if any(not 0 <= at < size for at in places):
+            offsets = indexed(index) if index else scan(path)
+            if any(not 0 <= at < size for at in offsets):
                 raise DataError(
                     f"{index!r} is not the index of {os.fspath(path)!r}: it looks for "
                     f"records beyond its {size} bytes."
                 )
-            self._items += [(reader, at) for at in places]
-            starts += [before + at for at in places]
+            self._items += [(reader, at) for at in offsets]
+            starts += [before + at for at in offsets]
             before += size
         if part[0] != 1 or part[1]:
             ranks = np.argsort(starts)[part_of(sorted(starts), before, *part)]

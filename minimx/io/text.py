@@ -182,11 +182,11 @@ class _Rows:
     def _add(self, pairs: list[list[bytes]]) -> None:
         if any(len(pair) != 2 for pair in pairs):
             raise ValueError("a value has no index")
-        places = [int(pair[0]) for pair in pairs]
-        ordered = all(a < b for a, b in zip(places, places[1:], strict=False))
-        if not ordered or (places and not 0 <= places[0] <= places[-1] < self.width):
-            raise ValueError(f"the indices are {places[:8]}")
-        self.indices.append(np.asarray(places, np.int64))
+        indices = [int(pair[0]) for pair in pairs]
+        ordered = all(a < b for a, b in zip(indices, indices[1:], strict=False))
+        if not ordered or (indices and not 0 <= indices[0] <= indices[-1] < self.width):
+            raise ValueError(f"the indices are {indices[:8]}")
+        self.indices.append(np.asarray(indices, np.int64))
         self.values.append(np.asarray([float(pair[1]) for pair in pairs], np.float32))
 
     def csr(self, rows: list[int]) -> NDArray:

@@ -6,46 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minimx.core.errors import ArgumentError
-from minimx.io.batches import DataBatch, DataDesc, DataIter
+from minimx.io.batches import DataBatch, DataDesc, HoldingIter
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 
-class _Holding(DataIter):
-    """An iterator that has the batch which it gives."""
-
-    current_batch: DataBatch | None = None
-
-    def _current(self) -> DataBatch:
-        if self.current_batch is None:
-            raise ArgumentError(f"{type(self).__name__}: iter_next() moves to a batch.")
-        return self.current_batch
-
-    def next(self) -> DataBatch:
-        """The next batch."""
-        if not self.iter_next():
-            raise StopIteration
-        return self._current()
-
-    def getdata(self) -> Any:
-        """The data of the batch."""
-        return self._current().data
-
-    def getlabel(self) -> Any:
-        """The labels of the batch."""
-        return self._current().label
-
-    def getindex(self) -> Any:
-        """Which examples are in the batch."""
-        return self._current().index
-
-    def getpad(self) -> int | None:
-        """How many examples only fill the batch."""
-        return self._current().pad
-
-
-class ResizeIter(_Holding):
+class ResizeIter(HoldingIter):
     """Another iterator, with `size` batches in an epoch.
 
     If the other one ends before, it is reset and goes on. reset_internal: whether
@@ -82,7 +49,7 @@ class ResizeIter(_Holding):
         return True
 
 
-class PrefetchingIter(_Holding):
+class PrefetchingIter(HoldingIter):
     """One iterator or several of them, each a batch ahead in a thread of its own.
 
     The batches of several are joined: their data and their labels one after the other.

@@ -103,8 +103,22 @@ class KVStoreBase:
         return klass
 
 
+class OneWorkerStore(KVStoreBase):
+    """The base of stores within one process."""
+
+    @property
+    def rank(self) -> int:
+        """The only worker."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """The only worker."""
+        return 1
+
+
 @KVStoreBase.register
-class TestStore(KVStoreBase):
+class TestStore(OneWorkerStore):
     """The smallest store: it keeps nothing, and sums where the first value is."""
 
     __test__ = False  # pytest, it is no test
@@ -130,16 +144,6 @@ class TestStore(KVStoreBase):
     def is_capable(capability: str) -> bool:
         """It runs no optimizer."""
         return known_capability(capability) and False
-
-    @property
-    def rank(self) -> int:
-        """The only worker."""
-        return 0
-
-    @property
-    def num_workers(self) -> int:
-        """The only worker."""
-        return 1
 
 
 def known_capability(capability: str) -> bool:

@@ -25,7 +25,7 @@ from minimx.core.device import Context, cpu
 from minimx.core.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minimx.core.events import attributed
 from minimx.core.files import write_whole
-from minimx.kvstore.base import KVStoreBase, known_capability
+from minimx.kvstore.base import OneWorkerStore, known_capability
 from minimx.kvstore.policy import ON_DEVICES, plan_homes
 from minimx.optimizer import Optimizer, Updater, get_updater
 
@@ -33,7 +33,7 @@ Key = int | str
 ROWS = "row_sparse"
 
 
-class KVStore(KVStoreBase):
+class KVStore(OneWorkerStore):
     """Values by key, in one process.
 
     kind: `local` sums on the host, `device` on the devices themselves.
@@ -54,16 +54,6 @@ class KVStore(KVStoreBase):
     def type(self) -> str:
         """The name it was created by."""
         return self._kind
-
-    @property
-    def rank(self) -> int:
-        """The only worker."""
-        return 0
-
-    @property
-    def num_workers(self) -> int:
-        """The only worker."""
-        return 1
 
     # -- values -----------------------------------------------------------------------
 

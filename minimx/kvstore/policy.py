@@ -31,15 +31,15 @@ LARGE = 16 * 1024 * 1024
 def plan_homes(
     sizes: Mapping[KeyT, int],
     devices: Sequence[DeviceT],
-    settled: Mapping[KeyT, DeviceT] | None = None,
+    decided: Mapping[KeyT, DeviceT] | None = None,
 ) -> dict[KeyT, DeviceT]:
     """A home for every key: largest first, each to the device with the least so far.
 
-    settled: keys that have a home; they keep it where it is still among the devices,
+    decided: keys that have a home; they keep it where it is still among the devices,
         because an optimizer's state may live there.
     """
     load = dict.fromkeys(devices, 0)
-    homes = {key: at for key, at in (settled or {}).items() if at in load}
+    homes = {key: at for key, at in (decided or {}).items() if at in load}
     for key, home in homes.items():
         load[home] += sizes[key]
     waiting = [key for key in sizes if key not in homes]
@@ -55,7 +55,7 @@ def needs_store(kind: str, devices: int) -> bool:
 
 
 def updates_on_store(kind: str, largest: int, knob: bool) -> bool:
-    """Whether the optimizer runs where the gradients meet, if nobody has said.
+    """Whether the optimizer runs where the gradients meet, if the user has not decided.
 
     largest: elements of the largest parameter. knob: MXNET_UPDATE_ON_KVSTORE.
     """

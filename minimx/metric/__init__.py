@@ -1,5 +1,6 @@
 """`mx.metric`: running scores of predictions."""
 
+from minimx.metric import decisions, numbers, relations
 from minimx.metric.base import (
     CompositeEvalMetric,
     CustomMetric,
@@ -9,30 +10,14 @@ from minimx.metric.base import (
     np,
     register,
 )
-from minimx.metric.choices import Accuracy, TopKAccuracy
-from minimx.metric.decisions import F1, MCC, BinaryAccuracy, Fbeta
-from minimx.metric.numbers import (
-    MAE,
-    MSE,
-    RMSE,
-    Caffe,
-    CrossEntropy,
-    Loss,
-    NegativeLogLikelihood,
-    Perplexity,
-    Torch,
-)
-from minimx.metric.relations import (
-    PCC,
-    MeanCosineSimilarity,
-    MeanPairwiseDistance,
-    PearsonCorrelation,
-)
+from minimx.metric.decisions import *  # noqa: F403
+from minimx.metric.numbers import *  # noqa: F403
+from minimx.metric.relations import *  # noqa: F403
 
 __all__ = [
-    "F1", "MAE", "MCC", "MSE", "PCC", "RMSE", "Accuracy", "BinaryAccuracy", "Caffe",
-    "CompositeEvalMetric", "CrossEntropy", "CustomMetric", "EvalMetric", "Fbeta",
-    "Loss", "MeanCosineSimilarity", "MeanPairwiseDistance", "NegativeLogLikelihood",
-    "PearsonCorrelation", "Perplexity", "TopKAccuracy", "Torch", "check_label_shapes",
-    "create", "np", "register",
+    "CompositeEvalMetric", "CustomMetric", "EvalMetric", "check_label_shapes", "create",
+    "np", "register",
 ]  # fmt: skip
+__all__ += decisions.__all__
+__all__ += numbers.__all__
+__all__ += relations.__all__

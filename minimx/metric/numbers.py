@@ -10,6 +10,11 @@ import numpy
 from minimx.core.errors import ArgumentError, ShapeError
 from minimx.metric.base import EvalMetric, as_numbers, paired, register
 
+__all__ = [
+    "Caffe", "CrossEntropy", "Loss", "MAE", "MSE", "NegativeLogLikelihood",
+    "Perplexity", "RMSE", "Torch",
+]  # fmt: skip
+
 
 class _Error(EvalMetric):
     """The mean error of each batch; the base of MAE, MSE and RMSE."""

@@ -11,6 +11,10 @@ import numpy
 from minimx.core.errors import ArgumentError, ShapeError
 from minimx.metric.base import EvalMetric, as_numbers, paired, register
 
+__all__ = [
+    "MeanCosineSimilarity", "MeanPairwiseDistance", "PCC", "PearsonCorrelation",
+]  # fmt: skip
+
 
 def _same_shape(metric: EvalMetric, label: Any, pred: Any) -> tuple[Any, Any]:
     """Both as float64 of one shape."""

@@ -8,9 +8,7 @@ made of; a `BucketingModule` has a module for each length of its data, a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.module.bucketing_module import BucketingModule
 from minimx.module.loops import BaseModule
 from minimx.module.module import Module
@@ -26,7 +24,4 @@ __all__ = [
     "SequentialModule",
 ]
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

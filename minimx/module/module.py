@@ -121,7 +121,7 @@ class Module(BaseModule):
         shared_module: Module | None = None,
         grad_req: Any = "write",
     ) -> None:
-        """Make room for batches of these shapes; parameters that are there stay.
+        """Allocate what batches of these shapes need; parameters that are there stay.
 
         data_shapes, label_shapes: DataDesc, or (name, shape), for each. shared_module:
         one that has all the parameters, which both use from now on, and whose memory
@@ -133,7 +133,7 @@ class Module(BaseModule):
             return
         if shared_module is None and self.params_initialized:
             self._loaded = self.get_params()
-        lender = None if shared_module is None else shared_module._ready
+        shared_group = None if shared_module is None else shared_module._ready
         group = DataParallelExecutorGroup(
             self._symbol,
             self._devices,
@@ -143,14 +143,14 @@ class Module(BaseModule):
             self._param_names,
             for_training,
             inputs_need_grad,
-            lender,
+            shared_group,
             fixed_param_names=self._fixed,
             grad_req=grad_req,
             state_names=self._state_names,
             group2ctxs=self._groups,
         )
-        if lender is not None:
-            _require_shared(group, lender)
+        if shared_group is not None:
+            _require_shared(group, shared_group)
         self._exec_group, self._grad_req = group, grad_req
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self.binded = True
@@ -244,10 +244,10 @@ class Module(BaseModule):
         made: list[Arrays] = []
         first = group.execs[0]
         params = {name: first.arg_dict[name] for name in self._param_names}
-        for places, given in ((params, arg_params), (first.aux_dict, aux_params)):
+        for arrays, given in ((params, arg_params), (first.aux_dict, aux_params)):
             values: Arrays = {}
             made.append(values)
-            for name, place in sorted(places.items()):
+            for name, place in sorted(arrays.items()):
                 if given is not None and name in given:
                     values[name] = given[name]
                 elif given is None or allow_missing:
@@ -485,10 +485,10 @@ def _workload(given: Sequence[float] | None, devices: int) -> list[float]:
 
 
 def _require_shared(
-    group: DataParallelExecutorGroup, lender: DataParallelExecutorGroup
+    group: DataParallelExecutorGroup, shared_group: DataParallelExecutorGroup
 ) -> None:
     """See that both have the same parameters."""
-    shared = dict(zip(lender.param_names, lender.param_arrays, strict=True))
+    shared = dict(zip(shared_group.param_names, shared_group.param_arrays, strict=True))
     for name, (first, *_) in zip(group.param_names, group.param_arrays, strict=True):
         if name not in shared or shared[name][0].chunk is not first.chunk:
             has = f"has it as {shared[name][0].shape}" if name in shared else "has none"

@@ -59,7 +59,7 @@ class SequentialModule(BaseModule):
 
     @property
     def label_shapes(self) -> Described:
-        """What their labels look like; None if nobody takes them."""
+        """What their labels look like; None if no module takes them."""
         return self._label_shapes
 
     @property

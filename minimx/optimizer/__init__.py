@@ -1,20 +1,8 @@
 """`mx.optimizer`: how gradients change weights."""
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
-from minimx.optimizer import contrib
-from minimx.optimizer.adaptive import (
-    FTML,
-    AdaDelta,
-    AdaGrad,
-    Adam,
-    Adamax,
-    AdamW,
-    Ftrl,
-    Nadam,
-    RMSProp,
-)
+from minimx.aliases import resolve_missing as _resolve_missing
+from minimx.optimizer import adaptive, contrib
+from minimx.optimizer.adaptive import *  # noqa: F403
 from minimx.optimizer.base import Optimizer, create, register
 from minimx.optimizer.contrib import GroupAdaGrad
 from minimx.optimizer.layerwise import LAMB, LARS, LBSGD
@@ -22,13 +10,10 @@ from minimx.optimizer.sgd import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
 from minimx.optimizer.updater import Updater, get_updater
 
 __all__ = [
-    "DCASGD", "FTML", "LAMB", "LARS", "LBSGD", "NAG", "SGD", "SGLD", "AdaDelta",
-    "AdaGrad", "Adam", "AdamW", "Adamax", "Ftrl", "GroupAdaGrad", "Nadam", "Optimizer",
-    "RMSProp", "Signum", "Test", "Updater", "ccSGD", "contrib", "create", "get_updater",
+    "DCASGD", "GroupAdaGrad", "LAMB", "LARS", "LBSGD", "NAG", "Optimizer", "SGD",
+    "SGLD", "Signum", "Test", "Updater", "ccSGD", "contrib", "create", "get_updater",
     "register",
 ]  # fmt: skip
+__all__ += adaptive.__all__
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

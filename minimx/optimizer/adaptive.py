@@ -11,11 +11,12 @@ from typing import Any
 
 import minimx.nd as nd
 from minimx.core.arrays.array import NDArray
-from minimx.optimizer.base import Index, Optimizer, State, register
+from minimx.optimizer.base import Index, Optimizer, State, register, zeros_like
 
-
-def _zeros_like(weight: NDArray, stype: str = "default") -> NDArray:
-    return nd.zeros(weight.shape, weight.context, weight.dtype, stype)
+__all__ = [
+    "AdaDelta", "AdaGrad", "Adam", "AdamW", "Adamax", "FTML", "Ftrl", "Nadam",
+    "RMSProp",
+]  # fmt: skip
 
 
 @register
@@ -31,15 +32,14 @@ class AdaGrad(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The sum of squared gradients, stored as the weight is."""
-        return _zeros_like(weight, weight.stype)
+        return zeros_like(weight, weight.stype)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight; with a row_sparse gradient, only its rows."""
-        self._update_count(index)
-        lr, wd = self._get_lr(index), self._get_wd(index)
+        lr, wd = self._begin(index)
         if grad.stype == "row_sparse":
-            settings = self._common(lr=lr, wd=wd, epsilon=self.float_stable_eps)
-            nd.sparse.adagrad_update(weight, grad, state, out=weight, **settings)
+            more = {"lr": lr, "epsilon": self.float_stable_eps}
+            self._run(nd.sparse.adagrad_update, index, weight, grad, state, **more)
             return
         grad = self._prepared(grad)
         state[:] = state + grad * grad
@@ -77,25 +77,18 @@ class RMSProp(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The average of g²; centered: also of g, and the last step."""
         count = 3 if self.centered else 1
-        return tuple(_zeros_like(weight) for _ in range(count))
+        return tuple(zeros_like(weight) for _ in range(count))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
         self._update_count(index)
-        settings = self._common(
-            lr=self._get_lr(index),
-            wd=self._get_wd(index),
-            gamma1=self.gamma1,
-            epsilon=self.epsilon,
-            clip_weights=-1.0 if self.clip_weights is None else self.clip_weights,
-            out=weight,
-        )
+        clip = -1.0 if self.clip_weights is None else self.clip_weights
+        more = {"gamma1": self.gamma1, "epsilon": self.epsilon, "clip_weights": clip}
         if self.centered:
-            n, g, delta = state
-            settings["gamma2"] = self.gamma2
-            nd.rmspropalex_update(weight, grad, n, g, delta, **settings)
+            more["gamma2"] = self.gamma2
+            self._run(nd.rmspropalex_update, index, weight, grad, state, **more)
         else:
-            nd.rmsprop_update(weight, grad, *state, **settings)
+            self._run(nd.rmsprop_update, index, weight, grad, state, **more)
 
 
 @register
@@ -113,7 +106,7 @@ class AdaDelta(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The averages of g² and d²."""
-        return (_zeros_like(weight), _zeros_like(weight))
+        return (zeros_like(weight), zeros_like(weight))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
@@ -148,28 +141,48 @@ class Ftrl(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The state z of the leader, and the sum of squared gradients."""
         stype = weight.stype
-        return (_zeros_like(weight, stype), _zeros_like(weight, stype))
+        return (zeros_like(weight, stype), zeros_like(weight, stype))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
         self._update_count(index)
-        z, n = state
-        nd.ftrl_update(
-            weight,
-            grad,
-            z,
-            n,
-            lr=self._get_lr(index),
-            wd=self._get_wd(index),
-            lamda1=self.lamda1,
-            beta=self.beta,
-            out=weight,
-            **self._common(),
-        )
+        more = {"lamda1": self.lamda1, "beta": self.beta}
+        self._run(nd.ftrl_update, index, weight, grad, state, **more)
+
+
+class TwoAverages(Optimizer):
+    """The base of those that average gradients (beta1) and their squares (beta2).
+
+    Both averages start at 0; after t updates 1 - beta^t is what they lack.
+    """
+
+    def __init__(
+        self, beta1: float, beta2: float, epsilon: float, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+
+    def create_state(self, index: Index, weight: NDArray) -> State:
+        """The averages m and v."""
+        return (zeros_like(weight), zeros_like(weight))
+
+    @property
+    def _betas(self) -> dict[str, float]:
+        """The settings that update operators have by these names."""
+        return {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
+
+    def _average(self, state: Any, grad: NDArray) -> tuple[NDArray, NDArray]:
+        """Take a gradient into the averages, in place; both of them."""
+        mean, var = state
+        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * grad
+        var[:] = self.beta2 * var + (1.0 - self.beta2) * grad * grad
+        return mean, var
 
 
 @register
-class FTML(Optimizer):
+class FTML(TwoAverages):
     """Follow the moving leader: Adam as a sequence of problems (Zheng and Kwok, 2017).
 
     v = beta2 * v + (1 - beta2) * g²;
@@ -184,39 +197,23 @@ class FTML(Optimizer):
         epsilon: float = 1e-8,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
+        super().__init__(beta1, beta2, epsilon, **kwargs)
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The states d, v and z."""
-        return tuple(_zeros_like(weight) for _ in range(3))
+        return tuple(zeros_like(weight) for _ in range(3))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
         self._update_count(index)
-        d, v, z = state
-        nd.ftml_update(
-            weight,
-            grad,
-            d,
-            v,
-            z,
-            lr=self._get_lr(index),
-            wd=self._get_wd(index),
-            t=self._index_update_count[index],
-            beta1=self.beta1,
-            beta2=self.beta2,
-            epsilon=self.epsilon,
-            rescale_grad=self.rescale_grad,
-            clip_grad=-1.0 if self.clip_gradient is None else self.clip_gradient,
-            out=weight,
-        )
+        settings = self._common(lr=self._get_lr(index), wd=self._get_wd(index))
+        settings["clip_grad"] = settings.pop("clip_gradient")
+        settings |= {"t": self._index_update_count[index], **self._betas}
+        nd.ftml_update(weight, grad, *state, out=weight, **settings)
 
 
 @register
-class Adam(Optimizer):
+class Adam(TwoAverages):
     """Momentum and RMSProp together, corrected for their start at 0 (Kingma, 2014).
 
     m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g²;
@@ -232,16 +229,13 @@ class Adam(Optimizer):
         lazy_update: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
+        super().__init__(beta1, beta2, epsilon, learning_rate=learning_rate, **kwargs)
         self.lazy_update = lazy_update
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The averages m and v; for lazy updates, stored as the weight is."""
         stype = weight.stype if self.lazy_update else "default"
-        return (_zeros_like(weight, stype), _zeros_like(weight, stype))
+        return (zeros_like(weight, stype), zeros_like(weight, stype))
 
     def _corrected_lr(self, index: Any) -> float:
         """The learning rate, corrected for averages that started at 0."""
@@ -252,21 +246,8 @@ class Adam(Optimizer):
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
         self._update_count(index)
-        mean, variance = state
-        nd.adam_update(
-            weight,
-            grad,
-            mean,
-            variance,
-            lr=self._corrected_lr(index),
-            wd=self._get_wd(index),
-            beta1=self.beta1,
-            beta2=self.beta2,
-            epsilon=self.epsilon,
-            lazy_update=self.lazy_update,
-            out=weight,
-            **self._common(),
-        )
+        more = {"lr": self._corrected_lr(index), "lazy_update": self.lazy_update}
+        self._run(nd.adam_update, index, weight, grad, state, **more, **self._betas)
 
 
 @register
@@ -290,7 +271,7 @@ class Adamax(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The average m and the maximum u."""
-        return (_zeros_like(weight), _zeros_like(weight))
+        return (zeros_like(weight), zeros_like(weight))
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
@@ -305,7 +286,7 @@ class Adamax(Optimizer):
 
 
 @register
-class Nadam(Optimizer):
+class Nadam(TwoAverages):
     """Adam with Nesterov's look-ahead (Dozat, 2016)."""
 
     def __init__(
@@ -317,16 +298,9 @@ class Nadam(Optimizer):
         schedule_decay: float = 0.004,
         **kwargs: Any,
     ) -> None:
-        super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
+        super().__init__(beta1, beta2, epsilon, learning_rate=learning_rate, **kwargs)
         self.schedule_decay = schedule_decay
         self.m_schedule = 1.0
-
-    def create_state(self, index: Index, weight: NDArray) -> State:
-        """The averages m and v."""
-        return (_zeros_like(weight), _zeros_like(weight))
 
     def _momentum(self, t: int) -> float:
         return float(self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay)))
@@ -339,9 +313,7 @@ class Nadam(Optimizer):
         now, ahead = self._momentum(t), self._momentum(t + 1)
         self.m_schedule *= now
         schedule_ahead = self.m_schedule * ahead
-        mean, var = state
-        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * grad
-        var[:] = self.beta2 * var + (1.0 - self.beta2) * grad * grad
+        mean, var = self._average(state, grad)
         grad_part = grad / (1.0 - self.m_schedule)
         mean_part = mean / (1.0 - schedule_ahead)
         var_part = var / (1.0 - self.beta2**t)
@@ -372,12 +344,8 @@ class AdamW(Adam):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
-        self._update_count(index)
-        lr, wd = self._get_lr(index), self._get_wd(index)
-        grad = self._prepared(grad)
-        mean, var = state
-        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * grad
-        var[:] = self.beta2 * var + (1.0 - self.beta2) * grad * grad
+        lr, wd = self._begin(index)
+        mean, var = self._average(state, self._prepared(grad))
         rate = self._corrected_lr(index) if self.correct_bias else lr
         step = rate * mean / (var.sqrt() + self.epsilon)
         weight[:] = weight - step - lr * wd * weight

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
+import minimx.nd as nd
 from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.catalogue import Catalogue
@@ -32,6 +33,11 @@ class Tuned(Protocol):
     layer: str
     lr_mult: float
     wd_mult: float
+
+
+def zeros_like(weight: NDArray, stype: str = "default") -> NDArray:
+    """Zeros with the shape, dtype and device of a weight."""
+    return nd.zeros(weight.shape, weight.context, weight.dtype, stype)
 
 
 class Optimizer:
@@ -87,6 +93,10 @@ class Optimizer:
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Change a weight (and its state) in place. Subclasses must write it.
+
+        weight and grad have one shape; state is what `create_state` made for the
+        weight. First the update is counted, then rates are asked for: a schedule
+        depends on the count.
 
         Optimizers that update several weights at once (`aggregate_num` > 1) are given
         lists.
@@ -227,10 +237,31 @@ class Optimizer:
             counts[one] = counts.get(one, self.begin_num_update) + 1
             self.num_update = max(counts[one], self.num_update)
 
+    def _begin(self, index: Index) -> tuple[float, float]:
+        """Count an update of one weight; its learning rate and weight decay."""
+        self._update_count(index)
+        return self._get_lr(index), self._get_wd(index)
+
     def _common(self, **settings: Any) -> dict[str, Any]:
         """The settings that all update operators share, and more."""
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
         return {"rescale_grad": self.rescale_grad, "clip_gradient": clip, **settings}
+
+    def _run(
+        self, operator: Any, index: Index, weight: NDArray, grad: NDArray, state: State,
+        **settings: Any,
+    ) -> None:  # fmt: skip
+        """One step by an update operator, in place.
+
+        state: None, an array, or a tuple of them, in the order of the operator's
+        inputs. settings: those of this operator; lr is the weight's by default.
+        """
+        if not isinstance(state, (tuple, list)):
+            state = () if state is None else (state,)
+        if "lr" not in settings:  # a schedule is asked once for each update
+            settings["lr"] = self._get_lr(index)
+        common = self._common(wd=self._get_wd(index), out=weight)
+        operator(weight, grad, *state, **common, **settings)
 
     def _prepared(self, grad: NDArray) -> NDArray:
         """The gradient, rescaled and clipped, for updates written in arithmetic."""

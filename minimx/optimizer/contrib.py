@@ -34,17 +34,11 @@ class GroupAdaGrad(Optimizer):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
-        self._update_count(index)
-        if self._get_wd(index):
+        lr, wd = self._begin(index)
+        if wd:
             raise ArgumentError(
                 "GroupAdaGrad has no weight decay; leave wd at 0, or use AdaGrad."
             )
-        nd._internal._contrib_group_adagrad_update(
-            weight,
-            grad,
-            state,
-            lr=self._get_lr(index),
-            epsilon=self.float_stable_eps,
-            out=weight,
-            **self._common(),
-        )
+        update = nd._internal._contrib_group_adagrad_update
+        settings = self._common(lr=lr, epsilon=self.float_stable_eps)
+        update(weight, grad, state, out=weight, **settings)

@@ -7,6 +7,7 @@ whose lengths say little, are left out by LARS.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
@@ -14,16 +15,22 @@ import minimx.nd as nd
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError
 from minimx.core.knobs import knobs
-from minimx.optimizer.base import Index, Optimizer, State, register
-
-
-def _zeros_like(weight: NDArray) -> NDArray:
-    return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)
+from minimx.optimizer.adaptive import TwoAverages
+from minimx.optimizer.base import Index, Optimizer, State, register, zeros_like
 
 
 def _listed(*values: Any) -> tuple[list[Any], ...]:
     """Each value as a list: of one, if it is none yet."""
     return tuple(list(v) if isinstance(v, (list, tuple)) else [v] for v in values)
+
+
+def _interleaved(*columns: Sequence[Any]) -> list[Any]:
+    """The first of every column, then the second, …: how multi-tensor updates take it.
+
+    >>> _interleaved(["w0", "w1"], ["g0", "g1"])
+    ['w0', 'g0', 'w1', 'g1']
+    """
+    return [one for row in zip(*columns, strict=True) for one in row]
 
 
 @register
@@ -67,7 +74,7 @@ class LARS(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The momentum."""
-        return _zeros_like(weight) if self.momentum else None
+        return zeros_like(weight) if self.momentum else None
 
     def _is_scaled(self, index: Index) -> bool:
         names: dict[Any, str] = self.idx2name
@@ -102,23 +109,15 @@ class LARS(Optimizer):
             squares = nd.multi_sum_sq(*weights, num_arrays=count)
             steep = nd.multi_sum_sq(*grads, num_arrays=count)
             lrs = nd.multi_lars(
-                lrs,
-                squares,
-                steep,
-                wds,
-                eta=self.eta,
-                eps=self.eps,
-                rescale_grad=self.rescale_grad,
+                lrs, squares, steep, wds, self.eta, self.eps, self.rescale_grad
             )
         settings = self._common(num_weights=count, out=weights)
         if self.momentum:
+            arrays = _interleaved(weights, grads, states)
             settings["momentum"] = momentum
-            triples = zip(weights, grads, states, strict=True)
-            arrays = [array for triple in triples for array in triple]
             nd.preloaded_multi_sgd_mom_update(*arrays, lrs, wds, **settings)
         else:
-            pairs = zip(weights, grads, strict=True)
-            arrays = [array for pair in pairs for array in pair]
+            arrays = _interleaved(weights, grads)
             nd.preloaded_multi_sgd_update(*arrays, lrs, wds, **settings)
 
 
@@ -164,7 +163,7 @@ class LBSGD(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The momentum."""
-        return _zeros_like(weight) if self.momentum else None
+        return zeros_like(weight) if self.momentum else None
 
     def _warmup(self, updates: int) -> float:
         """How many times its base value the learning rate is after so many updates."""
@@ -202,15 +201,15 @@ class LBSGD(Optimizer):
             lr *= self._ratio(weight, mean, wd)
         else:
             lr *= self._warmup(count)
-        settings = self._common(lr=lr, wd=wd, out=weight)
         if state is None:
-            nd.sgd_update(weight, mean, **settings)
+            self._run(nd.sgd_update, index, weight, mean, state, lr=lr)
         else:
-            nd.sgd_mom_update(weight, mean, state, momentum=self.momentum, **settings)
+            more = {"lr": lr, "momentum": self.momentum}
+            self._run(nd.sgd_mom_update, index, weight, mean, state, **more)
 
 
 @register
-class LAMB(Optimizer):
+class LAMB(TwoAverages):
     """Adam with a trust ratio for each layer (You et al., 2019).
 
     m and v as in Adam, with g without decay; d = m / (sqrt(v) + epsilon) + wd * weight;
@@ -230,10 +229,7 @@ class LAMB(Optimizer):
         bias_correction: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
+        super().__init__(beta1, beta2, epsilon, learning_rate=learning_rate, **kwargs)
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
@@ -243,26 +239,19 @@ class LAMB(Optimizer):
         """How many weights go into one launch: the knob, at least 1."""
         return max(1, int(knobs.MXNET_OPTIMIZER_AGGREGATION_SIZE))
 
-    def create_state(self, index: Index, weight: NDArray) -> State:
-        """The averages m and v."""
-        return (_zeros_like(weight), _zeros_like(weight))
-
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight, or several in one launch."""
         indices, weights, grads = _listed(index, weight, grad)
         states = [state] if not isinstance(index, (list, tuple)) else list(state)
         self._update_count(indices)
-        rows = zip(weights, grads, states, strict=True)
-        arrays = [array for w, g, (mean, var) in rows for array in (w, g, mean, var)]
+        means, variances = zip(*states, strict=True)
         nd._internal._multi_lamb_update(
-            *arrays,
+            *_interleaved(weights, grads, means, variances),
             learning_rates=tuple(self._get_lrs(indices)),
             wds=tuple(self._get_wds(indices)),
             step_count=tuple(self._index_update_count[i] for i in indices),
             num_tensors=len(weights),
-            beta1=self.beta1,
-            beta2=self.beta2,
-            epsilon=self.epsilon,
+            **self._betas,
             lower_bound=self.lower_bound or -1.0,
             upper_bound=self.upper_bound or -1.0,
             bias_correction=self.bias_correction,

@@ -11,11 +11,7 @@ from typing import Any
 import minimx.nd as nd
 from minimx.core.arrays.array import NDArray
 from minimx.core.knobs import knobs
-from minimx.optimizer.base import Index, Optimizer, State, register
-
-
-def _zeros_like(weight: NDArray, stype: str = "default") -> NDArray:
-    return nd.zeros(weight.shape, weight.context, weight.dtype, stype)
+from minimx.optimizer.base import Index, Optimizer, State, register, zeros_like
 
 
 @register
@@ -44,7 +40,7 @@ class SGD(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The momentum; for lazy updates, stored as the weight is."""
         stype = weight.stype if self.lazy_update else "default"
-        return _zeros_like(weight, stype) if self.momentum else None
+        return zeros_like(weight, stype) if self.momentum else None
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight, or several in one launch."""
@@ -80,14 +76,12 @@ class SGD(Optimizer):
             "out": list(weights),
             **common,
         }
+        columns: tuple[Sequence[Any], ...] = (weights, grads)
+        update = nd.multi_sgd_update
         if self.momentum:
-            triples = zip(weights, grads, states, strict=True)
-            arrays = [array for triple in triples for array in triple]
-            nd.multi_sgd_mom_update(*arrays, momentum=self.momentum, **settings)
-        else:
-            pairs = zip(weights, grads, strict=True)
-            arrays = [array for pair in pairs for array in pair]
-            nd.multi_sgd_update(*arrays, **settings)
+            columns, update = (weights, grads, states), nd.multi_sgd_mom_update
+            settings["momentum"] = self.momentum
+        update(*[one for row in zip(*columns, strict=True) for one in row], **settings)
 
 
 @register
@@ -111,16 +105,8 @@ class NAG(SGD):
             super().update(index, weight, grad, state)
             return
         self._update_count(index)
-        nd.nag_mom_update(
-            weight,
-            grad,
-            state,
-            lr=self._get_lr(index),
-            wd=self._get_wd(index),
-            momentum=self.momentum,
-            out=weight,
-            **self._common(),
-        )
+        update = nd.nag_mom_update
+        self._run(update, index, weight, grad, state, momentum=self.momentum)
 
 
 @register
@@ -146,24 +132,16 @@ class Signum(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The momentum."""
-        return _zeros_like(weight) if self.momentum else None
+        return zeros_like(weight) if self.momentum else None
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
         self._update_count(index)
-        settings = self._common(lr=self._get_lr(index), wd=self._get_wd(index))
         if state is None:
-            nd.signsgd_update(weight, grad, out=weight, **settings)
+            self._run(nd.signsgd_update, index, weight, grad, state)
         else:
-            nd.signum_update(
-                weight,
-                grad,
-                state,
-                momentum=self.momentum,
-                wd_lh=self.wd_lh,
-                out=weight,
-                **settings,
-            )
+            more = {"momentum": self.momentum, "wd_lh": self.wd_lh}
+            self._run(nd.signum_update, index, weight, grad, state, **more)
 
 
 @register
@@ -175,8 +153,7 @@ class SGLD(Optimizer):
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
-        self._update_count(index)
-        lr, wd = self._get_lr(index), self._get_wd(index)
+        lr, wd = self._begin(index)
         noise = nd.random.normal(
             0, lr**0.5, shape=weight.shape, dtype=weight.dtype, ctx=weight.context
         )
@@ -200,12 +177,11 @@ class DCASGD(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The momentum, and the weight before."""
-        return (_zeros_like(weight) if self.momentum else None, weight.copy())
+        return (zeros_like(weight) if self.momentum else None, weight.copy())
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""
-        self._update_count(index)
-        lr, wd = self._get_lr(index), self._get_wd(index)
+        lr, wd = self._begin(index)
         grad = self._prepared(grad)
         mom, before = state
         late = self.lamda * grad * grad * (weight - before)
@@ -228,7 +204,7 @@ class Test(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """Zeros in the shape of the weight."""
-        return _zeros_like(weight)
+        return zeros_like(weight)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""

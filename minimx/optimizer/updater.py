@@ -68,16 +68,16 @@ class Updater:
         A new state is looked at again at the next update: the device may have been full
         when the engine came to fill it.
         """
-        settled = self._moved.get(index)
+        checked = self._moved.get(index)
         known = self.optimizer.param_dict.get(index)
         names: dict[Any, str] = self.optimizer.idx2name
         layer = known.layer if known else names.get(index, "")
         with events.attributed(layer=layer, category="optimizer state"):
-            if settled is None and index in self.states:  # read from a file
+            if checked is None and index in self.states:  # read from a file
                 self.states[index] = self.sync_state_context(
                     self.states[index], weight.context
                 )
-            elif settled is None or any(a.chunk.lost for a in _arrays(self, index)):
+            elif checked is None or any(a.chunk.lost for a in _arrays(self, index)):
                 self.states[index] = self.optimizer.create_state_multi_precision(
                     index, weight
                 )
@@ -178,7 +178,7 @@ def _unflatten(tree: Any, arrays: dict[str, NDArray]) -> State:
 
 
 def _describe(optimizer: Optimizer) -> dict[str, Any]:
-    """Where an optimizer stands, as JSON."""
+    """The progress of an optimizer as JSON: counts, rates, schedule."""
     scheduler = optimizer.lr_scheduler
     return {
         "name": type(optimizer).__name__,

@@ -1,38 +1,21 @@
 """`mx.rnn`: cells, checkpoints and sentences for modules, from before Gluon."""
 
-from typing import TYPE_CHECKING
-
-from minimx.aliases import resolve as _resolve
-from minimx.rnn import io
+from minimx.aliases import resolve_missing as _resolve_missing
+from minimx.rnn import files, io, stacks
 from minimx.rnn.cell import BaseRNNCell, RNNParams
 from minimx.rnn.conv import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
-from minimx.rnn.files import (
-    do_rnn_checkpoint,
-    load_rnn_checkpoint,
-    rnn_unroll,
-    save_rnn_checkpoint,
-)
+from minimx.rnn.files import *  # noqa: F403
 from minimx.rnn.fused import FusedRNNCell
 from minimx.rnn.io import BucketSentenceIter, encode_sentences
 from minimx.rnn.simple import GRUCell, LSTMCell, RNNCell
-from minimx.rnn.stacks import (
-    BidirectionalCell,
-    DropoutCell,
-    ModifierCell,
-    ResidualCell,
-    SequentialRNNCell,
-    ZoneoutCell,
-)
+from minimx.rnn.stacks import *  # noqa: F403
 
 __all__ = [
-    "BaseConvRNNCell", "BaseRNNCell", "BidirectionalCell", "BucketSentenceIter",
-    "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell", "DropoutCell", "FusedRNNCell",
-    "GRUCell", "LSTMCell", "ModifierCell", "RNNCell", "RNNParams", "ResidualCell",
-    "SequentialRNNCell", "ZoneoutCell", "do_rnn_checkpoint", "encode_sentences", "io",
-    "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint",
+    "BaseConvRNNCell", "BaseRNNCell", "BucketSentenceIter", "ConvGRUCell",
+    "ConvLSTMCell", "ConvRNNCell", "FusedRNNCell", "GRUCell", "LSTMCell", "RNNCell",
+    "RNNParams", "encode_sentences", "io",
 ]  # fmt: skip
+__all__ += stacks.__all__
+__all__ += files.__all__
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

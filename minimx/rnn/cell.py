@@ -10,7 +10,7 @@ a module trains. `mx.gluon.rnn` has the cells of today.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from minimx import symbol
 from minimx.core.arrays.array import NDArray
@@ -22,6 +22,16 @@ Arrays = dict[str, NDArray]
 GROUPS = ("i2h", "h2h")
 
 
+class Unrolling(NamedTuple):
+    """What `unroll` of a cell is asked for; see `BaseRNNCell.unroll`."""
+
+    length: int
+    inputs: Any
+    begin_state: Any
+    layout: str
+    merge_outputs: bool | None
+
+
 class RNNParams:
     """Variables by name, each made when it is first asked for: cells may share them."""
 
@@ -30,7 +40,7 @@ class RNNParams:
         self._params: dict[str, Symbol] = {}
 
     def get(self, name: str, **kwargs: Any) -> Symbol:
-        """The variable `prefix + name`; further words are for `mx.sym.var`."""
+        """The variable `prefix + name`; keyword arguments are those of `mx.sym.var`."""
         name = self._prefix + name
         if name not in self._params:
             self._params[name] = symbol.var(name, **kwargs)
@@ -69,7 +79,7 @@ class BaseRNNCell:
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """Shape and layout of each state; 0 stands for what is open."""
+        """Shape and layout of each state; 0 for a length that is not known."""
         raise NotImplementedError
 
     @property
@@ -144,6 +154,13 @@ class BaseRNNCell:
         Returns the outputs and the last states.
         """
         self.reset()
+        return self._unroll(
+            Unrolling(length, inputs, begin_state, layout, merge_outputs)
+        )
+
+    def _unroll(self, asked: Unrolling) -> tuple[Any, list[Any]]:
+        """Step after step; cells that know a shorter way override this."""
+        length, inputs, begin_state, layout, merge_outputs = asked
         steps, _ = sequence(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         outputs = []

@@ -46,7 +46,7 @@ class BaseConvRNNCell(_Cell):
             raise ArgumentError(
                 f"h2h_kernel={h2h_kernel}: only odd lengths keep the size of the state."
             )
-        self._starts = {
+        self._initializers = {
             "i2h_weight": i2h_weight_initializer, "h2h_weight": h2h_weight_initializer,
             "i2h_bias": i2h_bias_initializer, "h2h_bias": h2h_bias_initializer,
         }  # fmt: skip
@@ -64,13 +64,13 @@ class BaseConvRNNCell(_Cell):
         _Cell.__init__(self, num_hidden, prefix, params)
         self._activation = activation
 
-    def _says(self, name: str) -> dict[str, Any]:
-        start = self._starts[name]
-        return {} if start is None else {"init": start}
+    def _variable_settings(self, name: str) -> dict[str, Any]:
+        init = self._initializers[name]
+        return {} if init is None else {"init": init}
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """Images of as many places as the convolution of the input leaves."""
+        """Images of the size that the convolution of the input leaves."""
         data = symbol.Convolution(
             symbol.var("data"), num_filter=self._num_hidden, **self._i2h
         )

@@ -10,6 +10,10 @@ from minimx.model import load_checkpoint, save_checkpoint
 from minimx.rnn.cell import Arrays, BaseRNNCell
 from minimx.symbol import Symbol
 
+__all__ = [
+    "do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint",
+]  # fmt: skip
+
 
 def _listed(cells: BaseRNNCell | Sequence[BaseRNNCell]) -> Sequence[BaseRNNCell]:
     return [cells] if isinstance(cells, BaseRNNCell) else cells

@@ -12,7 +12,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.creation import array
 from minimx.core.errors import ArgumentError
 from minimx.initializer import FusedRNN
-from minimx.rnn.cell import Arrays, BaseRNNCell, RNNParams, sequence
+from minimx.rnn.cell import Arrays, BaseRNNCell, RNNParams, Unrolling, sequence
 from minimx.rnn.simple import GRUCell, LSTMCell, RNNCell
 from minimx.rnn.stacks import BidirectionalCell, DropoutCell, SequentialRNNCell
 from minimx.symbol import Symbol
@@ -71,16 +71,16 @@ class FusedRNNCell(BaseRNNCell):
     def _parts(self, inputs: int) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Names and shapes of what lies one after another in `parameters`."""
         h, both = self._num_hidden, len(self._directions)
-        places = [
+        sides = [
             (k, side) for k in range(self._num_layers) for side in self._directions
         ]
-        for layer, side in places:
+        for layer, side in sides:
             width = {"i2h": inputs if layer == 0 else both * h, "h2h": h}
             for group, columns in width.items():
                 for gate in self._gate_names:
                     name = f"{self._prefix}{side}{layer}_{group}{gate}_weight"
                     yield name, (h, columns)
-        for layer, side in places:
+        for layer, side in sides:
             for group in ("i2h", "h2h"):
                 for gate in self._gate_names:
                     yield f"{self._prefix}{side}{layer}_{group}{gate}_bias", (h,)
@@ -115,21 +115,14 @@ class FusedRNNCell(BaseRNNCell):
 
     # -- steps ------------------------------------------------------------------------
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
+    def _unroll(self, asked: Unrolling) -> tuple[Any, list[Any]]:
         """All steps as one node."""
-        self.reset()
+        length, inputs, begin_state, layout, merge_outputs = asked
         data, axis = sequence(length, inputs, layout, True)
         if axis == 1:
             data = symbol.swapaxes(data, dim1=0, dim2=1)
         states = self.begin_state() if begin_state is None else begin_state
-        words = ("state", "state_cell")[: len(self.state_info)]
+        names = ("state", "state_cell")[: len(self.state_info)]
         made = symbol.RNN(
             data=data,
             parameters=self._parameter,
@@ -140,7 +133,7 @@ class FusedRNNCell(BaseRNNCell):
             state_outputs=self._get_next_state,
             mode=self._mode,
             name=f"{self._prefix}rnn",
-            **dict(zip(words, states, strict=True)),
+            **dict(zip(names, states, strict=True)),
         )
         parts = list(made) if self._get_next_state else [made]
         output = parts[0]

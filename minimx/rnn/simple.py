@@ -23,10 +23,10 @@ class _Cell(BaseRNNCell):
         for group in ("i2h", "h2h"):
             for kind in ("weight", "bias"):
                 name = f"{group}_{kind}"
-                self._params.get(name, **self._says(name))
+                self._params.get(name, **self._variable_settings(name))
 
-    def _says(self, name: str) -> dict[str, Any]:
-        """What is said of a variable."""
+    def _variable_settings(self, name: str) -> dict[str, Any]:
+        """The keyword arguments of `symbol.var` for a parameter, such as `init`."""
         return {}
 
     @property
@@ -86,7 +86,7 @@ class LSTMCell(_Cell):
         self._forget_bias = forget_bias
         super().__init__(num_hidden, prefix, params)
 
-    def _says(self, name: str) -> dict[str, Any]:
+    def _variable_settings(self, name: str) -> dict[str, Any]:
         start = LSTMBias(forget_bias=self._forget_bias)
         return {"init": start} if name == "i2h_bias" else {}
 
@@ -117,7 +117,7 @@ class LSTMCell(_Cell):
 class GRUCell(_Cell):
     """Gated recurrent unit: a reset and an update gate.
 
-    The reset gate stands behind the linear map of the state, as in cuDNN.
+    The reset gate comes after the linear map of the state, as in cuDNN.
     """
 
     def __init__(

@@ -8,8 +8,13 @@ from typing import Any
 from minimx import symbol
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError
-from minimx.rnn.cell import Arrays, BaseRNNCell, RNNParams, sequence
+from minimx.rnn.cell import Arrays, BaseRNNCell, RNNParams, Unrolling, sequence
 from minimx.symbol import Symbol
+
+__all__ = [
+    "BidirectionalCell", "DropoutCell", "ModifierCell", "ResidualCell",
+    "SequentialRNNCell", "ZoneoutCell",
+]  # fmt: skip
 
 
 class _Several(BaseRNNCell):
@@ -82,16 +87,9 @@ class SequentialRNNCell(_Several):
             after += new
         return inputs, after
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
+    def _unroll(self, asked: Unrolling) -> tuple[Any, list[Any]]:
         """All steps of one cell, then those of the next."""
-        self.reset()
+        length, inputs, begin_state, layout, merge_outputs = asked
         states = self.begin_state() if begin_state is None else begin_state
         after: list[Any] = []
         for cell, own in self._shares(states):
@@ -123,16 +121,9 @@ class BidirectionalCell(_Several):
             "BidirectionalCell cannot be stepped: it needs all inputs. Call unroll()."
         )
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
+    def _unroll(self, asked: Unrolling) -> tuple[Any, list[Any]]:
         """Both cells over all steps; their outputs side by side."""
-        self.reset()
+        length, inputs, begin_state, layout, merge_outputs = asked
         steps, axis = sequence(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         (left, l_begin), (right, r_begin) = self._shares(states)
@@ -178,20 +169,13 @@ class DropoutCell(BaseRNNCell):
             inputs = symbol.Dropout(inputs, p=self.dropout)
         return inputs, states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
+    def _unroll(self, asked: Unrolling) -> tuple[Any, list[Any]]:
         """All steps at once, where they are one symbol."""
-        self.reset()
+        length, inputs, _, layout, merge_outputs = asked
         data, _ = sequence(length, inputs, layout, merge_outputs)
         if isinstance(data, Symbol):
             return self(data, [])
-        return super().unroll(length, data, begin_state, layout, merge_outputs)
+        return super()._unroll(asked._replace(inputs=data))
 
 
 class ModifierCell(BaseRNNCell):
@@ -283,20 +267,11 @@ class ResidualCell(ModifierCell):
         output, after = self.base_cell(inputs, states)
         return _sum(output, inputs), after
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
+    def _unroll(self, asked: Unrolling) -> tuple[Any, list[Any]]:
         """All steps of the inner cell, then the sums."""
-        self.reset()
+        length, inputs, _, layout, merge_outputs = asked
         self.base_cell._modified = False
-        outputs, states = self.base_cell.unroll(
-            length, inputs, begin_state, layout, merge_outputs
-        )
+        outputs, states = self.base_cell.unroll(*asked)
         self.base_cell._modified = True
         merge = isinstance(outputs, Symbol) if merge_outputs is None else merge_outputs
         data, _ = sequence(length, inputs, layout, merge)

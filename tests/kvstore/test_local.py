@@ -12,6 +12,7 @@ import minimx as mx
 from minimx import nd
 from minimx.core.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minimx.core.knobs import knobs
+from minimx.kvstore.choice import choose
 
 KINDS = ["local", "device", "local_allreduce_cpu", "local_allreduce_device"]
 DEVICES = [mx.gpu(0), mx.cpu(1), mx.cpu(0)]
@@ -178,7 +179,6 @@ def test_names_of_stores() -> None:
 
 
 def test_where_the_optimizer_runs() -> None:
-    choose = mx.kvstore.choice.choose
     assert choose(None, 2, 1) == (None, None)
     assert choose("device", 1, 1) == (None, None)
     assert choose("device", 2, 1)[1] is True

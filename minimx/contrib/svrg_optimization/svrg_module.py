@@ -38,7 +38,7 @@ class SVRGModule(Module):
         self._full: list[list[Any]] = []  # the gradients of all data, as grad_arrays
 
     def bind(self, *args: Any, **kwargs: Any) -> None:
-        """Make room for batches of these shapes, see `Module.bind`."""
+        """Allocate what batches of these shapes need, see `Module.bind`."""
         super().bind(*args, **kwargs)
         if self.for_training:
             self._mod_aux.bind(*args, **kwargs)

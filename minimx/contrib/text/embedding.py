@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from minimx import np as mxnp
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.contrib.text.vocab import UnusableWords, Vocabulary
 from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
@@ -116,8 +116,8 @@ class _TokenEmbedding(Vocabulary):
         parts = []
         for one in embeddings:
             table = one.idx_to_vec.asnumpy()
-            places = [one.token_to_idx.get(w, 0) for w in vocabulary.idx_to_token]
-            parts.append(table[[0, *places[1:]]])
+            rows = [one.token_to_idx.get(w, 0) for w in vocabulary.idx_to_token]
+            parts.append(table[[0, *rows[1:]]])
         self._take_words(vocabulary)
         self._vectors = _made(np.concatenate(parts, axis=1))
 
@@ -230,7 +230,4 @@ class CompositeEmbedding(_TokenEmbedding):
         self._take_vectors(several, vocabulary)
 
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, globals())
+_resolve_missing(__name__, globals())

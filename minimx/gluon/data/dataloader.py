@@ -151,7 +151,7 @@ class DataLoader:
         with called(call):
             return self._placed(self._make(indices))
 
-    def _ahead(self, spoken: np_semantics.NpSemantics) -> Iterator[Any]:
+    def _ahead(self, semantics: np_semantics.NpSemantics) -> Iterator[Any]:
         """The batches of a pass, made by workers."""
         from minimx.gluon.data.worker import Order
 
@@ -163,7 +163,7 @@ class DataLoader:
             while True:
                 for indices in orders:
                     number = next(numbers)
-                    how = (spoken.np_shape, spoken.np_array)
+                    how = (semantics.np_shape, semantics.np_array)
                     workers.order(Order(number, indices, entropy, *how))
                     waiting.append(number)
                     if len(waiting) > self._prefetch:

@@ -7,11 +7,11 @@ one sample at a time; the loader asks for it where the result is the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core import engine
 from minimx.core.arrays.array import NDArray, new
 from minimx.core.device import current_context
@@ -232,7 +232,4 @@ def _take(source: Any, rows: Any) -> NDArray:
     return as_np_if_set(out)  # type: ignore[no-any-return]
 
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, globals())
+_resolve_missing(__name__, globals())

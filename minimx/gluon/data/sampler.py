@@ -13,6 +13,11 @@ import numpy as np
 
 from minimx.core.errors import ArgumentError
 
+__all__ = [
+    "BatchSampler", "FilterSampler", "IntervalSampler", "RandomSampler", "Sampler",
+    "SequentialSampler",
+]  # fmt: skip
+
 LAST_BATCH = ("keep", "discard", "rollover")
 
 

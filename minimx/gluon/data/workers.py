@@ -7,10 +7,10 @@ it. Processes share nothing but memory, so Python code runs at full speed in eac
 Processes are forked. Only a fork knows datasets with lambdas, and classes that a
 notebook defined; and starting takes milliseconds, not the seconds of an import. What
 makes forks dangerous is dealt with where it is: the engine finishes its work and starts
-anew in the child, pools are forked with their books in order, and kernels never touch
-OpenMP in a child. A program that has chosen a start method for `multiprocessing` gets
-that one; its datasets must be picklable then. (On macOS, whose own libraries do not
-survive a fork, Python's choice is taken.)
+anew in the child, pools are forked while their tables are consistent, and kernels never
+touch OpenMP in a child. A program that has chosen a start method for `multiprocessing`
+gets that one; its datasets must be picklable then. (On macOS, whose own libraries do
+not survive a fork, Python's choice is taken.)
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Processes:
     """Processes with a copy of the dataset, who share the memory of their batches.
 
     They stay from pass to pass. After an error or a pass that was broken off, close
-    them: they may be busy with what nobody wants.
+    them: they may be busy with batches that are not wanted any more.
     """
 
     lasting = True
@@ -128,7 +128,7 @@ class Processes:
         self._owner = os.getpid()
         self._arrived: dict[int, Any] = {}
         self._workers: list[_Worker] = []
-        # Also when nobody refers to us any more, and when the program ends.
+        # Also when there is no reference to us any more, and when the program ends.
         self._finish = weakref.finalize(self, _end, self._workers, self._owner)
         # `fork` takes the locks of the standard library (logging has one) before it has
         # the engine finish; an operation that logs would wait for its lock for ever.

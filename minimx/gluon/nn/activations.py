@@ -1,4 +1,7 @@
-"""Activation layers: one function, applied to every element."""
+"""Activation layers: one function, applied to every element.
+
+x and the output have one shape and one dtype, float16, float32 or float64.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,17 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError
 from minimx.gluon.block import HybridBlock
 
+__all__ = [
+    "Activation", "ELU", "GELU", "LeakyReLU", "PReLU", "SELU", "SiLU", "Swish",
+]  # fmt: skip
+
 
 class Activation(HybridBlock):
-    """`relu`, `sigmoid`, `tanh`, `softrelu` or `softsign`, element by element."""
+    """`relu`, `sigmoid`, `tanh`, `softrelu` or `softsign`, element by element.
+
+    relu: max(x, 0); softrelu: log(1 + exp(x)); softsign: x / (1 + |x|). Another name
+    raises OperatorError at the first call, as in MXNet.
+    """
 
     def __init__(self, activation: str, **kwargs: Any) -> None:
         self._act_type = activation
@@ -29,7 +40,7 @@ class Activation(HybridBlock):
 
 
 class LeakyReLU(HybridBlock):
-    """x where x > 0, else alpha * x."""
+    """x where x > 0, else alpha * x. Raises ArgumentError for a negative alpha."""
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
         if alpha < 0:
@@ -51,7 +62,7 @@ class LeakyReLU(HybridBlock):
 class PReLU(HybridBlock):
     """Leaky ReLU whose slope is learnt: one for all channels, or one for each.
 
-    in_channels: 1, or the length of axis 1.
+    in_channels: 1, or the length of axis 1. alpha (in_channels,), 0.25 at first.
     """
 
     def __init__(
@@ -72,7 +83,7 @@ class PReLU(HybridBlock):
 
 
 class ELU(HybridBlock):
-    """x where x > 0, else alpha * (exp(x) - 1)."""
+    """x where x > 0, else alpha * (exp(x) - 1) (Clevert et al., 2015)."""
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -84,7 +95,10 @@ class ELU(HybridBlock):
 
 
 class SELU(HybridBlock):
-    """ELU scaled so that activations keep mean 0 and variance 1."""
+    """1.0507 * ELU(x) with alpha 1.6733: keeps mean 0 and variance 1.
+
+    Klambauer et al., 2017.
+    """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Same shape as x."""
@@ -92,7 +106,10 @@ class SELU(HybridBlock):
 
 
 class GELU(HybridBlock):
-    """x times the probability that a standard normal number is smaller than x."""
+    """x * Phi(x), with Phi the distribution function of the standard normal.
+
+    Hendrycks and Gimpel, 2016; computed with erf, not with its tanh approximation.
+    """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Same shape as x."""
@@ -100,7 +117,7 @@ class GELU(HybridBlock):
 
 
 class Swish(HybridBlock):
-    """x * sigmoid(beta * x)."""
+    """x * sigmoid(beta * x) (Ramachandran et al., 2017); beta is not learnt."""
 
     def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)

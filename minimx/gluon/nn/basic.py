@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import minimx.nd as nd
@@ -11,11 +11,16 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError
 from minimx.core.ops.registry import bind, lookup
 from minimx.gluon.block import Block, HybridBlock
-from minimx.gluon.nn.activations import Activation
+from minimx.gluon.nn.weights import activation_after, weight_and_bias
 from minimx.gluon.utils import indent
 from minimx.name import Prefix
 from minimx.symbol import Symbol
 from minimx.symbol.tracing.arrays import Traced
+
+__all__ = [
+    "Concatenate", "Dense", "Dropout", "Embedding", "Flatten", "HybridConcatenate",
+    "HybridLambda", "HybridSequential", "Identity", "Lambda", "Sequential",
+]  # fmt: skip
 
 
 class _Stack(Block):
@@ -115,25 +120,11 @@ class Dense(HybridBlock):
         self._in_units = in_units
         self._flatten = flatten
         with self.name_scope():
-            self.weight = self.params.get(
-                "weight",
-                shape=(units, in_units),
-                init=weight_initializer,
-                dtype=dtype,
-                allow_deferred_init=True,
+            starts = weight_initializer, bias_initializer
+            self.weight, self.bias = weight_and_bias(
+                self, (units, in_units), units, starts, use_bias, dtype=dtype
             )
-            self.bias: Any = None  # a Parameter, if there is one
-            if use_bias:
-                self.bias = self.params.get(
-                    "bias",
-                    shape=(units,),
-                    init=bias_initializer,
-                    dtype=dtype,
-                    allow_deferred_init=True,
-                )
-            self.act = None
-            if activation is not None:
-                self.act = Activation(activation, prefix=activation + "_")
+            self.act = activation_after(activation)
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """(N, units), or (…, units) without `flatten`."""
@@ -249,6 +240,17 @@ class Identity(HybridBlock):
         return x
 
 
+def _function_and_name(block: str, given: Any) -> tuple[Any, str]:
+    """A function, in `mx.nd` if it is given by name, and what repr calls it."""
+    if isinstance(given, str):
+        return getattr(nd, given), given
+    if not callable(given):
+        raise ArgumentError(
+            f"{block} takes a function or the name of one, not {given!r}."
+        )
+    return given, getattr(given, "__name__", repr(given))
+
+
 class Lambda(Block):
     """A function as a block.
 
@@ -257,13 +259,7 @@ class Lambda(Block):
 
     def __init__(self, function: Any, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
-        self._func_impl: Callable[..., Any]
-        if isinstance(function, str):
-            self._func_impl = getattr(nd, function)
-            self._func_name = function
-        else:
-            self._func_impl = _checked_callable("Lambda", function)
-            self._func_name = getattr(function, "__name__", repr(function))
+        self._func_impl, self._func_name = _function_and_name("Lambda", function)
 
     def forward(self, *args: Any) -> Any:
         """Whatever the function gives."""
@@ -281,14 +277,9 @@ class HybridLambda(HybridBlock):
 
     def __init__(self, function: Any, prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
-        self._func: Callable[..., Any]
-        if isinstance(function, str):
-            getattr(nd, function)  # a wrong name should fail here, not in training
+        self._func, self._func_name = _function_and_name("HybridLambda", function)
+        if isinstance(function, str):  # one of `F`, which decides between nd and sym
             self._func = lambda F, *args: getattr(F, function)(*args)
-            self._func_name = function
-        else:
-            self._func = _checked_callable("HybridLambda", function)
-            self._func_name = getattr(function, "__name__", repr(function))
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """Whatever the function gives."""
@@ -298,35 +289,22 @@ class HybridLambda(HybridBlock):
         return f"{type(self).__name__}({self._func_name})"
 
 
-class Concatenate(Sequential):
+class _SideBySide(_Stack):
+    """What Concatenate and HybridConcatenate share."""
+
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """The outputs of all blocks, side by side."""
+        outs = [block(x, *args) for block in self._children.values()]
+        return bind(lookup("Concat").of(dim=self.axis), *outs)
+
+
+class Concatenate(_SideBySide, Sequential):
     """Hand the input to every block, and join what comes out along an axis."""
 
-    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.axis = axis
 
-    def forward(self, x: Any, *args: Any) -> Any:
-        """The outputs of all blocks, side by side."""
-        outs = [block(x, *args) for block in self._children.values()]
-        return bind(lookup("Concat").of(dim=self.axis), *outs)
-
-
-class HybridConcatenate(HybridSequential):
+class HybridConcatenate(_SideBySide, HybridSequential):
     """`Concatenate` of hybrid blocks."""
-
-    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.axis = axis
-
-    def forward(self, x: Any, *args: Any) -> Any:
-        """The outputs of all blocks, side by side."""
-        outs = [block(x, *args) for block in self._children.values()]
-        return bind(lookup("Concat").of(dim=self.axis), *outs)
-
-
-def _checked_callable(name: str, function: Any) -> Callable[..., Any]:
-    if not callable(function):
-        raise ArgumentError(
-            f"{name} takes a function or the name of one, not {function!r}."
-        )
-    return function  # type: ignore[no-any-return]

@@ -11,7 +11,12 @@ from typing import Any
 from minimx.core.errors import ArgumentError, ShapeError
 from minimx.core.shapes import Shape
 from minimx.gluon.block import HybridBlock
-from minimx.gluon.nn.activations import Activation
+from minimx.gluon.nn.weights import activation_after, weight_and_bias
+
+__all__ = [
+    "Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D",
+    "Conv3DTranspose",
+]  # fmt: skip
 
 Sizes = int | Sequence[int]
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
@@ -29,11 +34,33 @@ def sizes(name: str, setting: str, value: Sizes, ndim: int) -> Shape:
 
 
 def check_layout(name: str, layout: str | None, ndim: int) -> str:
-    """The layout, channels second if none is said; refuses what none of them is."""
+    """The layout, channels second by default. Raises ArgumentError for another one."""
     known = (LAYOUTS[ndim], CHANNELS_LAST[ndim])
     if layout not in (None, *known):
         raise ArgumentError(f"{name}: layout={layout!r} must be {' or '.join(known)}.")
     return layout or known[0]
+
+
+def represented(
+    layer: Any, mapping: str, settings: dict[str, Any], bias: Any, act: Any
+) -> str:
+    """The repr of a convolution: its channels, its window, and what is unusual."""
+    ndim = len(settings["kernel"])
+    parts = [mapping, f"kernel_size={settings['kernel']}"]
+    parts.append(f"stride={settings['stride']}")
+    for name, setting, usual in (
+        ("padding", "pad", (0,) * ndim),
+        ("dilation", "dilate", (1,) * ndim),
+        ("output_padding", "adj", (0,) * ndim),
+        ("groups", "num_group", 1),
+    ):
+        if settings.get(setting, usual) != usual:
+            parts.append(f"{name}={settings[setting]}")
+    if bias is None:
+        parts.append("bias=False")
+    if act is not None:
+        parts.append(repr(act))
+    return f"{type(layer).__name__}({', '.join(parts)})"
 
 
 class _Conv(HybridBlock):
@@ -42,7 +69,7 @@ class _Conv(HybridBlock):
     kernel_size, strides, padding, dilation: a number, or one for each axis of space.
     in_channels: 0 to learn it from the first batch.
     layout: a layer may be made for channels that come last, as on a GPU of MXNet; the
-        operator computes with channels in the second place only, and says so.
+        operator computes with channels as the second axis only, and raises for others.
     """
 
     _op_name = "Convolution"
@@ -82,23 +109,12 @@ class _Conv(HybridBlock):
             **settings,
         }
         with self.name_scope():
-            self.weight = self.params.get(
-                "weight",
-                shape=self._weight_shape(in_channels),
-                init=weight_initializer,
-                allow_deferred_init=True,
+            shape = self._weight_shape(in_channels)
+            starts = weight_initializer, bias_initializer
+            self.weight, self.bias = weight_and_bias(
+                self, shape, channels, starts, use_bias
             )
-            self.bias: Any = None  # a Parameter, if there is one
-            if use_bias:
-                self.bias = self.params.get(
-                    "bias",
-                    shape=(channels,),
-                    init=bias_initializer,
-                    allow_deferred_init=True,
-                )
-            self.act = None
-            if activation is not None:
-                self.act = Activation(activation, prefix=activation + "_")
+            self.act = activation_after(activation)
 
     def _alias(self) -> str:
         return "conv"
@@ -130,26 +146,7 @@ class _Conv(HybridBlock):
         return f"{into or None} -> {out}"
 
     def __repr__(self) -> str:
-        kwargs = self._kwargs
-        ndim = len(kwargs["kernel"])
-        words = [
-            self._mapping(),
-            f"kernel_size={kwargs['kernel']}",
-            f"stride={kwargs['stride']}",
-        ]
-        if kwargs["pad"] != (0,) * ndim:
-            words.append(f"padding={kwargs['pad']}")
-        if kwargs["dilate"] != (1,) * ndim:
-            words.append(f"dilation={kwargs['dilate']}")
-        if kwargs.get("adj", (0,) * ndim) != (0,) * ndim:
-            words.append(f"output_padding={kwargs['adj']}")
-        if kwargs["num_group"] != 1:
-            words.append(f"groups={kwargs['num_group']}")
-        if self.bias is None:
-            words.append("bias=False")
-        if self.act is not None:
-            words.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(words)})"
+        return represented(self, self._mapping(), self._kwargs, self.bias, self.act)
 
 
 class Conv1D(_Conv):

@@ -9,6 +9,11 @@ import numpy as np
 from minimx.core.dtypes import FLOAT16, resolve
 from minimx.gluon.block import HybridBlock
 
+__all__ = [
+    "BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm",
+    "SyncBatchNorm",
+]  # fmt: skip
+
 
 def _vector(
     block: HybridBlock,
@@ -40,6 +45,8 @@ class BatchNorm(HybridBlock):
     with `use_global_stats`, the running averages are used.
 
     axis: the axis of channels. center, scale: whether beta and gamma are learnt.
+    gamma, beta, running_mean, running_var (in_channels,), in float32 if x is float16;
+    in_channels: 0 to infer it from the first batch.
     """
 
     def __init__(
@@ -66,16 +73,14 @@ class BatchNorm(HybridBlock):
             "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }
-        self.gamma = _vector(
-            self, "gamma", gamma_initializer, in_channels, scale, scale
-        )
-        self.beta = _vector(self, "beta", beta_initializer, in_channels, center, center)
-        self.running_mean = _vector(
-            self, "running_mean", running_mean_initializer, in_channels, False, False
-        )
-        self.running_var = _vector(
-            self, "running_var", running_variance_initializer, in_channels, False, False
-        )
+
+        def vector(name: str, init: Any, learnt: bool) -> Any:
+            return _vector(self, name, init, in_channels, learnt, learnt)
+
+        self.gamma = vector("gamma", gamma_initializer, scale)
+        self.beta = vector("beta", beta_initializer, center)
+        self.running_mean = vector("running_mean", running_mean_initializer, False)
+        self.running_var = vector("running_var", running_variance_initializer, False)
 
     def cast(self, dtype: Any) -> None:
         """Convert; statistics in float16 would be too coarse and stay float32."""
@@ -166,7 +171,11 @@ class _Affine(HybridBlock):
 
 
 class LayerNorm(_Affine):
-    """Normalise each sample along one axis, then scale by gamma and shift by beta."""
+    """Normalise each sample along one axis, then scale by gamma and shift by beta.
+
+    gamma, beta (in_channels,), the length of that axis; 0 to infer it from the first
+    batch. center, scale: whether beta and gamma are learnt (Ba et al., 2016).
+    """
 
     def __init__(
         self,

@@ -1,6 +1,8 @@
 """Pooling layers: a base, and short leaves; and padding by reflection.
 
-Data is (N, C, *image): samples, channels, and one to three axes of space.
+Data is (N, C, *image): samples, channels, and one to three axes of space. Along each of
+them (L + 2 * padding - pool_size) / strides + 1 numbers come out of L, rounded down, or
+up with ceil_mode. Settings are a number, or one for each axis; ArgumentError otherwise.
 """
 
 from __future__ import annotations
@@ -9,6 +11,12 @@ from typing import Any
 
 from minimx.gluon.block import HybridBlock
 from minimx.gluon.nn.conv import Sizes, check_layout, sizes
+
+__all__ = [
+    "AvgPool1D", "AvgPool2D", "AvgPool3D", "GlobalAvgPool1D", "GlobalAvgPool2D",
+    "GlobalAvgPool3D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D",
+    "MaxPool1D", "MaxPool2D", "MaxPool3D", "ReflectionPad2D",
+]  # fmt: skip
 
 
 class _Pooling(HybridBlock):
@@ -121,7 +129,8 @@ class MaxPool3D(_Pooling):
 class AvgPool1D(_Pooling):
     """The mean of each window of a line.
 
-    count_include_pad: let the zeros around the data count.
+    strides, ceil_mode, layout: as in `MaxPool1D`. count_include_pad: divide by the size
+    of the window, with the zeros of the padding, rather than by what lies in the data.
     """
 
     _axes = 1
@@ -161,7 +170,7 @@ class _AvgPool(_Pooling):
 class AvgPool2D(_AvgPool):
     """The mean of each window of an image.
 
-    count_include_pad: let the zeros around the data count.
+    strides, ceil_mode, layout: as in `MaxPool2D`; count_include_pad: as in `AvgPool1D`.
     """
 
     _axes = 2
@@ -170,7 +179,7 @@ class AvgPool2D(_AvgPool):
 class AvgPool3D(_AvgPool):
     """The mean of each window of a volume.
 
-    count_include_pad: let the zeros around the data count.
+    strides, ceil_mode, layout: as in `MaxPool3D`; count_include_pad: as in `AvgPool1D`.
     """
 
     _axes = 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from minimx.gluon.block import HybridBlock
@@ -26,7 +27,7 @@ class _PixelShuffle(HybridBlock):
         for place, factor in enumerate(self._factors):
             last = self._axes - 1 - place
             kept = (0,) * self._axes
-            rest = self._rest(place)
+            rest = prod(self._factors[place + 1 :])
             x = F.reshape(x, (0, -4, -1, factor * rest, *kept))
             x = F.reshape(x, (0, 0, -4, factor, rest, *kept))
             # (N, C, f, rest, d1 … dn): f moves behind its axis, rest joins C again
@@ -35,12 +36,6 @@ class _PixelShuffle(HybridBlock):
             x = F.transpose(x, axes=tuple(axes))
             x = F.reshape(x, (0, -3, *(0,) * place, -3, *(0,) * last))
         return x
-
-    def _rest(self, place: int) -> int:
-        rest = 1
-        for factor in self._factors[place + 1 :]:
-            rest *= factor
-        return rest
 
     def __repr__(self) -> str:
         one = self._axes == 1

@@ -1,15 +1,7 @@
 """`gluon.rnn`: recurrent layers, which run whole sequences, and cells, single steps."""
 
 from minimx.gluon.rnn import modifiers, rnn_cell, rnn_layer
-from minimx.gluon.rnn.modifiers import (
-    BidirectionalCell,
-    DropoutCell,
-    HybridSequentialRNNCell,
-    ModifierCell,
-    ResidualCell,
-    SequentialRNNCell,
-    ZoneoutCell,
-)
+from minimx.gluon.rnn.modifiers import *  # noqa: F403
 from minimx.gluon.rnn.rnn_cell import (
     GRUCell,
     HybridRecurrentCell,
@@ -20,22 +12,7 @@ from minimx.gluon.rnn.rnn_cell import (
 from minimx.gluon.rnn.rnn_layer import GRU, LSTM, RNN
 
 __all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "BidirectionalCell",
-    "DropoutCell",
-    "GRUCell",
-    "HybridRecurrentCell",
-    "HybridSequentialRNNCell",
-    "LSTMCell",
-    "ModifierCell",
-    "RNNCell",
-    "RecurrentCell",
-    "ResidualCell",
-    "SequentialRNNCell",
-    "ZoneoutCell",
-    "modifiers",
-    "rnn_cell",
-    "rnn_layer",
-]
+    "GRU", "GRUCell", "HybridRecurrentCell", "LSTM", "LSTMCell", "RNN", "RNNCell",
+    "RecurrentCell", "modifiers", "rnn_cell", "rnn_layer",
+]  # fmt: skip
+__all__ += modifiers.__all__

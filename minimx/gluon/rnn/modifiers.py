@@ -11,6 +11,7 @@ from minimx.core.errors import ArgumentError
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.rnn_cell import HybridRecurrentCell, RecurrentCell, States
 from minimx.gluon.rnn.sequences import (
+    Unrolling,
     as_one,
     as_steps,
     formed,
@@ -20,6 +21,11 @@ from minimx.gluon.rnn.sequences import (
     reversed_steps,
 )
 from minimx.gluon.utils import indent
+
+__all__ = [
+    "BidirectionalCell", "DropoutCell", "HybridSequentialRNNCell", "ModifierCell",
+    "ResidualCell", "SequentialRNNCell", "ZoneoutCell",
+]  # fmt: skip
 
 
 class _ManyCells(RecurrentCell):
@@ -69,29 +75,16 @@ class SequentialRNNCell(_ManyCells):
             at += count
         return pairs
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, States]:
-        """Run cell after cell over the whole sequence; see `RecurrentCell.unroll`."""
-        self.reset()
-        states = self._first_states(begin_state, inputs, layout)
+    def _unroll(self, asked: Unrolling) -> tuple[Any, States]:
+        """Run cell after cell over the whole sequence."""
+        inputs = asked.inputs
+        states = self._first_states(asked.begin_state, inputs, asked.layout)
         found: States = []
         pairs = self._shared_out(states)
         for number, (cell, own) in enumerate(pairs, start=1):
-            inputs, after = cell.unroll(
-                length,
-                inputs=inputs,
-                begin_state=own,
-                layout=layout,
-                merge_outputs=merge_outputs if number == len(pairs) else None,
-                valid_length=valid_length,
-            )
+            merge = asked.merge_outputs if number == len(pairs) else None
+            inner = asked._replace(inputs=inputs, begin_state=own, merge_outputs=merge)
+            inputs, after = cell.unroll(*inner)
             found += after
         return inputs, found
 
@@ -142,22 +135,14 @@ class DropoutCell(HybridRecurrentCell):
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=name)
         return inputs, states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, States]:
+    def _unroll(self, asked: Unrolling) -> tuple[Any, States]:
         """One call, if the sequence is one array."""
-        self.reset()
+        length, inputs, begin_state, layout, merge_outputs, _ = asked
         inputs = formed(length, inputs, layout, merge_outputs)
         if is_merged(inputs):
             found: tuple[Any, States] = self(inputs, begin_state or [])
             return found
-        return super().unroll(length, inputs, begin_state, layout, merge_outputs)
+        return super()._unroll(asked._replace(inputs=inputs, valid_length=None))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
@@ -268,21 +253,11 @@ class ResidualCell(ModifierCell):
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, States]:
-        """Run the cell inside, then add the inputs; see `RecurrentCell.unroll`."""
-        self.reset()
+    def _unroll(self, asked: Unrolling) -> tuple[Any, States]:
+        """Run the cell inside, then add the inputs."""
+        length, inputs, _, layout, merge_outputs, valid_length = asked
         with self._base() as cell:
-            outputs, states = cell.unroll(
-                length, inputs, begin_state, layout, merge_outputs, valid_length
-            )
+            outputs, states = cell.unroll(*asked)
         merge = is_merged(outputs) if merge_outputs is None else merge_outputs
         if valid_length is not None:  # padding adds nothing
             inputs = masked(inputs, valid_length, layout)
@@ -309,17 +284,9 @@ class BidirectionalCell(_ManyCells, HybridRecurrentCell):
             "at the end of the sequence. Use unroll."
         )
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, States]:
-        """Run both cells; see `RecurrentCell.unroll`."""
-        self.reset()
+    def _unroll(self, asked: Unrolling) -> tuple[Any, States]:
+        """Run both cells."""
+        length, inputs, begin_state, layout, merge_outputs, valid_length = asked
         steps = as_steps(length, inputs, layout)
         turned = reversed_steps(steps, valid_length)
         states = self._first_states(begin_state, steps, layout)

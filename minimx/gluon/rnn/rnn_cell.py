@@ -7,16 +7,17 @@ states look like, and `begin_state` makes the first ones.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import minimx.nd as nd
 from minimx import symbol
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core import np_semantics
 from minimx.core.errors import ArgumentError
 from minimx.gluon.block import Block, HybridBlock
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.sequences import (
+    Unrolling,
     as_steps,
     batch_size_of,
     formed,
@@ -129,6 +130,12 @@ class RecurrentCell(Block):
         Returns the outputs and the last states.
         """
         self.reset()
+        asked = length, inputs, begin_state, layout, merge_outputs, valid_length
+        return self._unroll(Unrolling(*asked))
+
+    def _unroll(self, asked: Unrolling) -> tuple[Any, States]:
+        """Step after step; cells that know a shorter way override this."""
+        length, inputs, begin_state, layout, merge_outputs, valid_length = asked
         steps = as_steps(length, inputs, layout)
         states = self._first_states(begin_state, steps, layout)
         outputs: Any = []
@@ -204,6 +211,25 @@ class GatedCell(HybridRecurrentCell):
         shape = batch_size, *self._state_shape
         return [{"shape": shape, "__layout__": self._layout}]
 
+    def hybrid_forward(
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        i2h_weight: Any,
+        h2h_weight: Any,
+        i2h_bias: Any,
+        h2h_bias: Any,
+    ) -> Any:
+        """(the output of this step, the states for the next)."""
+        parameters = i2h_weight, h2h_weight, i2h_bias, h2h_bias
+        i2h, h2h = self._products(F, inputs, states[0], parameters)
+        return self._next(F, i2h, h2h, states)
+
+    def _next(self, F: Any, i2h: Any, h2h: Any, states: Any) -> Any:
+        """Output and states, from what input and state contribute to the gates."""
+        raise NotImplementedError(f"{type(self).__name__} has no _next")
+
     def _products(self, F: Any, inputs: Any, state: Any, parameters: Any) -> Any:
         """What the input and the state contribute to the gates: (batch, wide) each."""
         i2h_weight, h2h_weight, i2h_bias, h2h_bias = parameters
@@ -255,19 +281,8 @@ class RNNCell(GatedCell):
         )
         self._activation = activation
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+    def _next(self, F: Any, i2h: Any, h2h: Any, states: Any) -> Any:
         """(output, [h'])."""
-        parameters = i2h_weight, h2h_weight, i2h_bias, h2h_bias
-        i2h, h2h = self._products(F, inputs, states[0], parameters)
         step = f"t{self._counter}_"
         total = F.elemwise_add(i2h, h2h, name=step + "plus0")
         output = self._get_activation(F, total, self._activation, name=step + "out")
@@ -317,19 +332,8 @@ class LSTMCell(GatedCell):
         """The state and the cell."""
         return super().state_info(batch_size) + super().state_info(batch_size)
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+    def _next(self, F: Any, i2h: Any, h2h: Any, states: Any) -> Any:
         """(h', [h', c'])."""
-        parameters = i2h_weight, h2h_weight, i2h_bias, h2h_bias
-        i2h, h2h = self._products(F, inputs, states[0], parameters)
         step, act = f"t{self._counter}_", self._get_activation
         total = F.elemwise_add(i2h, h2h, name=step + "plus0")
         i, f, g, o = self._sliced(F, total, step + "slice")
@@ -357,20 +361,8 @@ class GRUCell(GatedCell):
     def _curve(self, F: Any, x: Any, name: str) -> Any:
         return F.tanh(x, name=name)
 
-    def hybrid_forward(
-        self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+    def _next(self, F: Any, i2h: Any, h2h: Any, states: Any) -> Any:
         """(h', [h'])."""
-        parameters = i2h_weight, h2h_weight, i2h_bias, h2h_bias
-        before = states[0]
-        i2h, h2h = self._products(F, inputs, before, parameters)
         step, add, mul = f"t{self._counter}_", F.elemwise_add, F.elemwise_mul
         ir, iz, own = self._sliced(F, i2h, step + "i2h_slice")
         hr, hz, old = self._sliced(F, h2h, step + "h2h_slice")
@@ -379,11 +371,10 @@ class GRUCell(GatedCell):
         allowed = mul(reset, old, name=step + "mul0")
         new = self._curve(F, add(own, allowed, name=step + "plus2"), step + "h_act")
         change = mul(1 - update, new, name=step + "mul1")
-        state = add(change, mul(update, before, name=step + "mul20"), name=step + "out")
+        state = add(
+            change, mul(update, states[0], name=step + "mul20"), name=step + "out"
+        )
         return state, [state]
 
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, globals())
+_resolve_missing(__name__, globals())

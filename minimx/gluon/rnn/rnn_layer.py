@@ -36,9 +36,13 @@ class _RNNLayer(HybridBlock):
         dropout: float,
         bidirectional: bool,
         input_size: int,
-        initializers: dict[str, Any],
+        i2h_weight_initializer: Any,
+        h2h_weight_initializer: Any,
+        i2h_bias_initializer: Any,
+        h2h_bias_initializer: Any,
         dtype: Any,
         *,
+        h2r_weight_initializer: Any = None,
         projection_size: int | None = None,
         clip: tuple[float | None, float | None, bool] = (None, None, False),
         use_sequence_length: bool = False,
@@ -57,7 +61,13 @@ class _RNNLayer(HybridBlock):
         self._dropout = dropout
         self._dir = 2 if bidirectional else 1
         self._input_size = input_size
-        self._initializers = initializers
+        self._initializers = {
+            "i2h_weight": i2h_weight_initializer,
+            "h2h_weight": h2h_weight_initializer,
+            "i2h_bias": i2h_bias_initializer,
+            "h2h_bias": h2h_bias_initializer,
+            "h2r_weight": h2r_weight_initializer,
+        }
         self._dtype = dtype
         self._projection_size = projection_size or None
         self._clip = clip
@@ -68,7 +78,7 @@ class _RNNLayer(HybridBlock):
             parameter = self.params.get(
                 name,
                 shape=shape,
-                init=initializers[kind],
+                init=self._initializers[kind],
                 dtype=dtype,
                 allow_deferred_init=True,
             )
@@ -257,15 +267,6 @@ class _RNNLayer(HybridBlock):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def _initializers(i2h: Any, h2h: Any, i2h_bias: Any, h2h_bias: Any) -> dict[str, Any]:
-    return {
-        "i2h_weight": i2h,
-        "h2h_weight": h2h,
-        "i2h_bias": i2h_bias,
-        "h2h_bias": h2h_bias,
-    }
-
-
 class RNN(_RNNLayer):
     """Layers of h' = activation(Wx·x + bx + Wh·h + bh), activation relu or tanh.
 
@@ -297,12 +298,8 @@ class RNN(_RNNLayer):
             )
         super().__init__(
             f"rnn_{activation}", hidden_size, num_layers, layout, dropout,
-            bidirectional, input_size,
-            _initializers(
-                i2h_weight_initializer, h2h_weight_initializer,
-                i2h_bias_initializer, h2h_bias_initializer,
-            ),
-            dtype, **kwargs,
+            bidirectional, input_size, i2h_weight_initializer, h2h_weight_initializer,
+            i2h_bias_initializer, h2h_bias_initializer, dtype, **kwargs,
         )  # fmt: skip
 
 
@@ -336,14 +333,11 @@ class LSTM(_RNNLayer):
         dtype: Any = "float32",
         **kwargs: Any,
     ) -> None:
-        initializers = _initializers(
-            i2h_weight_initializer, h2h_weight_initializer,
-            i2h_bias_initializer, h2h_bias_initializer,
-        )  # fmt: skip
         super().__init__(
             "lstm", hidden_size, num_layers, layout, dropout, bidirectional, input_size,
-            {**initializers, "h2r_weight": h2r_weight_initializer}, dtype,
-            projection_size=projection_size,
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer,
+            h2h_bias_initializer, dtype, projection_size=projection_size,
+            h2r_weight_initializer=h2r_weight_initializer,
             clip=(state_clip_min, state_clip_max, state_clip_nan), **kwargs,
         )  # fmt: skip
 
@@ -379,9 +373,6 @@ class GRU(_RNNLayer):
     ) -> None:
         super().__init__(
             "gru", hidden_size, num_layers, layout, dropout, bidirectional, input_size,
-            _initializers(
-                i2h_weight_initializer, h2h_weight_initializer,
-                i2h_bias_initializer, h2h_bias_initializer,
-            ),
-            dtype, **kwargs,
+            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer,
+            h2h_bias_initializer, dtype, **kwargs,
         )  # fmt: skip

@@ -6,13 +6,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import minimx.nd as nd
 from minimx import symbol
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError
 from minimx.symbol import Symbol
+
+
+class Unrolling(NamedTuple):
+    """What `unroll` of a cell is asked for; see `RecurrentCell.unroll`."""
+
+    length: int
+    inputs: Any
+    begin_state: Any
+    layout: str
+    merge_outputs: bool | None
+    valid_length: Any
 
 
 def operators_of(sequence: Any) -> Any:
@@ -35,7 +46,7 @@ def axes_of(layout: str) -> tuple[int, int]:
 
 
 def batch_size_of(sequence: Any, layout: str) -> int:
-    """How many samples there are; 0 where nobody knows yet."""
+    """How many samples there are; 0 where that is not known yet."""
     if not is_merged(sequence):
         first = sequence[0]
         return int(first.shape[0]) if isinstance(first, NDArray) else 0

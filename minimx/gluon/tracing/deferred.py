@@ -89,7 +89,7 @@ def placeholder(parameter: Parameter) -> Placeholder:
 class Completing:
     """The operators of `mx.nd`, which complete placeholders on their way.
 
-    namespace: where they are looked up; `nd.contrib` and `npx` are rooms of their own.
+    namespace: where they are looked up, such as `nd.contrib` or `npx`.
     """
 
     def __init__(self, namespace: Any = nd) -> None:

@@ -66,9 +66,9 @@ class Written:
         self.numpy = list(numpy)
         self.by_shape = by_shape
         self.lines = dict(lines or {})
-        places = {node: place for place, node in enumerate(self.inputs)}
+        positions = {node: place for place, node in enumerate(self.inputs)}
         self.sources: list[int | Parameter] = [
-            places[node] if node in places else parameters[node]
+            positions[node] if node in positions else parameters[node]
             for node in (*graph.arguments, *graph.states)
         ]
 
@@ -129,7 +129,7 @@ class Written:
 def takes_arrays(block: HybridBlock) -> bool:
     """Whether `forward` is the user's own, in the manner of MXNet 2."""
     owner = next(c for c in type(block).__mro__ if "forward" in vars(c))
-    # `use_np` gives a class its own copies of inherited methods; they tell their room.
+    # `use_np` gives a class its own copies of inherited methods; they name our module.
     where = getattr(vars(owner)["forward"], "__module__", owner.__module__)
     return not str(where).startswith("minimx.")
 
@@ -148,14 +148,14 @@ def write(
     with Tracer(leaves[0].context) as tracer, naming(block):
         pairs = list(zip(names, leaves, strict=True))
         inputs = [tracer.variable(name, x.spec) for name, x in pairs]
-        stands = [
+        placeholders = [
             tracer.array(Entry(node), isinstance(x, ndarray))
             if with_arrays
             else Symbol([Entry(node)])
             for node, x in zip(inputs, leaves, strict=True)
         ]
         form = take_apart(args)[1]
-        values = put_together(form, iter(stands))
+        values = put_together(form, iter(placeholders))
         tracer.saw_arrays = with_arrays
         try:
             out = block.forward(*values)
@@ -202,7 +202,7 @@ def _closed(
 def _sources(
     block: HybridBlock, tracer: Tracer, graph: Graph, inputs: set[Node]
 ) -> dict[Node, Parameter]:
-    """The parameter that each variable stands for."""
+    """The parameter that each variable is for."""
     by_name = block.collect_params()
     found: dict[Node, Parameter] = dict(tracer.parameters)
     for entry, array in tracer.captured.values():

@@ -32,8 +32,7 @@ class AdaGrad(Update):
     rescale_grad: float = 1.0
     clip_gradient: float = -1.0
 
-    inputs = ("weight", "grad", "history")
-    mutates = ("history",)
+    states = ("history",)
     steps = 7
 
     def infer(self, *specs: Spec) -> Spec:

@@ -14,6 +14,7 @@ float32 beside the one in float16 that the network uses.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -25,15 +26,28 @@ from minimx.core.ops.spec import Cost, Spec
 
 
 class Update(Op):
-    """A step for one weight; every input has the shape of weight."""
+    """A step for one weight; every input has the shape of weight.
+
+    A sheet names its rule and its states; inputs and `mutates` follow from them.
+    """
 
     differentiable = False
-    #: The rule in `operators/kernels/updates/updates.py`, and its numbers, which are
-    #: settings.
+    #: The rule in `operators/kernels/updates/updates.py`. Its numbers are the settings
+    #: that are floats, in their order.
     rule: ClassVar[str] = ""
-    numbers: ClassVar[tuple[str, ...]] = ()
+    #: Arrays that the rule changes besides the weight.
+    states: ClassVar[tuple[str, ...]] = ()
+    #: Arrays after them: copies of the weight in float32, which change too.
+    masters: ClassVar[tuple[str, ...]] = ()
+    #: Arrays at the end that are only read.
+    constants: ClassVar[tuple[str, ...]] = ()
     #: Operations for one element.
     steps: ClassVar[int] = 6
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.mutates = (*cls.states, *cls.masters)
+        cls.inputs = ("weight", "grad", *cls.mutates, *cls.constants)
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of weight."""
@@ -46,6 +60,12 @@ class Update(Op):
     def found_rule(self) -> Any:
         """The rule, in this file of kernels or the one that its name begins with."""
         return find(self.rule if "." in self.rule else f"updates.{self.rule}")
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The settings that the rule takes, in its order."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return tuple(field.name for field in fields if field.type == "float")
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -73,7 +93,9 @@ class Update(Op):
 
 
 class Mixed(Update):
-    """A step for a float32 weight, the last input, rounded into a float16 one."""
+    """A step for a float32 weight, `weight32`, rounded into a float16 one."""
+
+    masters = ("weight32",)
 
     def with_numbers(self, values: tuple[float, ...]) -> Kernel:
         """A step of the float32 weight, then the rounding."""
@@ -86,10 +108,6 @@ class Mixed(Update):
         return run
 
 
-_SGD = ("lr", "wd", "rescale_grad", "clip_gradient")
-_MOMENTUM = ("lr", "momentum", "wd", "rescale_grad", "clip_gradient")
-
-
 @register("sgd_update")
 class SGD(Update):
     """Stochastic gradient descent: weight -= lr * (grad + wd * weight)."""
@@ -100,8 +118,7 @@ class SGD(Update):
     clip_gradient: float = -1.0
     lazy_update: bool = True
 
-    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad")
-    rule, numbers = "sgd", _SGD
+    rule = "sgd"
 
 
 @register("sgd_mom_update")
@@ -118,25 +135,17 @@ class SGDMom(Update):
     clip_gradient: float = -1.0
     lazy_update: bool = True
 
-    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad", "mom")
-    mutates: ClassVar[tuple[str, ...]] = ("mom",)
-    rule, numbers = "sgd_mom", _MOMENTUM
+    rule, states = "sgd_mom", ("mom",)
 
 
 @register("mp_sgd_update")
 class MixedSGD(SGD, Mixed):
     """sgd_update of a float32 weight32, rounded into a float16 weight."""
 
-    inputs = ("weight", "grad", "weight32")
-    mutates = ("weight32",)
-
 
 @register("mp_sgd_mom_update")
 class MixedSGDMom(SGDMom, Mixed):
     """sgd_mom_update of a float32 weight32 and mom, rounded into a float16 weight."""
-
-    inputs = ("weight", "grad", "mom", "weight32")
-    mutates = ("mom", "weight32")
 
 
 @register("nag_mom_update")
@@ -154,9 +163,7 @@ class NAG(Update):
     rescale_grad: float = 1.0
     clip_gradient: float = -1.0
 
-    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad", "mom")
-    mutates: ClassVar[tuple[str, ...]] = ("mom",)
-    rule, numbers = "nag_mom", _MOMENTUM
+    rule, states = "nag_mom", ("mom",)
 
 
 @register("signsgd_update")
@@ -168,8 +175,7 @@ class SignSGD(Update):
     rescale_grad: float = 1.0
     clip_gradient: float = -1.0
 
-    inputs = ("weight", "grad")
-    rule, numbers = "signsgd", _SGD
+    rule = "signsgd"
 
 
 @register("signum_update")
@@ -187,9 +193,7 @@ class Signum(Update):
     clip_gradient: float = -1.0
     wd_lh: float = 0.0
 
-    inputs = ("weight", "grad", "mom")
-    mutates = ("mom",)
-    rule, numbers = "signum", (*_MOMENTUM, "wd_lh")
+    rule, states = "signum", ("mom",)
     steps = 8
 
 
@@ -210,12 +214,7 @@ class Adam(Update):
     clip_gradient: float = -1.0
     lazy_update: bool = True
 
-    inputs = ("weight", "grad", "mean", "var")
-    mutates = ("mean", "var")
-    rule = "adam"
-    numbers = (
-        "lr", "beta1", "beta2", "epsilon", "wd", "rescale_grad", "clip_gradient",
-    )  # fmt: skip
+    rule, states = "adam", ("mean", "var")
     steps = 14
 
 
@@ -235,13 +234,7 @@ class RMSProp(Update):
     clip_gradient: float = -1.0
     clip_weights: float = -1.0
 
-    inputs = ("weight", "grad", "n")
-    mutates = ("n",)
-    rule = "rmsprop"
-    numbers = (
-        "lr", "gamma1", "epsilon", "wd", "rescale_grad", "clip_gradient",
-        "clip_weights",
-    )  # fmt: skip
+    rule, states = "rmsprop", ("n",)
     steps = 10
 
 
@@ -262,13 +255,7 @@ class RMSPropAlex(Update):
     clip_gradient: float = -1.0
     clip_weights: float = -1.0
 
-    inputs = ("weight", "grad", "n", "g", "delta")
-    mutates = ("n", "g", "delta")
-    rule = "rmspropalex"
-    numbers = (
-        "lr", "gamma1", "gamma2", "epsilon", "wd", "rescale_grad", "clip_gradient",
-        "clip_weights",
-    )  # fmt: skip
+    rule, states = "rmspropalex", ("n", "g", "delta")
     steps = 16
 
 
@@ -346,9 +333,9 @@ class Multi(Op):
             if name not in self.lists and name != self.counter
         }
         numbers = zip(*(getattr(self, name) for name in self.lists), strict=True)
-        words = self.lists.values()
+        names = self.lists.values()
         return [
-            self.single.of(**dict(zip(words, mine, strict=True)), **common)
+            self.single.of(**dict(zip(names, mine, strict=True)), **common)
             for mine in numbers
         ]
 

@@ -25,9 +25,6 @@ from minimx.operators.updates.optim import NAG, Mixed, Update
 class MixedNAG(NAG, Mixed):
     """nag_mom_update of a float32 weight32 and mom, rounded into a float16 weight."""
 
-    inputs = ("weight", "grad", "mom", "weight32")
-    mutates = ("mom", "weight32")
-
 
 @register("ftml_update")
 class FTML(Update):
@@ -48,9 +45,7 @@ class FTML(Update):
     rescale_grad: float = 1.0
     clip_grad: float = -1.0
 
-    inputs = ("weight", "grad", "d", "v", "z")
-    mutates = ("d", "v", "z")
-    rule = "adaptive.ftml"
+    rule, states = "adaptive.ftml", ("d", "v", "z")
     steps = 20
 
     @property
@@ -78,10 +73,7 @@ class Ftrl(Update):
     rescale_grad: float = 1.0
     clip_gradient: float = -1.0
 
-    inputs = ("weight", "grad", "z", "n")
-    mutates = ("z", "n")
-    rule = "adaptive.ftrl"
-    numbers = ("lr", "lamda1", "beta", "wd", "rescale_grad", "clip_gradient")
+    rule, states = "adaptive.ftrl", ("z", "n")
     steps = 16
 
 
@@ -104,16 +96,7 @@ class AdamW(Update):
     eta: float = 1.0
     clip_gradient: float = -1.0
 
-    inputs: ClassVar[tuple[str, ...]] = (
-        "weight",
-        "grad",
-        "mean",
-        "var",
-        "rescale_grad",
-    )
-    mutates: ClassVar[tuple[str, ...]] = ("mean", "var")
-    rule = "adaptive.adamw"
-    numbers = ("lr", "beta1", "beta2", "epsilon", "wd", "eta", "clip_gradient")
+    rule, states, constants = "adaptive.adamw", ("mean", "var"), ("rescale_grad",)
     steps = 16
 
     def infer(self, *specs: Spec) -> Spec:
@@ -142,9 +125,6 @@ class AdamW(Update):
 class MixedAdamW(AdamW, Mixed):
     """_adamw_update of a float32 weight32, rounded into a float16 weight."""
 
-    inputs = ("weight", "grad", "mean", "var", "weight32", "rescale_grad")
-    mutates = ("mean", "var", "weight32")
-
 
 # -- LAMB ------------------------------------------------------------------------------
 
@@ -152,7 +132,7 @@ class MixedAdamW(AdamW, Mixed):
 class _Direction(Update):
     """The first half of LAMB."""
 
-    rule = "adaptive.lamb"
+    rule, states = "adaptive.lamb", ("mean", "var")
     steps = 18
 
     t: int
@@ -193,15 +173,12 @@ class LambPhase1(_Direction):
     rescale_grad: float = 1.0
     clip_gradient: float = -1.0
 
-    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad", "mean", "var")
-    mutates: ClassVar[tuple[str, ...]] = ("mean", "var")
-
 
 @register("mp_lamb_update_phase1")
 class MixedLambPhase1(LambPhase1):
     """lamb_update_phase1 for a float32 weight32 and a float16 grad. out: float32."""
 
-    inputs = ("weight", "grad", "mean", "var", "weight32")
+    constants = ("weight32",)
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of weight, in single precision."""
@@ -301,15 +278,10 @@ class Lamb(_Direction):
     lower_bound: float = -1.0
     upper_bound: float = -1.0
 
-    inputs: ClassVar[tuple[str, ...]] = ("weight", "grad", "mean", "var")
-    mutates: ClassVar[tuple[str, ...]] = ("mean", "var")
-    #: Computes in single precision beside a weight in half precision.
-    is_mixed: ClassVar[bool] = False
-
     def kernel(self, *specs: Spec) -> Kernel:
         """The direction, two norms, the step."""
         direction = self.with_numbers(self.values)
-        trust, mixed = find("adaptive.trust"), self.is_mixed
+        trust, mixed = find("adaptive.trust"), bool(self.masters)
 
         def run(weight: Any, grad: Any, mean: Any, var: Any, *rest: Any) -> None:
             *master, out = rest
@@ -333,9 +305,7 @@ class Lamb(_Direction):
 class MixedLamb(Lamb):
     """_lamb_update of a float32 weight32, rounded into a float16 weight."""
 
-    inputs = ("weight", "grad", "mean", "var", "weight32")
-    mutates = ("mean", "var", "weight32")
-    is_mixed = True
+    masters = ("weight32",)
 
 
 @register("_contrib_group_adagrad_update")

@@ -105,8 +105,8 @@ class Preloaded(Multi):
             lrs, wds = arrays[end - 2 : end]
             for i, step in enumerate(steps):
                 numbers = {"lr": float(lrs[i]), "wd": float(wds[i])}
-                words = zip(step.numbers, step.values, strict=True)
-                values = tuple(numbers.get(word, value) for word, value in words)
+                named = zip(step.numbers, step.values, strict=True)
+                values = tuple(numbers.get(name, value) for name, value in named)
                 mine = arrays[i * width : (i + 1) * width]
                 step.with_numbers(values)(*mine, arrays[end + i])
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.gluon.block import HybridBlock
-from minimx.gluon.nn.activations import Activation
-from minimx.gluon.nn.conv import Sizes, check_layout, sizes
+from minimx.gluon.nn.conv import Sizes, check_layout, represented, sizes
+from minimx.gluon.nn.weights import activation_after, weight_and_bias
 
 
 class DeformableConvolution(HybridBlock):
@@ -65,32 +65,16 @@ class DeformableConvolution(HybridBlock):
         self._bent["num_deformable_group"] = num_deformable_group
         inner = in_channels // groups
         with self.name_scope():
-            self.offset_weight, self.offset_bias = self._pair(
-                "offset", (self._each * taps, inner, *kernel),
-                offset_weight_initializer, offset_bias_initializer, offset_use_bias,
+            self.offset_weight, self.offset_bias = weight_and_bias(
+                self, (filters, inner, *kernel), filters,
+                (offset_weight_initializer, offset_bias_initializer), offset_use_bias,
+                "offset_",
             )  # fmt: skip
-            self.deformable_conv_weight, self.deformable_conv_bias = self._pair(
-                "deformable_conv", (channels, inner, *kernel),
-                weight_initializer, bias_initializer, use_bias,
+            self.deformable_conv_weight, self.deformable_conv_bias = weight_and_bias(
+                self, (channels, inner, *kernel), channels,
+                (weight_initializer, bias_initializer), use_bias, "deformable_conv_",
             )  # fmt: skip
-            self.act = None
-            if activation is not None:
-                self.act = Activation(activation, prefix=activation + "_")
-
-    def _pair(
-        self, name: str, shape: Any, weight: Any, bias: Any, has_bias: bool
-    ) -> tuple[Any, Any]:
-        """A weight and, if there is one, a bias."""
-        get = self.params.get
-        first = get(
-            f"{name}_weight", shape=shape, init=weight, allow_deferred_init=True
-        )
-        if not has_bias:
-            return first, None
-        second = get(
-            f"{name}_bias", shape=shape[:1], init=bias, allow_deferred_init=True
-        )
-        return first, second
+            self.act = activation_after(activation)
 
     def _alias(self) -> str:
         return "deformable_conv"
@@ -117,21 +101,8 @@ class DeformableConvolution(HybridBlock):
 
     def __repr__(self) -> str:
         out, into = self.deformable_conv_weight.shape[:2]
-        bent = self._bent
-        words = [f"{into or None} -> {out}", f"kernel_size={bent['kernel']}"]
-        words.append(f"stride={bent['stride']}")
-        for word, setting, plain in (
-            ("padding", "pad", (0, 0)),
-            ("dilation", "dilate", (1, 1)),
-            ("groups", "num_group", 1),
-        ):
-            if bent[setting] != plain:
-                words.append(f"{word}={bent[setting]}")
-        if self.deformable_conv_bias is None:
-            words.append("bias=False")
-        if self.act is not None:
-            words.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(words)})"
+        mapping, bias = f"{into or None} -> {out}", self.deformable_conv_bias
+        return represented(self, mapping, self._bent, bias, self.act)
 
 
 class ModulatedDeformableConvolution(DeformableConvolution):

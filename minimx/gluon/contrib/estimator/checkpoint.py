@@ -100,7 +100,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self.saved_checkpoints.append(name)
         while len(self.saved_checkpoints) > self.max_checkpoints:
             self._delete(self.saved_checkpoints.pop(0))
-        self._tell(estimator, f"after {self.current_batch + 1} batches saved {name}")
+        self._report(estimator, f"after {self.current_batch + 1} batches saved {name}")
         self._save_if_best(estimator)
 
     def _save_if_best(self, estimator: Any) -> None:
@@ -114,7 +114,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             how = f"improved from {before:.5f} to {value:.5f}, the best is saved"
         else:
             how = f"did not improve from {before:.5f}"
-        self._tell(estimator, f"{name} {how}")
+        self._report(estimator, f"{name} {how}")
 
     def _write(self, estimator: Any, name: str) -> None:
         estimator.net.save_parameters(os.path.join(self.model_dir, f"{name}.params"))
@@ -135,7 +135,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 path,
             )
 
-    def _tell(self, estimator: Any, what: str) -> None:
+    def _report(self, estimator: Any, what: str) -> None:
         if self.verbose > 0:
             estimator.logger.info(
                 "[Epoch %d] CheckpointHandler: %s", self.current_epoch, what

@@ -1,23 +1,6 @@
 """`gluon.contrib.nn`: layers side by side, and layers that have moved to `gluon.nn`."""
 
-from minimx.gluon.contrib.nn.basic_layers import (
-    Concurrent,
-    HybridConcurrent,
-    Identity,
-    PixelShuffle1D,
-    PixelShuffle2D,
-    PixelShuffle3D,
-    SparseEmbedding,
-    SyncBatchNorm,
-)
+from minimx.gluon.contrib.nn import basic_layers
+from minimx.gluon.contrib.nn.basic_layers import *  # noqa: F403
 
-__all__ = [
-    "Concurrent",
-    "HybridConcurrent",
-    "Identity",
-    "PixelShuffle1D",
-    "PixelShuffle2D",
-    "PixelShuffle3D",
-    "SparseEmbedding",
-    "SyncBatchNorm",
-]
+__all__ = basic_layers.__all__

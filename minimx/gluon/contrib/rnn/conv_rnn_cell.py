@@ -20,6 +20,12 @@ from minimx.gluon.rnn.rnn_cell import (
     RNNCell,
 )
 
+__all__ = [
+    "Conv1DGRUCell", "Conv1DLSTMCell", "Conv1DRNNCell", "Conv2DGRUCell",
+    "Conv2DLSTMCell", "Conv2DRNNCell", "Conv3DGRUCell", "Conv3DLSTMCell",
+    "Conv3DRNNCell",
+]  # fmt: skip
+
 
 class _ConvCell(GatedCell):
     """What the convolutional cells share.
@@ -66,11 +72,11 @@ class _ConvCell(GatedCell):
         get: dict[str, Any] = {"name": name, "count": self.dims}
         self._i2h = _window(i2h_kernel, i2h_pad, i2h_dilate, **get)
         self._h2h = _state_window(h2h_kernel, h2h_dilate, **get)
-        channels, *places = input_shape
+        channels, *lengths = input_shape
         if self._gate_axis != 1:
-            *places, channels = input_shape
+            *lengths, channels = input_shape
         wide = self.gates * hidden_channels
-        self._state_shape = self._formed(hidden_channels, _out(places, self._i2h))
+        self._state_shape = self._formed(hidden_channels, _out(lengths, self._i2h))
         i2h = wide, *self._formed(channels, self._i2h["kernel"])
         h2h = wide, *self._formed(hidden_channels, self._h2h["kernel"])
         new = self._parameter
@@ -79,10 +85,10 @@ class _ConvCell(GatedCell):
         self.i2h_bias = new("i2h_bias", (wide,), i2h_bias_initializer)
         self.h2h_bias = new("h2h_bias", (wide,), h2h_bias_initializer)
 
-    def _formed(self, channels: int, places: Sequence[int]) -> tuple[int, ...]:
+    def _formed(self, channels: int, lengths: Sequence[int]) -> tuple[int, ...]:
         """Channels and lengths in the order of the layout."""
         before = self._gate_axis == 1
-        return (channels, *places) if before else (*places, channels)
+        return (channels, *lengths) if before else (*lengths, channels)
 
     def _products(self, F: Any, inputs: Any, state: Any, parameters: Any) -> Any:
         """What the input and the state contribute to the gates."""
@@ -135,11 +141,11 @@ def _state_window(
     return {**window, "pad": tuple(step * (size - 1) // 2 for size, step in pairs)}
 
 
-def _out(places: Sequence[int], window: dict[str, Any]) -> tuple[int, ...]:
+def _out(lengths: Sequence[int], window: dict[str, Any]) -> tuple[int, ...]:
     """What a convolution leaves of each length; 0 of one that is not known."""
     taps = zip(window["kernel"], window["pad"], window["dilate"], strict=True)
     spare = [2 * pad - step * (size - 1) for size, pad, step in taps]
-    return tuple(n and n + more for n, more in zip(places, spare, strict=True))
+    return tuple(n and n + more for n, more in zip(lengths, spare, strict=True))
 
 
 class _ConvRNNCell(_ConvCell, RNNCell):

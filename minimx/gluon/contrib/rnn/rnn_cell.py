@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import minimx.nd as nd
 from minimx import symbol
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.errors import ArgumentError
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.gluon.rnn.modifiers import BidirectionalCell, ModifierCell
@@ -171,7 +171,4 @@ def dynamic_unroll(
     return outputs if along == 0 else F.swapaxes(outputs, 0, 1), list(states)
 
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, __all__)
+_resolve_missing(__name__, __all__)

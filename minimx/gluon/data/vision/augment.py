@@ -20,6 +20,12 @@ from minimx.gluon.nn.basic import Sequential
 from minimx.gluon.np_arrays import as_np_if_set
 from minimx.image import functions
 
+__all__ = [
+    "CenterCrop", "CropResize", "HybridRandomApply", "RandomApply", "RandomBrightness",
+    "RandomColorJitter", "RandomContrast", "RandomCrop", "RandomGray", "RandomHue",
+    "RandomLighting", "RandomResizedCrop", "RandomSaturation",
+]  # fmt: skip
+
 Size = int | Sequence[int]
 _operators: Any = nd.image
 #: The luminance of red, green and blue, for each of the three new channels.

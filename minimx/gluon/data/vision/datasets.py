@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 import minimx.nd as nd
 from minimx import np as mxnp
-from minimx.aliases import resolve as _resolve
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.errors import DataError
 from minimx.core.np_semantics import is_np_array
 from minimx.gluon.data.dataset import Dataset, gather
@@ -225,7 +225,4 @@ def unpack(archive: Path, names: list[str], folder: Path) -> None:
         )
 
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        return _resolve(__name__, name, globals())
+_resolve_missing(__name__, globals())

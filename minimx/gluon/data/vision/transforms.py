@@ -9,41 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from minimx.aliases import unsupported
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.arrays.array import NDArray
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError
 from minimx.core.rng import numpys
 from minimx.gluon.block import Block, HybridBlock
-from minimx.gluon.data.vision.augment import (
-    CenterCrop,
-    CropResize,
-    HybridRandomApply,
-    RandomApply,
-    RandomBrightness,
-    RandomColorJitter,
-    RandomContrast,
-    RandomCrop,
-    RandomGray,
-    RandomHue,
-    RandomLighting,
-    RandomResizedCrop,
-    RandomSaturation,
-)
+from minimx.gluon.data.vision import augment
+from minimx.gluon.data.vision.augment import *  # noqa: F403
 from minimx.gluon.nn.basic import HybridSequential, Sequential
 from minimx.image import functions
 
 __all__ = [
-    "Cast", "CenterCrop", "Compose", "CropResize", "HybridCompose", "HybridRandomApply",
-    "Normalize", "RandomApply", "RandomBrightness", "RandomColorJitter",
-    "RandomContrast", "RandomCrop", "RandomFlipLeftRight", "RandomFlipTopBottom",
-    "RandomGray", "RandomHue", "RandomLighting", "RandomResizedCrop", "RandomRotation",
-    "RandomSaturation", "Resize", "Rotate", "ToTensor",
+    "Cast", "Compose", "HybridCompose", "Normalize", "RandomFlipLeftRight",
+    "RandomFlipTopBottom", "RandomRotation", "Resize", "Rotate", "ToTensor",
 ]  # fmt: skip
+__all__ += augment.__all__
 
 
 class Compose(Sequential):
@@ -254,7 +239,4 @@ def _per_channel(name: str, value: Any) -> tuple[float, ...]:
     return tuple(found.tolist())
 
 
-if not TYPE_CHECKING:  # a checker should still miss what is not there
-
-    def __getattr__(name: str) -> object:
-        raise unsupported("mx.gluon.data.vision.transforms", name, globals())
+_resolve_missing(__name__, globals())

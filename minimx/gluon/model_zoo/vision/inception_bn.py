@@ -143,14 +143,14 @@ def inception_bn_symbol(num_classes: int = 1000) -> Symbol:
 
 def _node(data: Any, step: Step) -> Any:
     name, what, kernel, stride, padding = step
-    places: dict[str, Any] = {
+    window: dict[str, Any] = {
         "kernel": (kernel,) * 2,
         "stride": (stride,) * 2,
         "pad": (padding,) * 2,
     }
     if isinstance(what, str):
-        return symbol.Pooling(data, pool_type=what, name=name, **places)
-    out = symbol.Convolution(data, num_filter=what, name=f"conv_{name}", **places)
+        return symbol.Pooling(data, pool_type=what, name=name, **window)
+    out = symbol.Convolution(data, num_filter=what, name=f"conv_{name}", **window)
     out = symbol.BatchNorm(out, fix_gamma=False, eps=EPSILON, name=f"bn_{name}")
     return symbol.Activation(out, act_type="relu", name=f"relu_{name}")
 

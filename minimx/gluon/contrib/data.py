@@ -1,5 +1,0 @@
-"""`gluon.contrib.data`: samplers that MXNet tried out."""
-
-from minimx.gluon.data.sampler import IntervalSampler
-
-__all__ = ["IntervalSampler"]
