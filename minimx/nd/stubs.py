@@ -49,6 +49,7 @@ def files() -> dict[str, str]:
         "operators.pyi": file_of(_functions()),
         "methods.pyi": file_of(_methods()),
         "sparse/operators_stub.pyi": file_of(_sparse()),
+        "random_rows.pyi": file_of(rows_of("minimx.nd.random")),
         **{
             f"{namespace}.pyi": file_of(namespace_of(f"minimx.nd.{namespace}"))
             for namespace in NAMESPACES
@@ -189,6 +190,17 @@ def namespace_of(name: str) -> Iterator[str]:
             yield from_signature(word, found)
         elif callable(found):
             yield f"from {where} import {found.__name__} as {word}"
+
+
+def rows_of(
+    name: str, of_sheet: Callable[[str, type[Op]], str] = definition
+) -> Iterator[str]:
+    """What a module writes from its table of signatures, and with it from sheets."""
+    for word, found in sorted(import_module(name).ROWS.items()):
+        if hasattr(found, "sheet"):
+            yield of_sheet(word, found.sheet)
+        else:
+            yield from_signature(word, found)
 
 
 def file_of(lines: Iterable[str], imports: str = IMPORTS) -> str:

@@ -21,6 +21,8 @@ from minimx.nd.stubs import definition, from_signature
 HOME = Path(__file__).parents[1]
 #: What NumPy computes has the signatures of this version.
 NUMPY = ".".join(onp.__version__.split(".")[:2])
+#: The modules that write functions from a table of signatures.
+TABLES = ("random",)
 HEAD = "# Written by `python -m minimx.np.stubs` from the functions as they run.\n"
 IMPORTS = """\
 from collections.abc import Sequence
@@ -50,6 +52,10 @@ def files() -> dict[str, str]:
         "npx/image.pyi": _file(
             _operator(name, getattr(npx.image, name)) for name in dir(npx.image)
         ),
+        **{
+            f"np/{table}_rows.pyi": _file(stubs.rows_of(f"minimx.np.{table}"))
+            for table in TABLES
+        },
     }
 
 

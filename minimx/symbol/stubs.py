@@ -36,6 +36,7 @@ def files() -> dict[str, str]:
     return {
         "operators.pyi": _file(_functions()),
         "methods.pyi": _file(_methods()),
+        "random_rows.pyi": _file(stubs.rows_of("minimx.symbol.random", definition)),
         **{
             f"{namespace}.pyi": _file(_namespace(namespace)) for namespace in NAMESPACES
         },
