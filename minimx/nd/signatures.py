@@ -28,7 +28,7 @@ from inspect import cleandoc
 from typing import Any
 
 # name, (parameters), -> type of the result, : operator, and the indented docstring
-_ROW = re.compile(r"(\w+)(\(.*?\))(?: -> ([^\n:]+))?(?:: (\w+))?\n(.*)", re.DOTALL)
+_ROW = re.compile(r"(\w+)(\(.*?\))(?: -> ([^\n:]+))?(?:: ([\w.]+))?\n(.*)", re.DOTALL)
 
 
 def functions(
@@ -42,8 +42,8 @@ def functions(
 
     body: is called with the row's operator, then the arguments. module: where they are
     found. inputs: how many of the first arguments the body takes by position; it takes
-    the others by name. returns: the type of their results, if the row has no `-> …`.
-    Raises ValueError for a row that is none.
+    the others by name, as all those behind a `*`. returns: the type of the result of a
+    row without `-> …`. Raises ValueError for a row that is none.
     """
     space: dict[str, Any] = {"__name__": module, "_body": body}
     made = {}

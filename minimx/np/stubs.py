@@ -16,13 +16,13 @@ from typing import Any
 import numpy as onp
 
 from minimx.nd import stubs
-from minimx.nd.stubs import definition, from_signature
+from minimx.nd.stubs import definition, from_signature, rows_of
 
 HOME = Path(__file__).parents[1]
 #: What NumPy computes has the signatures of this version.
 NUMPY = ".".join(onp.__version__.split(".")[:2])
 #: The modules that write functions from a table of signatures.
-TABLES = ("random",)
+TABLES = ("np.random", "npx.random")
 HEAD = "# Written by `python -m minimx.np.stubs` from the functions as they run.\n"
 IMPORTS = """\
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ def files() -> dict[str, str]:
             _operator(name, getattr(npx.image, name)) for name in dir(npx.image)
         ),
         **{
-            f"np/{table}_rows.pyi": _file(stubs.rows_of(f"minimx.np.{table}"))
-            for table in TABLES
+            f"{name.replace('.', '/')}_rows.pyi": _file(rows_of(f"minimx.{name}"))
+            for name in TABLES
         },
     }
 

@@ -6,40 +6,121 @@ graphs with them can be exchanged.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 from minimx import np
 from minimx.core.ops.casting import SINGLE, WIDEST
-from minimx.core.shapes import Shape
+from minimx.nd.signatures import functions
 from minimx.symbol.composed import composed
 
+# -- rows: operators that are computed by a function of `mx.np`, which is named last --
+
+
+def _of_numpy(path: str, *arrays: Any, **settings: Any) -> Any:
+    """Call a function of `mx.np`, such as "linalg.eigh"."""
+    if settings.get("initial", 0) is None:  # `mean` does not know it
+        del settings["initial"]
+    return attrgetter(path)(np)(*arrays, **settings)
+
+
+#: How many outputs those have that have several.
+_OUTPUTS = {"_npi_eigh": 2, "_numpy_slogdet": 2, "_numpy_eig": 2, "_numpy_svd": 3}
+
+
+def enter_rows(
+    table: str,
+    body: Callable[..., Any] = _of_numpy,
+    written: Mapping[str, str] = MappingProxyType({}),
+    **more: Any,
+) -> None:
+    """Enter the rows of a table as operators; more: as `composed` takes it."""
+    for name, function in functions(body, __name__, table, inputs=3).items():
+        composed(name, written=written.get(name, ""), **(_gives(name) | more))(function)
+
+
+def _gives(name: str) -> dict[str, Any]:
+    """How many outputs an operator has, as `composed` takes it; nothing if one."""
+    count = _OUTPUTS.get(name)
+    return {} if count is None else {"gives": lambda op: count}
+
+
+enter_rows(
+    """
+    _npi_full_like(a, *, fill_value: float, dtype: str | None = None): full_like
+        One value everywhere, in the shape of an array.
+
+    _npi_indices(*, dimensions: Shape, dtype: str = "int32"): indices
+        The index along each axis of every place of an array.
+
+    _npi_logspace(
+        *, start: float, stop: float, num: int, endpoint: bool = True,
+        base: float = 10.0, dtype: str | None = None): logspace
+        Powers of `base` with evenly spaced exponents.
+
+    _npi_hanning(*, M: int, dtype: str = "float32"): hanning
+        Hann's window of M points.
+
+    _npi_hamming(*, M: int, dtype: str = "float32"): hamming
+        Hamming's window of M points.
+
+    _npi_blackman(*, M: int, dtype: str = "float32"): blackman
+        Blackman's window of M points.
+
+    _npi_resize_fallback(a, *, new_shape: Shape): resize
+        The elements in a new shape, repeated where it has room for more.
+
+    _npi_mvn_fallback(mean, cov, *, size: Any = None): random.multivariate_normal
+        Vectors of a normal distribution with a mean vector and a covariance matrix.
+    """
+)
+enter_rows(
+    """
+    _npi_std(
+        a, *, axis: Any = None, dtype: str | None = None, ddof: int = 0,
+        keepdims: bool = False): std
+        The square root of the variance over some axes, or over all.
+
+    _npi_var(
+        a, *, axis: Any = None, dtype: str | None = None, ddof: int = 0,
+        keepdims: bool = False): var
+        The mean squared distance from the mean over some axes, or over all.
+
+    _npi_polyval(p, x): polyval
+        The polynomial with the coefficients p, the highest first, at x.
+
+    _npi_eigh(A, *, UPLO: str = "L"): linalg.eigh
+        Eigenvalues, ascending, and eigenvectors, in columns, of symmetric matrices.
+
+    _npi_eigvalsh(A, *, UPLO: str = "L"): linalg.eigvalsh
+        The eigenvalues of symmetric matrices, ascending.
+
+    _npi_pinv(A, rcond, *, hermitian: bool = False): linalg.pinv
+        The pseudo-inverse, without singular values below `rcond` of the largest.
+
+    _npi_pinv_scalar_rcond(
+        A, *, rcond: float = 1e-15, hermitian: bool = False): linalg.pinv
+        The pseudo-inverse, without singular values below `rcond` of the largest.
+
+    _npi_tensorinv(a, *, ind: int = 2): linalg.tensorinv
+        The inverse of an array as a map from its last axes to its first `ind`.
+    """,
+    casting=SINGLE,
+)
+enter_rows(
+    """
+    _npi_unique(
+        data, *, return_index: bool = False, return_inverse: bool = False,
+        return_counts: bool = False, axis: Any = None): unique
+        The distinct elements, ascending; where they stand and how often.
+    """,
+    gives=lambda op: 1 + op.return_index + op.return_inverse + op.return_counts,
+    planned=False,
+)
+
 # -- statistics ------------------------------------------------------------------------
-
-
-@composed("_npi_std", casting=SINGLE)
-def std(
-    a: Any,
-    *,
-    axis: Any = None,
-    dtype: str | None = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-) -> Any:
-    """The square root of the variance over some axes, or over all."""
-    return np.std(a, axis, dtype, None, ddof, keepdims)
-
-
-@composed("_npi_var", casting=SINGLE)
-def var(
-    a: Any,
-    *,
-    axis: Any = None,
-    dtype: str | None = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-) -> Any:
-    """The mean squared distance from the mean over some axes, or over all."""
-    return np.var(a, axis, dtype, None, ddof, keepdims)
 
 
 @composed(
@@ -72,23 +153,6 @@ def bincount(
     return np.bincount(data, weights, minlength)
 
 
-@composed(
-    "_npi_unique",
-    gives=lambda op: 1 + op.return_index + op.return_inverse + op.return_counts,
-    planned=False,
-)
-def unique(
-    data: Any,
-    *,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: Any = None,
-) -> Any:
-    """The distinct elements, ascending; where they stand and how often."""
-    return np.unique(data, return_index, return_inverse, return_counts, axis)
-
-
 @composed("_npx_nonzero", planned=False)
 def nonzero(x: Any) -> Any:
     """Where elements are not 0: a row of places for each."""
@@ -107,53 +171,6 @@ def _npx() -> Any:
     return npx
 
 
-# -- making arrays ---------------------------------------------------------------------
-
-
-@composed("_npi_full_like")
-def full_like(a: Any, *, fill_value: float, dtype: str | None = None) -> Any:
-    """One value everywhere, in the shape of an array."""
-    return np.full_like(a, fill_value, dtype)
-
-
-@composed("_npi_indices")
-def indices(*, dimensions: Shape, dtype: str = "int32") -> Any:
-    """The index along each axis of every place of an array."""
-    return np.indices(dimensions, dtype)
-
-
-@composed("_npi_logspace")
-def logspace(
-    *,
-    start: float,
-    stop: float,
-    num: int,
-    endpoint: bool = True,
-    base: float = 10.0,
-    dtype: str | None = None,
-) -> Any:
-    """Powers of `base` with evenly spaced exponents."""
-    return np.logspace(start, stop, num, endpoint, base, dtype)
-
-
-@composed("_npi_hanning")
-def hanning(*, M: int, dtype: str = "float32") -> Any:  # noqa: N803 (NumPy's name)
-    """Hann's window of M points."""
-    return np.hanning(M, dtype)
-
-
-@composed("_npi_hamming")
-def hamming(*, M: int, dtype: str = "float32") -> Any:  # noqa: N803
-    """Hamming's window of M points."""
-    return np.hamming(M, dtype)
-
-
-@composed("_npi_blackman")
-def blackman(*, M: int, dtype: str = "float32") -> Any:  # noqa: N803
-    """Blackman's window of M points."""
-    return np.blackman(M, dtype)
-
-
 @composed("_npi_diag_indices_from")
 def diag_indices_from(data: Any) -> Any:
     """The places of a square array's diagonal: a row for each axis."""
@@ -164,116 +181,105 @@ def diag_indices_from(data: Any) -> Any:
 # -- cutting, deleting, inserting ------------------------------------------------------
 
 
-def _pieces(op: Any) -> int:
+def pieces_of(op: Any) -> int:
+    """How many pieces the settings of a cut ask for."""
     return op.sections or len(op.indices)
 
 
-def _cuts(indices: Any, sections: int) -> Any:
-    return sections or tuple(indices)[1:]  # the first piece begins at 0
+def cut(name: str, data: Any, indices: Any, axis: int, sections: int, **_: Any) -> Any:
+    """`np.split` and its like, from an operator's settings."""
+    where = sections or tuple(indices)[1:]  # the first piece begins at 0
+    axes = () if name in ("hsplit", "dsplit") else (axis,)
+    return getattr(np, name)(data, where, *axes)
 
 
-@composed("_npi_hsplit", gives=_pieces)
-def hsplit(
-    data: Any,
-    *,
-    indices: Shape = (),
-    axis: int = 1,
-    squeeze_axis: bool = False,
-    sections: int = 0,
-) -> Any:
-    """An array cut into columns; vectors along their only axis."""
-    return np.hsplit(data, _cuts(indices, sections))
+enter_rows(
+    """
+    _npi_hsplit(
+        data, *, indices: Shape = (), axis: int = 1, squeeze_axis: bool = False,
+        sections: int = 0): hsplit
+        An array cut into columns; vectors along their only axis.
+
+    _npi_dsplit(
+        data, *, indices: Shape = (), axis: int = 2, squeeze_axis: bool = False,
+        sections: int = 0): dsplit
+        An array cut along its third axis.
+    """,
+    body=cut,
+    gives=pieces_of,
+)
 
 
-@composed("_npi_dsplit", gives=_pieces)
-def dsplit(
-    data: Any,
-    *,
-    indices: Shape = (),
-    axis: int = 2,
-    squeeze_axis: bool = False,
-    sections: int = 0,
-) -> Any:
-    """An array cut along its third axis."""
-    return np.dsplit(data, _cuts(indices, sections))
-
-
-def _where(start: Any, stop: Any, step: Any, int_ind: Any) -> Any:
+def _key(start: Any, stop: Any, step: Any, int_ind: Any) -> Any:
     return slice(start, stop, step) if int_ind is None else int_ind
 
 
-@composed(
-    "_npi_delete",
-    takes=lambda op: ("arr",) if _is_place(op) else ("arr", "obj"),
-    planned=False,
-)
-def delete(
-    arr: Any,
-    obj: Any = None,
-    *,
-    start: Any = None,
-    stop: Any = None,
-    step: Any = None,
-    int_ind: Any = None,
-    axis: Any = None,
-) -> Any:
-    """An array without the slices at some places along an axis."""
-    key = _where(start, stop, step, int_ind) if obj is None else obj
-    return np.delete(arr, key, axis)
+def _delete(_: str, arr: Any, obj: Any, *, axis: Any, **where: Any) -> Any:
+    return np.delete(arr, _key(**where) if obj is None else obj, axis)
 
 
-def _is_place(op: Any) -> bool:
+def _has_key(op: Any) -> bool:
     """Whether the settings say where, and no array does."""
     return op.step is not None or op.int_ind is not None
+
+
+enter_rows(
+    """
+    _npi_delete(
+        arr, obj=None, *, start: Any = None, stop: Any = None, step: Any = None,
+        int_ind: Any = None, axis: Any = None)
+        An array without the slices at some places along an axis.
+    """,
+    body=_delete,
+    takes=lambda op: ("arr",) if _has_key(op) else ("arr", "obj"),
+    planned=False,
+)
 
 
 def _values(op: Any) -> tuple[str, ...]:
     return ("arr",) if op.val is not None else ("arr", "values")
 
 
-def _insert(
-    arr: Any,
-    values: Any = None,
-    *,
-    val: Any = None,
-    start: Any = None,
-    stop: Any = None,
-    step: Any = None,
-    int_ind: Any = None,
-    axis: Any = None,
+def _insert(_: str, arr: Any, values: Any, *, val: Any, axis: Any, **where: Any) -> Any:
+    return np.insert(arr, _key(**where), val if values is None else values, axis)
+
+
+enter_rows(
+    """
+    _npi_insert_scalar(
+        arr, values=None, *, val: Any = None, start: Any = None, stop: Any = None,
+        step: Any = None, int_ind: Any = None, axis: Any = None)
+        An array with values put in before some places along an axis.
+
+    _npi_insert_slice(
+        arr, values=None, *, val: Any = None, start: Any = None, stop: Any = None,
+        step: Any = None, int_ind: Any = None, axis: Any = None)
+        An array with values put in before some places along an axis.
+    """,
+    body=_insert,
+    takes=_values,
+)
+
+
+def _insert_at(
+    _: str, arr: Any, values: Any, obj: Any, *, val: Any, axis: Any, **where: Any
 ) -> Any:
-    """An array with values put in before some places along an axis."""
-    key = _where(start, stop, step, int_ind)
-    return np.insert(arr, key, val if values is None else values, axis)
-
-
-composed("_npi_insert_scalar", takes=_values)(_insert)
-composed("_npi_insert_slice", takes=_values)(_insert)
-
-
-@composed("_npi_insert_tensor", takes=lambda op: (*_values(op), "obj"), planned=False)
-def insert_tensor(
-    arr: Any,
-    values: Any,
-    obj: Any = None,
-    *,
-    val: Any = None,
-    start: Any = None,
-    stop: Any = None,
-    step: Any = None,
-    int_ind: Any = None,
-    axis: Any = None,
-) -> Any:
-    """An array with values put in before the places that another array names."""
-    if obj is None:
+    if obj is None:  # the values are a number, `val`
         values, obj = val, values
     return np.insert(arr, obj, values, axis)
 
 
-@composed("_npi_resize_fallback")
-def resize(a: Any, *, new_shape: Shape) -> Any:
-    """The elements in a new shape, repeated where it has room for more."""
-    return np.resize(a, new_shape)
+enter_rows(
+    """
+    _npi_insert_tensor(
+        arr, values, obj=None, *, val: Any = None, start: Any = None, stop: Any = None,
+        step: Any = None, int_ind: Any = None, axis: Any = None)
+        An array with values put in before the places that another array names.
+    """,
+    body=_insert_at,
+    takes=lambda op: (*_values(op), "obj"),
+    planned=False,
+)
 
 
 # -- sums and differences --------------------------------------------------------------
@@ -301,54 +307,13 @@ def ediff1d(
     return np.ediff1d(input1, rest.pop(0) if to_end_arr_given else to_end_scalar, begin)
 
 
-@composed("_npi_polyval", casting=SINGLE)
-def polyval(p: Any, x: Any) -> Any:
-    """The polynomial with the coefficients p, the highest first, at x."""
-    return np.polyval(p, x)
-
-
 @composed("_npi_share_memory", planned=False)
 def share_memory(a: Any, b: Any) -> Any:
     """Whether two arrays lie in the same memory."""
     return np.array(np.shares_memory(a, b), dtype="bool", ctx=a.context)
 
 
-# -- linear algebra --------------------------------------------------------------------
-
-
-@composed("_npi_eigh", gives=lambda op: 2, casting=SINGLE)
-def eigh(A: Any, *, UPLO: str = "L") -> Any:  # noqa: N803 (NumPy's names)
-    """Eigenvalues, ascending, and eigenvectors, in columns, of symmetric matrices."""
-    return np.linalg.eigh(A, UPLO)
-
-
-@composed("_npi_eigvalsh", casting=SINGLE)
-def eigvalsh(A: Any, *, UPLO: str = "L") -> Any:  # noqa: N803
-    """The eigenvalues of symmetric matrices, ascending."""
-    return np.linalg.eigvalsh(A, UPLO)
-
-
-@composed("_npi_pinv", casting=SINGLE)
-def pinv(A: Any, rcond: Any, *, hermitian: bool = False) -> Any:  # noqa: N803
-    """The pseudo-inverse, without singular values below `rcond` of the largest."""
-    return np.linalg.pinv(A, rcond, hermitian)
-
-
-@composed("_npi_pinv_scalar_rcond", casting=SINGLE)
-def pinv_scalar_rcond(
-    A: Any,  # noqa: N803
-    *,
-    rcond: float = 1e-15,
-    hermitian: bool = False,
-) -> Any:
-    """The pseudo-inverse, without singular values below `rcond` of the largest."""
-    return np.linalg.pinv(A, rcond, hermitian)
-
-
-@composed("_npi_tensorinv", casting=SINGLE)
-def tensorinv(a: Any, *, ind: int = 2) -> Any:
-    """The inverse of an array as a map from its last axes to its first `ind`."""
-    return np.linalg.tensorinv(a, ind)
+# -- linear algebra, and numbers by chance ---------------------------------------------
 
 
 @composed("_npi_tensorsolve", casting=SINGLE)
@@ -395,9 +360,3 @@ def choice(
 ) -> Any:
     """Elements of a vector, each as likely, or as `input2` says. out: `size`."""
     return np.random.choice(input1, size, replace, input2)
-
-
-@composed("_npi_mvn_fallback")
-def multivariate_normal(mean: Any, cov: Any, *, size: Any = None) -> Any:
-    """Vectors of a normal distribution with a mean vector and a covariance matrix."""
-    return np.random.multivariate_normal(mean, cov, size)

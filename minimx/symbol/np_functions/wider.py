@@ -7,107 +7,125 @@ In files both are one operator, under MXNet's name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from minimx import np
 from minimx.core.ops.casting import SINGLE
-from minimx.core.shapes import Shape
 from minimx.symbol.composed import composed
+from minimx.symbol.np_functions.operators import cut, enter_rows, pieces_of
 
-# -- many elements become one ----------------------------------------------------------
+#: What they are called in files.
+_IN_FILES = {
+    **dict.fromkeys(("_numpy_split", "_numpy_array_split"), "_split_v2"),
+    **{f"_numpy_{n}": f"_np_{n}" for n in ("any", "all", "cumsum", "squeeze")},
+    **{f"_numpy_{n}": f"_npi_{n}" for n in ("argmax", "argmin", "flip", "solve")},
+    **{f"_numpy_{n}": f"_npi_{n}" for n in ("cholesky", "det", "eig", "eigvals")},
+    **{f"_numpy_{n}": f"_npi_{n}" for n in ("inv", "slogdet", "svd")},
+    "_numpy_linspace": "_linspace",
+}
+enter_rows(
+    """
+    _np_sum(
+        a, *, axis: Any = None, dtype: str | None = None, keepdims: bool = False,
+        initial: Any = None): sum
+        `np.sum` over some axes, or over all.
 
+    _np_prod(
+        a, *, axis: Any = None, dtype: str | None = None, keepdims: bool = False,
+        initial: Any = None): prod
+        `np.prod` over some axes, or over all.
 
-def _total(name: str) -> Callable[..., Any]:
-    function = getattr(np, name)
+    _npi_mean(
+        a, *, axis: Any = None, dtype: str | None = None, keepdims: bool = False,
+        initial: Any = None): mean
+        `np.mean` over some axes, or over all.
+    """,
+    casting=SINGLE,
+)
+enter_rows(
+    """
+    _np_max(
+        a, *, axis: Any = None, keepdims: bool = False, initial: Any = None): max
+        `np.max` over some axes, or over all.
 
-    def reduce(
-        a: Any,
-        *,
-        axis: Any = None,
-        dtype: str | None = None,
-        keepdims: bool = False,
-        initial: Any = None,
-    ) -> Any:
-        if initial is not None:
-            return function(a, axis, dtype, None, keepdims, initial)
-        return function(a, axis, dtype, None, keepdims)
+    _np_min(
+        a, *, axis: Any = None, keepdims: bool = False, initial: Any = None): min
+        `np.min` over some axes, or over all.
 
-    reduce.__doc__ = f"`np.{name}` over some axes, or over all."
-    return reduce
+    _numpy_any(a, *, axis: Any = None, keepdims: bool = False): any
+        `np.any` over some axes, or over all.
 
+    _numpy_all(a, *, axis: Any = None, keepdims: bool = False): all
+        `np.all` over some axes, or over all.
 
-def _chosen(name: str) -> Callable[..., Any]:
-    function = getattr(np, name)
+    _numpy_argmax(a, *, axis: Any = None, keepdims: bool = False): argmax
+        `np.argmax` over some axes, or over all.
 
-    def reduce(a: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-        return function(a, axis, None, keepdims)
+    _numpy_argmin(a, *, axis: Any = None, keepdims: bool = False): argmin
+        `np.argmin` over some axes, or over all.
 
-    reduce.__doc__ = f"`np.{name}` over some axes, or over all."
-    return reduce
+    _numpy_cumsum(a, *, axis: Any = None, dtype: str | None = None): cumsum
+        The sum so far, along an axis or of all elements in a row.
 
+    _numpy_squeeze(a, *, axis: Any = None): squeeze
+        An array without axes of length 1: those named, or all.
 
-def _extremum(name: str) -> Callable[..., Any]:
-    function = getattr(np, name)
+    _numpy_flip(data, *, axis: Any = None): flip
+        The elements in reverse order along some axes, or along all.
 
-    def reduce(
-        a: Any, *, axis: Any = None, keepdims: bool = False, initial: Any = None
-    ) -> Any:
-        return function(a, axis, None, keepdims, initial)
+    _npi_eye(*, N: int, M: Any = None, k: int = 0, dtype: str = "float32"): eye
+        A matrix with ones on the k-th diagonal.
 
-    reduce.__doc__ = f"`np.{name}` over some axes, or over all."
-    return reduce
+    _numpy_linspace(
+        *, start: float, stop: float, num: int, endpoint: bool = True,
+        dtype: str = "float32"): linspace
+        `num` evenly spaced numbers from `start` to `stop`.
 
+    _npi_clip(data, *, a_min: Any = None, a_max: Any = None): clip
+        Move what lies outside [a_min, a_max] to its border; None leaves a side open.
 
-for _name in ("sum", "prod"):
-    composed(f"_np_{_name}", casting=SINGLE)(_total(_name))
-composed("_npi_mean", casting=SINGLE)(_total("mean"))
-for _name in ("max", "min"):
-    composed(f"_np_{_name}")(_extremum(_name))
-for _name in ("any", "all"):
-    composed(f"_numpy_{_name}", written=f"_np_{_name}")(_chosen(_name))
-for _name in ("argmax", "argmin"):
-    composed(f"_numpy_{_name}", written=f"_npi_{_name}")(_chosen(_name))
+    _numpy_cholesky(A): linalg.cholesky
+        `np.linalg.cholesky`; whole numbers are converted.
 
+    _numpy_det(A): linalg.det
+        `np.linalg.det`; whole numbers are converted.
 
-@composed("_numpy_cumsum", written="_np_cumsum")
-def cumsum(a: Any, *, axis: Any = None, dtype: str | None = None) -> Any:
-    """The sum so far, along an axis or of all elements in a row."""
-    return np.cumsum(a, axis, dtype)
+    _numpy_eig(A): linalg.eig
+        `np.linalg.eig`; whole numbers are converted.
 
+    _numpy_eigvals(A): linalg.eigvals
+        `np.linalg.eigvals`; whole numbers are converted.
 
-# -- other shapes ----------------------------------------------------------------------
+    _numpy_inv(A): linalg.inv
+        `np.linalg.inv`; whole numbers are converted.
 
+    _numpy_slogdet(A): linalg.slogdet
+        `np.linalg.slogdet`; whole numbers are converted.
 
-@composed("_numpy_squeeze", written="_np_squeeze")
-def squeeze(a: Any, *, axis: Any = None) -> Any:
-    """An array without axes of length 1: those named, or all."""
-    return np.squeeze(a, axis)
+    _numpy_svd(A): linalg.svd
+        `np.linalg.svd`; whole numbers are converted.
 
+    _numpy_solve(A, B): linalg.solve
+        The x with A · x = B.
+    """,
+    written=_IN_FILES,
+)
+enter_rows(
+    """
+    _numpy_split(
+        ary, *, indices: Shape = (), axis: int = 0, squeeze_axis: bool = False,
+        sections: int = 0): split
+        `np.split`; the first piece begins at 0.
 
-@composed("_numpy_flip", written="_npi_flip")
-def flip(data: Any, *, axis: Any = None) -> Any:
-    """The elements in reverse order along some axes, or along all."""
-    return np.flip(data, axis)
-
-
-@composed("_npi_eye")
-def eye(*, N: int, M: Any = None, k: int = 0, dtype: str = "float32") -> Any:  # noqa: N803
-    """A matrix with ones on the k-th diagonal."""
-    return np.eye(N, M, k, dtype)
-
-
-@composed("_numpy_linspace", written="_linspace")
-def linspace(
-    *,
-    start: float,
-    stop: float,
-    num: int,
-    endpoint: bool = True,
-    dtype: str = "float32",
-) -> Any:
-    """`num` evenly spaced numbers from `start` to `stop`."""
-    return np.linspace(start, stop, num, endpoint, dtype=dtype)
+    _numpy_array_split(
+        ary, *, indices: Shape = (), axis: int = 0, squeeze_axis: bool = False,
+        sections: int = 0): array_split
+        `np.array_split`; the first piece begins at 0.
+    """,
+    body=cut,
+    written=_IN_FILES,
+    gives=pieces_of,
+)
 
 
 @composed("_numpy_pad", written="_npi_pad")
@@ -124,65 +142,3 @@ def pad(
     if mode == "constant":
         words = {"constant_values": constant_values}
     return np.pad(data, pad_width, mode, **words)
-
-
-def _pieces(op: Any) -> int:
-    return op.sections or len(op.indices)
-
-
-def _cut(function: Callable[..., Any]) -> Callable[..., Any]:
-    def pieces(
-        ary: Any,
-        *,
-        indices: Shape = (),
-        axis: int = 0,
-        squeeze_axis: bool = False,
-        sections: int = 0,
-    ) -> Any:
-        return function(ary, sections or indices[1:], axis)
-
-    pieces.__doc__ = f"`np.{function.__name__}`; the first piece begins at 0."
-    return pieces
-
-
-for _function in (np.split, np.array_split):
-    composed(f"_numpy_{_function.__name__}", gives=_pieces, written="_split_v2")(
-        _cut(_function)
-    )
-
-# -- one at a time ---------------------------------------------------------------------
-
-
-@composed("_npi_clip")
-def clip(data: Any, *, a_min: Any = None, a_max: Any = None) -> Any:
-    """Move what lies outside [a_min, a_max] to its border; None leaves a side open."""
-    return np.clip(data, a_min, a_max)
-
-
-# -- linear algebra --------------------------------------------------------------------
-
-
-def _of_matrix(name: str) -> Callable[..., Any]:
-    function = getattr(np.linalg, name)
-
-    def of_matrix(A: Any) -> Any:  # noqa: N803 (MXNet's name)
-        return function(A)
-
-    of_matrix.__doc__ = f"`np.linalg.{name}`; whole numbers are converted."
-    return of_matrix
-
-
-_OUTPUTS = {"slogdet": 2, "eig": 2, "svd": 3}
-for _name in ("cholesky", "det", "eig", "eigvals", "inv", "slogdet", "svd"):
-    _count = _OUTPUTS.get(_name, 1)
-    composed(
-        f"_numpy_{_name}",
-        gives=(lambda op, count=_count: count) if _count > 1 else None,  # type: ignore[misc]
-        written=f"_npi_{_name}",
-    )(_of_matrix(_name))
-
-
-@composed("_numpy_solve", written="_npi_solve")
-def solve(A: Any, B: Any) -> Any:  # noqa: N803 (MXNet's names)
-    """The x with A · x = B."""
-    return np.linalg.solve(A, B)
