@@ -29,6 +29,7 @@ from typing import Any
 
 # name, (parameters), -> type of the result, : operator, and the indented docstring
 _ROW = re.compile(r"(\w+)(\(.*?\))(?: -> ([^\n:]+))?(?:: ([\w.]+))?\n(.*)", re.DOTALL)
+_FLAG = re.compile(r"(\w+)=(True|False)\b")  # whose type goes without saying
 
 
 def functions(
@@ -51,6 +52,7 @@ def functions(
         if (found := _ROW.fullmatch(row)) is None:
             raise ValueError(f"not a signature and a docstring: {row!r}")
         name, parameters, result, operator, doc = found.groups()
+        parameters = _FLAG.sub(r"\1: bool = \2", parameters)
         head = f"def {name}{parameters} -> {result or returns}:"
         passed = ", ".join([repr(operator or name), *_handed_on(head, inputs)])
         exec(f"{head}\n    return _body({passed})", space)

@@ -6,7 +6,7 @@ The element type is float32 unless it is said, or an array is given that has one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -18,6 +18,7 @@ from minimx.core.dtypes import SUPPORTED, DType, numbers, resolve
 from minimx.core.errors import ArgumentError, DTypeError, OperatorError, Unavailable
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.spec import Spec
+from minimx.nd.signatures import functions
 from minimx.np.arithmetic import store
 from minimx.np.calling.promotion import is_number
 from minimx.np.multiarray import as_ndarray, as_np, ndarray
@@ -118,32 +119,80 @@ def asarray(
     return array(obj, dtype, where)
 
 
-def zeros(
-    shape: ShapeLike = (),
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    *,
-    device: Where = None,
+def _constant(
+    operator: str, shape: Any, dtype: Any, order: str, ctx: Where, device: Where
 ) -> ndarray:
-    """An array of zeros."""
+    """An array of the one value that the operator writes."""
     _c_order(order)
     name = checked_dtype(dtype).name
-    return made("_zeros", ctx, device, shape=_shape(shape), dtype=name)
+    return made(operator, ctx, device, shape=_shape(shape), dtype=name)
 
 
-def ones(
-    shape: ShapeLike = (),
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    *,
-    device: Where = None,
+def _constant_like(
+    operator: str,
+    a: Any,
+    dtype: Any,
+    order: str,
+    ctx: Where,
+    out: Any,
+    device: Where,
 ) -> ndarray:
-    """An array of ones."""
-    _c_order(order)
-    name = checked_dtype(dtype).name
-    return made("_ones", ctx, device, shape=_shape(shape), dtype=name)
+    who = f"{operator[1:]}_like"
+    shape, name, where = _like(a, who, dtype, order, ctx or device)
+    return made(operator, where, None, out, shape=shape, dtype=name)
+
+
+def _by_numpy(
+    name: str, dtype: Any, ctx: Where, device: Where, **settings: Any
+) -> ndarray:
+    """A copy of what NumPy's function makes."""
+    numbers = getattr(onp, name)(**settings)
+    return array(numbers, checked_dtype(dtype), ctx, device=device)
+
+
+_CONSTANT = """
+    zeros(
+        shape: ShapeLike = (), dtype=None, order: str = "C", ctx: Where = None, *,
+        device: Where = None): _zeros
+        An array of zeros.
+
+    ones(
+        shape: ShapeLike = (), dtype=None, order: str = "C", ctx: Where = None, *,
+        device: Where = None): _ones
+        An array of ones.
+"""
+_LIKE = """
+    zeros_like(
+        a, dtype=None, order: str = "C", ctx: Where = None, out=None, *,
+        device: Where = None): _zeros
+        Zeros in the shape and type of an array.
+
+    ones_like(
+        a, dtype=None, order: str = "C", ctx: Where = None, out=None, *,
+        device: Where = None): _ones
+        Ones in the shape and type of an array.
+"""
+_NUMPYS = """
+    logspace(
+        start: float, stop: float, num: int = 50, endpoint=True, base: float = 10.0,
+        dtype=None, axis: int = 0, ctx: Where = None, *, device: Where = None)
+        `num` numbers from base**start to base**stop at equal ratios.
+
+    tri(
+        N: int, M: int | None = None, k: int = 0, dtype=None, ctx: Where = None, *,
+        device: Where = None)
+        A matrix (N, M) with ones on and below the k-th diagonal.
+
+    indices(dimensions, dtype="int32", ctx: Where = None, *, device: Where = None)
+        The coordinates of every place of a grid: (number of axes, *dimensions).
+"""
+ROWS = functions(_constant, __name__, _CONSTANT, returns="ndarray")
+ROWS |= functions(_constant_like, __name__, _LIKE, returns="ndarray")
+ROWS |= functions(_by_numpy, __name__, _NUMPYS, returns="ndarray")
+globals().update(ROWS)
+if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says
+    from minimx.np.creation_rows import *  # noqa: F403
+    from minimx.np.creation_rows import zeros
 
 
 def empty(
@@ -187,34 +236,6 @@ def _like(a: Any, who: str, dtype: Any, order: str, ctx: Where) -> tuple[Any, st
     a = as_ndarray(a, who)
     name = a.dtype.name if dtype is None else resolve(dtype).name
     return a.shape, name, as_device(ctx) if ctx is not None else a.context
-
-
-def zeros_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    out: Any = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """Zeros in the shape and type of an array."""
-    shape, name, where = _like(a, "zeros_like", dtype, order, ctx or device)
-    return made("_zeros", where, None, out, shape=shape, dtype=name)
-
-
-def ones_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    out: Any = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """Ones in the shape and type of an array."""
-    shape, name, where = _like(a, "ones_like", dtype, order, ctx or device)
-    return made("_ones", where, None, out, shape=shape, dtype=name)
 
 
 def empty_like(
@@ -297,23 +318,6 @@ def linspace(
     return found, (stop - start) / gaps if gaps > 0 else float("nan")
 
 
-def logspace(
-    start: float,
-    stop: float,
-    num: int = 50,
-    endpoint: bool = True,
-    base: float = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-    ctx: Where = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """`num` numbers from base**start to base**stop at equal ratios."""
-    numbers = onp.logspace(start, stop, num, endpoint, base, axis=axis)
-    return array(numbers, checked_dtype(dtype), ctx, device=device)
-
-
 def eye(
     N: int,  # noqa: N803 (NumPy's names)
     M: int | None = None,  # noqa: N803
@@ -338,30 +342,6 @@ def identity(
 ) -> ndarray:
     """A square matrix with ones on its diagonal."""
     return eye(n, n, 0, dtype, ctx, device=device)
-
-
-def tri(
-    N: int,  # noqa: N803 (NumPy's names)
-    M: int | None = None,  # noqa: N803
-    k: int = 0,
-    dtype: Any = None,
-    ctx: Where = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """A matrix (N, M) with ones on and below the k-th diagonal."""
-    return array(onp.tri(N, M, k), checked_dtype(dtype), ctx, device=device)
-
-
-def indices(
-    dimensions: Sequence[int],
-    dtype: Any = "int32",
-    ctx: Where = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """The coordinates of every place of a grid: (number of axes, *dimensions)."""
-    return array(onp.indices(dimensions), dtype, ctx, device=device)
 
 
 def copy(a: Any) -> ndarray:
@@ -389,23 +369,6 @@ def genfromtxt(
 
 
 __all__ = [
-    "arange",
-    "array",
-    "asarray",
-    "copy",
-    "empty",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "genfromtxt",
-    "identity",
-    "indices",
-    "linspace",
-    "logspace",
-    "ones",
-    "ones_like",
-    "tri",
-    "zeros",
-    "zeros_like",
-]
+    "arange", "array", "asarray", "copy", "empty", "empty_like", "eye", "full",
+    "full_like", "genfromtxt", "identity", "linspace", *ROWS,
+]  # fmt: skip

@@ -22,7 +22,9 @@ HOME = Path(__file__).parents[1]
 #: What NumPy computes has the signatures of this version.
 NUMPY = ".".join(onp.__version__.split(".")[:2])
 #: The modules that write functions from a table of signatures.
-TABLES = ("np.random", "npx.random")
+TABLES = (
+    "np.creation", "np.random", "np.reductions", "npx.layers", "npx.random",
+)  # fmt: skip
 HEAD = "# Written by `python -m minimx.np.stubs` from the functions as they run.\n"
 IMPORTS = """\
 from collections.abc import Sequence
