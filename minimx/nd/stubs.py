@@ -31,14 +31,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 """
 NAMESPACES = ("contrib", "image", "linalg")
 
 #: Types as they are called in signatures.
-_SIGNED = {"Axis": "int | tuple[int, ...] | None"}
+_SIGNED = {
+    "Axis": "int | tuple[int, ...] | None", "ShapeLike": "int | Sequence[int]",
+}  # fmt: skip
+#: Types of arguments that go without saying in a table of signatures.
+_BY_NAME = dict.fromkeys(("ctx", "device"), "DeviceLike | None")
 _KNOWN = {
     "int", "float", "bool", "str", "None", "Any", "tuple", "list", "dict", "ndarray",
-    "NDArray", "Symbol",
+    "NDArray", "Symbol", "Sequence", "DeviceLike",
 }  # fmt: skip
 _TYPES = {"Shape": "int | Sequence[int]", "Any": "Any", "DType": "Any"}
 
@@ -106,7 +111,9 @@ def _parameter(parameter: inspect.Parameter) -> str:
     if parameter.name == "self":
         return "self"
     name = str(parameter).split(":")[0].split("=")[0]  # with its stars
-    text = f"{name}: {known_type(parameter.annotation)}"
+    bare = parameter.annotation is parameter.empty
+    known = _BY_NAME.get(name) if bare else None
+    text = f"{name}: {known or known_type(parameter.annotation)}"
     if parameter.default is parameter.empty:
         return text
     plain = isinstance(parameter.default, (int, float, str, bool, type(None)))

@@ -152,38 +152,38 @@ def _by_numpy(
 
 _CONSTANT = """
     zeros(
-        shape: ShapeLike = (), dtype=None, order: str = "C", ctx: Where = None, *,
-        device: Where = None): _zeros
+        shape: ShapeLike = (), dtype=None, order: str = "C", ctx=None, *,
+        device=None): _zeros
         An array of zeros.
 
     ones(
-        shape: ShapeLike = (), dtype=None, order: str = "C", ctx: Where = None, *,
-        device: Where = None): _ones
+        shape: ShapeLike = (), dtype=None, order: str = "C", ctx=None, *,
+        device=None): _ones
         An array of ones.
 """
 _LIKE = """
     zeros_like(
-        a, dtype=None, order: str = "C", ctx: Where = None, out=None, *,
-        device: Where = None): _zeros
+        a, dtype=None, order: str = "C", ctx=None, out=None, *,
+        device=None): _zeros
         Zeros in the shape and type of an array.
 
     ones_like(
-        a, dtype=None, order: str = "C", ctx: Where = None, out=None, *,
-        device: Where = None): _ones
+        a, dtype=None, order: str = "C", ctx=None, out=None, *,
+        device=None): _ones
         Ones in the shape and type of an array.
 """
 _NUMPYS = """
     logspace(
         start: float, stop: float, num: int = 50, endpoint=True, base: float = 10.0,
-        dtype=None, axis: int = 0, ctx: Where = None, *, device: Where = None)
+        dtype=None, axis: int = 0, ctx=None, *, device=None)
         `num` numbers from base**start to base**stop at equal ratios.
 
     tri(
-        N: int, M: int | None = None, k: int = 0, dtype=None, ctx: Where = None, *,
-        device: Where = None)
+        N: int, M: int | None = None, k: int = 0, dtype=None, ctx=None, *,
+        device=None)
         A matrix (N, M) with ones on and below the k-th diagonal.
 
-    indices(dimensions, dtype="int32", ctx: Where = None, *, device: Where = None)
+    indices(dimensions, dtype="int32", ctx=None, *, device=None)
         The coordinates of every place of a grid: (number of axes, *dimensions).
 """
 ROWS = functions(_constant, __name__, _CONSTANT, returns="ndarray")

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 from minimx.np.multiarray import ndarray
 
 def all(a: Any, axis: int | tuple[int, ...] | None = None, out: Any = None, keepdims: bool = False) -> ndarray: ...

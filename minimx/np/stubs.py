@@ -22,15 +22,14 @@ HOME = Path(__file__).parents[1]
 #: What NumPy computes has the signatures of this version.
 NUMPY = ".".join(onp.__version__.split(".")[:2])
 #: The modules that write functions from a table of signatures.
-TABLES = (
-    "np.creation", "np.random", "np.reductions", "npx.layers", "npx.random",
-)  # fmt: skip
+TABLES = ("np.creation", "np.random", "np.reductions", "npx.layers", "npx.random")
 HEAD = "# Written by `python -m minimx.np.stubs` from the functions as they run.\n"
 IMPORTS = """\
 from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 from minimx.np.multiarray import ndarray
 """
 

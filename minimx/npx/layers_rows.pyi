@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 from minimx.np.multiarray import ndarray
 
 def log_softmax(data: Any, length: Any = None, axis: int = -1, temperature: float | None = None, use_length: bool = False, dtype: Any = None, out: Any = None) -> ndarray: ...

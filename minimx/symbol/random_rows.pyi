@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from minimx.core.device import DeviceLike
 from minimx.symbol.symbol import Symbol
 
 def exponential(scale: Any = 1.0, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Symbol: ...

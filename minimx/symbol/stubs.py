@@ -26,6 +26,7 @@ IMPORTS = """\
 from collections.abc import Sequence
 from typing import Any
 
+from minimx.core.device import DeviceLike
 from minimx.symbol.symbol import Symbol
 """
 NAMESPACES = ("contrib", "image", "linalg", "sparse", "np", "npx")
@@ -36,7 +37,12 @@ def files() -> dict[str, str]:
     return {
         "operators.pyi": _file(_functions()),
         "methods.pyi": _file(_methods()),
-        "random_rows.pyi": _file(stubs.rows_of("minimx.symbol.random", definition)),
+        **{
+            f"{name}_rows.pyi": _file(
+                stubs.rows_of(f"minimx.symbol.{name}", definition)
+            )
+            for name in ("creation", "random")
+        },
         **{
             f"{namespace}.pyi": _file(_namespace(namespace)) for namespace in NAMESPACES
         },
