@@ -38,6 +38,7 @@ NAMESPACES = ("contrib", "image", "linalg")
 #: Types as they are called in signatures.
 _SIGNED = {
     "Axis": "int | tuple[int, ...] | None", "ShapeLike": "int | Sequence[int]",
+    "Arrays": "Sequence[NDArray]",
 }  # fmt: skip
 #: Types of arguments that go without saying in a table of signatures.
 _BY_NAME = dict.fromkeys(("ctx", "device"), "DeviceLike | None")

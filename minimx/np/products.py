@@ -197,12 +197,4 @@ def _from_last(a: Any, axis: int) -> Any:
     return a.transpose(order)
 
 
-__all__ = [
-    "cross",
-    "dot",
-    "inner",
-    "kron",
-    "matmul",
-    "outer",
-    "vdot",
-]
+__all__ = ["cross", "dot", "inner", "kron", "matmul", "outer", "vdot"]

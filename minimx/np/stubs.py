@@ -17,6 +17,8 @@ import numpy as onp
 
 from minimx.nd import stubs
 from minimx.nd.stubs import definition, from_signature, rows_of
+from minimx.np.methods import METHODS
+from minimx.np.operators import OPERATORS
 
 HOME = Path(__file__).parents[1]
 #: What NumPy computes has the signatures of this version.
@@ -74,8 +76,7 @@ def _methods(cls: type[Any]) -> Iterator[str]:
     yield '# mypy: disable-error-code="override"'
     yield "class Methods(NDArray):"
     methods: dict[str, Callable[..., Any]] = {
-        name: getattr(cls, name)
-        for name in (*import_module("minimx.np.methods").METHODS, *_BY_HAND)
+        name: getattr(cls, name) for name in (*METHODS, *_BY_HAND, *OPERATORS)
     }
     for name in sorted(methods):
         yield f"    {from_signature(name, methods[name])}"
@@ -85,7 +86,7 @@ def _methods(cls: type[Any]) -> Iterator[str]:
             yield f"    {_operator(name, functions[name], 'self')}"
 
 
-_BY_HAND = ("clip", "sort", "transpose")
+_BY_HAND = ("clip", "sort", "transpose", "__matmul__", "__rmatmul__")
 
 
 def main() -> None:

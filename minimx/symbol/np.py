@@ -20,7 +20,6 @@ from minimx.symbol.arithmetic import with_number
 from minimx.symbol.creation import ones, zeros
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.np_functions import operators as _np_sheets  # noqa: F401 (fills the registry)
-from minimx.symbol.np_functions import wider as _np_wider  # noqa: F401
 from minimx.symbol.np_functions.binary import EVEN, NAMES
 from minimx.symbol.np_functions.calls import *  # noqa: F403 (this room offers all of them)
 from minimx.symbol.np_functions.calls import _apply

@@ -9,7 +9,7 @@ from minimx.core.dtypes import resolve
 from minimx.nd.signatures import functions
 from minimx.np.random import DISTRIBUTIONS
 from minimx.symbol.functions import FUNCTIONS
-from minimx.symbol.np_functions import operators, wider  # noqa: F401 (fill the registry)
+from minimx.symbol.np_functions import operators  # noqa: F401 (fills the registry)
 from minimx.symbol.symbol import Symbol
 
 # -- linear algebra --------------------------------------------------------------------

@@ -2,13 +2,17 @@
 
 Their names, inputs, settings and defaults are those of MXNet's operators, so that
 graphs with them can be exchanged.
+
+Those called `_numpy_…` take more than the operator `_npi_…` here: `_npi_argmax` needs
+an axis to be there, `np.argmax` of an array without axes takes 0 as well; `_npi_eig`
+computes with fractions, `np.linalg.eig` converts whole numbers first. In files both are
+one operator, under MXNet's name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any
 
 from minimx import np
@@ -28,17 +32,21 @@ def _of_numpy(path: str, *arrays: Any, **settings: Any) -> Any:
 
 #: How many outputs those have that have several.
 _OUTPUTS = {"_npi_eigh": 2, "_numpy_slogdet": 2, "_numpy_eig": 2, "_numpy_svd": 3}
+#: What operators called `_numpy_…` are called in files, if not `_npi_…`.
+_IN_FILES = {
+    "_numpy_any": "_np_any", "_numpy_all": "_np_all", "_numpy_cumsum": "_np_cumsum",
+    "_numpy_squeeze": "_np_squeeze", "_numpy_linspace": "_linspace",
+    "_numpy_split": "_split_v2", "_numpy_array_split": "_split_v2",
+}  # fmt: skip
 
 
-def enter_rows(
-    table: str,
-    body: Callable[..., Any] = _of_numpy,
-    written: Mapping[str, str] = MappingProxyType({}),
-    **more: Any,
-) -> None:
+def _enter(table: str, body: Callable[..., Any] = _of_numpy, **more: Any) -> None:
     """Enter the rows of a table as operators; more: as `composed` takes it."""
     for name, function in functions(body, __name__, table, inputs=3).items():
-        composed(name, written=written.get(name, ""), **(_gives(name) | more))(function)
+        written = ""
+        if name.startswith("_numpy_"):
+            written = _IN_FILES.get(name, name.replace("_numpy_", "_npi_"))
+        composed(name, written=written, **(_gives(name) | more))(function)
 
 
 def _gives(name: str) -> dict[str, Any]:
@@ -47,7 +55,7 @@ def _gives(name: str) -> dict[str, Any]:
     return {} if count is None else {"gives": lambda op: count}
 
 
-enter_rows(
+_enter(
     """
     _npi_full_like(a, *, fill_value: float, dtype: str | None = None): full_like
         One value everywhere, in the shape of an array.
@@ -74,9 +82,73 @@ enter_rows(
 
     _npi_mvn_fallback(mean, cov, *, size: Any = None): random.multivariate_normal
         Vectors of a normal distribution with a mean vector and a covariance matrix.
+
+    _np_max(
+        a, *, axis: Any = None, keepdims: bool = False, initial: Any = None): max
+        `np.max` over some axes, or over all.
+
+    _np_min(
+        a, *, axis: Any = None, keepdims: bool = False, initial: Any = None): min
+        `np.min` over some axes, or over all.
+
+    _numpy_any(a, *, axis: Any = None, keepdims: bool = False): any
+        `np.any` over some axes, or over all.
+
+    _numpy_all(a, *, axis: Any = None, keepdims: bool = False): all
+        `np.all` over some axes, or over all.
+
+    _numpy_argmax(a, *, axis: Any = None, keepdims: bool = False): argmax
+        `np.argmax` over some axes, or over all.
+
+    _numpy_argmin(a, *, axis: Any = None, keepdims: bool = False): argmin
+        `np.argmin` over some axes, or over all.
+
+    _numpy_cumsum(a, *, axis: Any = None, dtype: str | None = None): cumsum
+        The sum so far, along an axis or of all elements in a row.
+
+    _numpy_squeeze(a, *, axis: Any = None): squeeze
+        An array without axes of length 1: those named, or all.
+
+    _numpy_flip(data, *, axis: Any = None): flip
+        The elements in reverse order along some axes, or along all.
+
+    _npi_eye(*, N: int, M: Any = None, k: int = 0, dtype: str = "float32"): eye
+        A matrix with ones on the k-th diagonal.
+
+    _numpy_linspace(
+        *, start: float, stop: float, num: int, endpoint: bool = True,
+        dtype: str = "float32"): linspace
+        `num` evenly spaced numbers from `start` to `stop`.
+
+    _npi_clip(data, *, a_min: Any = None, a_max: Any = None): clip
+        Move what lies outside [a_min, a_max] to its border; None leaves a side open.
+
+    _numpy_cholesky(A): linalg.cholesky
+        `np.linalg.cholesky`; whole numbers are converted.
+
+    _numpy_det(A): linalg.det
+        `np.linalg.det`; whole numbers are converted.
+
+    _numpy_eig(A): linalg.eig
+        `np.linalg.eig`; whole numbers are converted.
+
+    _numpy_eigvals(A): linalg.eigvals
+        `np.linalg.eigvals`; whole numbers are converted.
+
+    _numpy_inv(A): linalg.inv
+        `np.linalg.inv`; whole numbers are converted.
+
+    _numpy_slogdet(A): linalg.slogdet
+        `np.linalg.slogdet`; whole numbers are converted.
+
+    _numpy_svd(A): linalg.svd
+        `np.linalg.svd`; whole numbers are converted.
+
+    _numpy_solve(A, B): linalg.solve
+        The x with A · x = B.
     """
 )
-enter_rows(
+_enter(
     """
     _npi_std(
         a, *, axis: Any = None, dtype: str | None = None, ddof: int = 0,
@@ -106,10 +178,25 @@ enter_rows(
 
     _npi_tensorinv(a, *, ind: int = 2): linalg.tensorinv
         The inverse of an array as a map from its last axes to its first `ind`.
+
+    _np_sum(
+        a, *, axis: Any = None, dtype: str | None = None, keepdims: bool = False,
+        initial: Any = None): sum
+        `np.sum` over some axes, or over all.
+
+    _np_prod(
+        a, *, axis: Any = None, dtype: str | None = None, keepdims: bool = False,
+        initial: Any = None): prod
+        `np.prod` over some axes, or over all.
+
+    _npi_mean(
+        a, *, axis: Any = None, dtype: str | None = None, keepdims: bool = False,
+        initial: Any = None): mean
+        `np.mean` over some axes, or over all.
     """,
     casting=SINGLE,
 )
-enter_rows(
+_enter(
     """
     _npi_unique(
         data, *, return_index: bool = False, return_inverse: bool = False,
@@ -178,22 +265,38 @@ def diag_indices_from(data: Any) -> Any:
     return np.stack(found) if isinstance(found, (list, tuple)) else found
 
 
-# -- cutting, deleting, inserting ------------------------------------------------------
+# -- framing, cutting, deleting, inserting ---------------------------------------------
 
 
-def pieces_of(op: Any) -> int:
+@composed("_numpy_pad", written="_npi_pad")
+def pad(
+    data: Any,
+    *,
+    pad_width: Any,
+    mode: str = "constant",
+    constant_values: float = 0.0,
+    reflect_type: str = "even",
+) -> Any:
+    """An array inside a frame."""
+    words: dict[str, Any] = {}
+    if mode == "constant":
+        words = {"constant_values": constant_values}
+    return np.pad(data, pad_width, mode, **words)
+
+
+def _pieces(op: Any) -> int:
     """How many pieces the settings of a cut ask for."""
     return op.sections or len(op.indices)
 
 
-def cut(name: str, data: Any, indices: Any, axis: int, sections: int, **_: Any) -> Any:
+def _cut(name: str, data: Any, indices: Any, axis: int, sections: int, **_: Any) -> Any:
     """`np.split` and its like, from an operator's settings."""
     where = sections or tuple(indices)[1:]  # the first piece begins at 0
     axes = () if name in ("hsplit", "dsplit") else (axis,)
     return getattr(np, name)(data, where, *axes)
 
 
-enter_rows(
+_enter(
     """
     _npi_hsplit(
         data, *, indices: Shape = (), axis: int = 1, squeeze_axis: bool = False,
@@ -204,9 +307,19 @@ enter_rows(
         data, *, indices: Shape = (), axis: int = 2, squeeze_axis: bool = False,
         sections: int = 0): dsplit
         An array cut along its third axis.
+
+    _numpy_split(
+        ary, *, indices: Shape = (), axis: int = 0, squeeze_axis: bool = False,
+        sections: int = 0): split
+        `np.split`; the first piece begins at 0.
+
+    _numpy_array_split(
+        ary, *, indices: Shape = (), axis: int = 0, squeeze_axis: bool = False,
+        sections: int = 0): array_split
+        `np.array_split`; the first piece begins at 0.
     """,
-    body=cut,
-    gives=pieces_of,
+    body=_cut,
+    gives=_pieces,
 )
 
 
@@ -223,7 +336,7 @@ def _has_key(op: Any) -> bool:
     return op.step is not None or op.int_ind is not None
 
 
-enter_rows(
+_enter(
     """
     _npi_delete(
         arr, obj=None, *, start: Any = None, stop: Any = None, step: Any = None,
@@ -244,7 +357,7 @@ def _insert(_: str, arr: Any, values: Any, *, val: Any, axis: Any, **where: Any)
     return np.insert(arr, _key(**where), val if values is None else values, axis)
 
 
-enter_rows(
+_enter(
     """
     _npi_insert_scalar(
         arr, values=None, *, val: Any = None, start: Any = None, stop: Any = None,
@@ -269,7 +382,7 @@ def _insert_at(
     return np.insert(arr, obj, values, axis)
 
 
-enter_rows(
+_enter(
     """
     _npi_insert_tensor(
         arr, values, obj=None, *, val: Any = None, start: Any = None, stop: Any = None,
