@@ -9,8 +9,7 @@ from typing import Any
 from minimx.core.errors import OperatorError
 from minimx.core.ops.registry import lookup
 from minimx.nd.binary import _PLAIN
-from minimx.symbol import arithmetic
-from minimx.symbol.arithmetic import SymbolOperator
+from minimx.symbol.arithmetic import OPERATORS, SymbolOperator
 from minimx.symbol.symbol import Symbol, applied
 
 
@@ -20,27 +19,12 @@ def _named(word: str) -> SymbolOperator:
     return SymbolOperator(f"_{word}", scalar, scalar, barred)
 
 
-_named_power = SymbolOperator("_power", "_power_scalar", "_rpower_scalar")
-_OPERATORS: dict[str, SymbolOperator] = {
-    "add": arithmetic.add,
-    "subtract": arithmetic.sub,
-    "multiply": arithmetic.mul,
-    "divide": arithmetic.div,
-    "true_divide": arithmetic.div,
-    "modulo": arithmetic.mod,
-    "power": _named_power,
-    "equal": arithmetic.equal,
-    "not_equal": arithmetic.not_equal,
-    "greater": arithmetic.greater,
-    "greater_equal": arithmetic.greater_equal,
-    "lesser": arithmetic.lesser,
-    "lesser_equal": arithmetic.lesser_equal,
-    "maximum": _named("maximum"),
-    "minimum": _named("minimum"),
-    "hypot": _named("hypot"),
-    "logical_and": _named("logical_and"),
-    "logical_or": _named("logical_or"),
-    "logical_xor": _named("logical_xor"),
+_LOGICAL = ("logical_and", "logical_or", "logical_xor")
+_OPERATORS = {
+    **OPERATORS,
+    "true_divide": OPERATORS["divide"],
+    "power": SymbolOperator("_power", "_power_scalar", "_rpower_scalar"),
+    **{word: _named(word) for word in ("maximum", "minimum", "hypot", *_LOGICAL)},
 }
 _WITHOUT: dict[str, Callable[[Any, Any], Any]] = {
     **_PLAIN,

@@ -16,6 +16,7 @@ from pathlib import Path
 from minimx.core.arrays.calls import METHODS
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import stubs
+from minimx.symbol import arithmetic
 from minimx.symbol.binary import PAIRS
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.symbol import Symbol
@@ -81,6 +82,8 @@ def _functions() -> Iterator[str]:
 
 def _methods() -> Iterator[str]:
     yield "class Methods:"
+    for name in sorted(arithmetic.METHODS):
+        yield f"    {stubs.from_signature(name, arithmetic.METHODS[name])}"
     for name in sorted(METHODS):
         if getattr(vars(Symbol).get(name), "from_registry", False):
             yield f"    {definition(name, _sheet(name), 'self')}"
