@@ -5,6 +5,7 @@ Beside them tests of numbers, Zipf's classes, and AdamW and LAMB (`contrib_updat
 
 from __future__ import annotations
 
+from functools import partial
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -43,12 +44,18 @@ def rand_zipfian(
     and of what was drawn, float64.
     """
     ctx = true_classes.context if ctx is None else ctx
+    true_classes = true_classes.as_in_context(ctx)
+    return _zipfian(partial(_uniform, ctx=ctx), true_classes, num_sampled, range_max)
+
+
+def _zipfian(draw: Any, true_classes: Any, num_sampled: int, range_max: int) -> Any:
+    """`rand_zipfian` of arrays or of symbols, as `draw` gives them."""
     width = log(range_max + 1)
-    drawn = _uniform(0, width, shape=(num_sampled,), dtype="float64", ctx=ctx)
+    drawn = draw(0, width, shape=(num_sampled,), dtype="float64")
     classes = (drawn.exp() - 1).astype("int64") % range_max
 
-    def expected(numbers: NDArray) -> Any:
-        k = numbers.as_in_context(ctx).astype("float64")
+    def expected(numbers: Any) -> Any:
+        k = numbers.astype("float64")
         return ((k + 2.0) / (k + 1.0)).log() / width * num_sampled
 
     return classes, expected(true_classes), expected(classes)

@@ -98,8 +98,15 @@ OF_TWO = """
     randint(low, high, shape=None, dtype=None, ctx=None, out=None, **kwargs)
         Integers evenly distributed in [low, high); int32 unless dtype says other.
 """
-ROWS = functions(_draw, __name__, OF_ONE, inputs=1, returns="NDArray")
-ROWS |= functions(_draw, __name__, OF_TWO, inputs=2, returns="NDArray")
+_CONTRACT = """
+    Parameters are numbers, and the result has `shape`, by default (1,); or arrays of
+    one shape, and `shape` numbers for each element come after the arrays' axes.
+    OperatorError for numbers beside arrays and for unknown arguments. float32, or
+    dtype; randint: int32.
+"""
+_SHARED = {"returns": "NDArray", "contract": _CONTRACT}
+ROWS = functions(_draw, __name__, OF_ONE, inputs=1, **_SHARED)
+ROWS |= functions(_draw, __name__, OF_TWO, inputs=2, **_SHARED)
 #: Those with a function for numbers in the shape and type of another array.
 LIKE = {f"{name}_like": f"_random_{name}_like" for name in ROWS if name != "randint"}
 ROWS |= {name: FUNCTIONS[operator] for name, operator in LIKE.items()}

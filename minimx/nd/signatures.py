@@ -38,13 +38,15 @@ def functions(
     table: str,
     inputs: int = 0,
     returns: str = "Any",
+    contract: str = "",
 ) -> dict[str, Callable[..., Any]]:
     """The functions of a table's rows, by name.
 
     body: is called with the row's operator, then the arguments. module: where they are
     found. inputs: how many of the first arguments the body takes by position; it takes
     the others by name, as all those behind a `*`. returns: the type of the result of a
-    row without `-> …`. Raises ValueError for a row that is none.
+    row without `-> …`. contract: what holds for all of them; it ends each docstring.
+    Raises ValueError for a row that is none.
     """
     space: dict[str, Any] = {"__name__": module, "_body": body}
     made = {}
@@ -57,7 +59,7 @@ def functions(
         passed = ", ".join([repr(operator or name), *_handed_on(head, inputs)])
         exec(f"{head}\n    return _body({passed})", space)
         made[name] = space[name]
-        made[name].__doc__ = cleandoc(doc)
+        made[name].__doc__ = f"{cleandoc(doc)}\n\n{cleandoc(contract)}".rstrip()
     return made
 
 

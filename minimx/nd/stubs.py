@@ -3,9 +3,9 @@
     python -m minimx.nd.stubs
 
 writes the `.pyi` files beside this one, so that editors and type checkers know
-`mx.nd.Convolution` and `x.softmax()`. A test compares them with what this room writes.
-`minimx.np.stubs` and `minimx.symbol.stubs` do the same for the other front ends, with
-what stands here.
+`mx.nd.Convolution` and `x.softmax()`. A test compares them with what this module
+writes. `minimx.np.stubs` and `minimx.symbol.stubs` do the same for the other front
+ends, with what is here.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _fields(sheet: type[Op]) -> list[dataclasses.Field[Any]]:
 
 
 def _functions() -> Iterator[str]:
-    """The functions of `mx.nd`, without those that its room defines by hand."""
+    """The functions of `mx.nd`, without those that its module defines by hand."""
     own = set(vars(import_module("minimx.nd"))["BY_HAND"])
     for name in sorted(FUNCTIONS):
         if not name.startswith("_") and name not in own and name not in PAIRS:
@@ -187,7 +187,7 @@ def _methods() -> Iterator[str]:
 
 
 def namespace_of(name: str) -> Iterator[str]:
-    """What a room offers that is read off the registry, and what it has itself."""
+    """What a module offers that is read off the registry, and what it has itself."""
     module = import_module(name)
     for word in dir(module):
         found = getattr(module, word)

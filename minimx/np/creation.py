@@ -1,6 +1,6 @@
-"""Making arrays: `array`, `zeros`, `full`, `arange`, `linspace`, `eye` and others.
+"""Creating arrays: `array`, `zeros`, `full`, `arange`, `linspace`, `eye` and others.
 
-The element type is float32 unless it is said, or an array is given that has one.
+The element type is float32 unless it is given, or an array is given that has one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _c_order(order: str) -> None:
         )
 
 
-def made(
+def created(
     name: str, ctx: Where, device: Where, out: Any = None, **settings: Any
 ) -> ndarray:
     """What an operator without inputs makes, on the device of `out` if there is one."""
@@ -71,8 +71,8 @@ def array(
     """
     where = _place(ctx, device)
     if isinstance(object, ndarray):
-        made = object.astype(object.dtype if dtype is None else dtype)
-        return made if made.context is where else made.as_in_context(where)  # type: ignore[return-value]
+        created = object.astype(object.dtype if dtype is None else dtype)
+        return created if created.context is where else created.as_in_context(where)  # type: ignore[return-value]
     if isinstance(object, NDArray):
         raise ValueError(
             "np.array: the source is an mx.nd array. x.as_np_ndarray() gives it in "
@@ -125,7 +125,7 @@ def _constant(
     """An array of the one value that the operator writes."""
     _c_order(order)
     name = checked_dtype(dtype).name
-    return made(operator, ctx, device, shape=_shape(shape), dtype=name)
+    return created(operator, ctx, device, shape=_shape(shape), dtype=name)
 
 
 def _constant_like(
@@ -139,7 +139,7 @@ def _constant_like(
 ) -> ndarray:
     who = f"{operator[1:]}_like"
     shape, name, where = _like(a, who, dtype, order, ctx or device)
-    return made(operator, where, None, out, shape=shape, dtype=name)
+    return created(operator, where, None, out, shape=shape, dtype=name)
 
 
 def _by_numpy(
@@ -186,7 +186,11 @@ _NUMPYS = """
     indices(dimensions, dtype="int32", ctx=None, *, device=None)
         The coordinates of every place of a grid: (number of axes, *dimensions).
 """
-ROWS = functions(_constant, __name__, _CONSTANT, returns="ndarray")
+_CONTRACT = """
+    shape: one length or several; ArgumentError for a negative one. float32 by default.
+    Unavailable for an order but "C".
+"""
+ROWS = functions(_constant, __name__, _CONSTANT, returns="ndarray", contract=_CONTRACT)
 ROWS |= functions(_constant_like, __name__, _LIKE, returns="ndarray")
 ROWS |= functions(_by_numpy, __name__, _NUMPYS, returns="ndarray")
 globals().update(ROWS)
@@ -228,7 +232,7 @@ def full(
         dtype = "bool"
     name = checked_dtype(dtype).name
     settings = {"shape": _shape(shape), "dtype": name, "value": float(fill_value)}
-    return made("_full", ctx, device, out, **settings)
+    return created("_full", ctx, device, out, **settings)
 
 
 def _like(a: Any, who: str, dtype: Any, order: str, ctx: Where) -> tuple[Any, str, Any]:
@@ -283,7 +287,7 @@ def arange(
         start, stop = 0, start
     name = checked_dtype(dtype).name
     settings = {"start": start, "stop": stop, "step": 1 if step is None else step}
-    return made("_arange", ctx, device, dtype=name, **settings)
+    return created("_arange", ctx, device, dtype=name, **settings)
 
 
 def linspace(
@@ -311,7 +315,7 @@ def linspace(
         return array(numbers, checked_dtype(dtype), ctx, device=device)
     settings = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     name = checked_dtype(dtype).name
-    found = made("_linspace", ctx, device, dtype=name, **settings)
+    found = created("_linspace", ctx, device, dtype=name, **settings)
     if not retstep:
         return found
     gaps = num - 1 if endpoint else num
@@ -334,7 +338,7 @@ def eye(
     name = checked_dtype(dtype).name
     if rows == 0 or columns == 0:
         return zeros((rows, columns), dtype, ctx=ctx, device=device)
-    return made("_eye", ctx, device, N=rows, M=columns, k=k, dtype=name)
+    return created("_eye", ctx, device, N=rows, M=columns, k=k, dtype=name)
 
 
 def identity(

@@ -21,9 +21,9 @@ from minimx.core.ops.registry import lookup
 from minimx.nd import seeding
 from minimx.nd.signatures import functions
 from minimx.np.arithmetic import store
-from minimx.np.calling.calls import as_tuple, call, refuse_words, whole
+from minimx.np.calling.calls import as_tuple, call, refuse_arguments, whole
 from minimx.np.calling.promotion import cast
-from minimx.np.creation import array, made
+from minimx.np.creation import array, created
 from minimx.np.linalg import cholesky
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.products import matmul
@@ -73,7 +73,7 @@ def _draw(
             )
         settings["dtype"] = kind.name
     if not arrays:
-        return made(f"_npi_{name}", ctx, device, out, **settings)
+        return created(f"_npi_{name}", ctx, device, out, **settings)
     return store(arrays[0]._bind(lookup(f"_npi_{name}").of(**settings), arrays), out)
 
 
@@ -125,8 +125,21 @@ _OF_ARRAYS = """
 
     poisson(lam=1.0, size=None, dtype=None, ctx=None, out=None, device=None)
         How often something happens that happens `lam` times on average.
+
+        dtype: whole numbers are possible here.
 """
-ROWS = functions(_draw, __name__, DISTRIBUTIONS + _OF_ARRAYS, returns="ndarray")
+_CONTRACT = """
+    Parameters are numbers, or arrays whose shapes stretch to one. size: the shape of
+    the result, by default that of the parameters, () for numbers. float32, or the type
+    of fractions that dtype names; DTypeError for other types.
+"""
+ROWS = functions(
+    _draw,
+    __name__,
+    DISTRIBUTIONS + _OF_ARRAYS,
+    returns="ndarray",
+    contract=_CONTRACT,
+)
 globals().update(ROWS)
 if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says
     from minimx.np.random_rows import *  # noqa: F403
@@ -159,7 +172,7 @@ def multivariate_normal(
     mean (..., n), cov (..., n, n), positive definite; result (*size, ..., n). Gradients
     flow to both.
     """
-    refuse_words("random.multivariate_normal", check_valid=check_valid, tol=tol)
+    refuse_arguments("random.multivariate_normal", check_valid=check_valid, tol=tol)
     mean = as_ndarray(mean, "random.multivariate_normal", "mean")
     cov = as_ndarray(cov, "random.multivariate_normal", "cov")
     factor = cast(cholesky(cov), mean.spec.dtype)
@@ -191,7 +204,7 @@ def randint(
     if kind.kind not in "iu":
         raise DTypeError(f"random.randint: whole numbers do not have type {kind.name}.")
     settings = {"low": low, "high": high, "shape": _size(size), "dtype": kind.name}
-    return made("_random_randint", ctx, device, out, **settings)
+    return created("_random_randint", ctx, device, out, **settings)
 
 
 def rand(
@@ -235,7 +248,7 @@ def choice(
             )
     settings: dict[str, Any] = {"a": count, "replace": replace, "size": _size(size)}
     if p is None:
-        places = made("_npi_choice", ctx, device, **settings)
+        places = created("_npi_choice", ctx, device, **settings)
     else:
         if not isinstance(p, NDArray):
             p = array(p, dtype="float64", ctx=ctx or device)

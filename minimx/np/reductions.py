@@ -86,10 +86,14 @@ _TOTALS = """
         where=None)
         Add up the elements. dtype: the type to compute and answer in.
 
+        initial and where are NumPy's; they raise Unavailable.
+
     prod(
         a, axis: Axis = None, dtype=None, out=None, keepdims=False, initial=None,
         where=None)
         Multiply the elements. dtype: the type to compute and answer in.
+
+        initial and where are NumPy's; they raise Unavailable.
 
     nansum(a, axis: Axis = None, dtype=None, out=None, keepdims=False)
         Add up the elements that are numbers; dtype as for `sum`.
@@ -108,10 +112,10 @@ def _extreme(
 
 _EXTREMES = """
     max(a, axis: Axis = None, out=None, keepdims=False, initial=None, where=None)
-        The largest element.
+        The largest element. initial and where are NumPy's; they raise Unavailable.
 
     min(a, axis: Axis = None, out=None, keepdims=False, initial=None, where=None)
-        The smallest element.
+        The smallest element. initial and where are NumPy's; they raise Unavailable.
 """
 
 
@@ -140,10 +144,10 @@ def _index(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> ndarray:
 
 _INDICES = """
     argmax(a, axis: int | None = None, out=None, keepdims=False): _npi_argmax
-        Where the largest element stands, int64; the first one wins.
+        The index of the largest element, int64; the first one wins.
 
     argmin(a, axis: int | None = None, out=None, keepdims=False): _npi_argmin
-        Where the smallest element stands, int64; the first one wins.
+        The index of the smallest element, int64; the first one wins.
 """
 
 
@@ -187,10 +191,10 @@ _AMONG_NUMBERS = """
         The smallest of the elements that are numbers.
 
     nanargmax(a, axis: int | None = None)
-        Where the largest of the elements that are numbers stands.
+        The index of the largest of the elements that are numbers.
 
     nanargmin(a, axis: int | None = None)
-        Where the smallest of the elements that are numbers stands.
+        The index of the smallest of the elements that are numbers.
 """
 
 
@@ -208,12 +212,18 @@ _DEVIATIONS = """
     nanstd(a, axis: Axis = None, dtype=None, out=None, ddof: int = 0, keepdims=False)
         The standard deviation of the elements that are numbers.
 """
+_AXES = """
+    axis: None for all axes, one, or several. keepdims: leave them with length 1. out: an
+    array to write to.
+"""
+_ONE_AXIS = "axis: None for the elements of the flat array, or one axis."
 ROWS: dict[str, Callable[..., Any]] = {}
-for _body, _table in (
-    (_total, _TOTALS), (_extreme, _EXTREMES), (_truth, _TRUTHS), (_index, _INDICES),
-    (_running, _RUNNING), (_among_numbers, _AMONG_NUMBERS), (_deviation, _DEVIATIONS),
+for _body, _table, _contract in (
+    (_total, _TOTALS, _AXES), (_extreme, _EXTREMES, _AXES), (_truth, _TRUTHS, _AXES),
+    (_index, _INDICES, _ONE_AXIS), (_running, _RUNNING, _ONE_AXIS),
+    (_among_numbers, _AMONG_NUMBERS, ""), (_deviation, _DEVIATIONS, _AXES),
 ):  # fmt: skip
-    ROWS |= functions(_body, __name__, _table, inputs=7, returns="ndarray")
+    ROWS |= functions(_body, __name__, _table, 7, "ndarray", _contract)
 ROWS |= {"amax": ROWS["max"], "amin": ROWS["min"]}
 globals().update(ROWS)
 if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says

@@ -2,8 +2,8 @@
 
     python -m minimx.np.stubs
 
-writes them; functions that stand in a module as such need none. A test compares the
-files with what this room writes.
+writes them; functions written in a module as such need none. A test compares the
+files with what this module writes.
 """
 
 from __future__ import annotations

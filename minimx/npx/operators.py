@@ -76,7 +76,7 @@ NAMES = {
 _BEHIND = {"softmax": "softmax", "log_softmax": "log_softmax"}
 
 _made: dict[str, Callable[..., Any]] = {}
-functions.keepers.append(_made)
+functions.function_caches.append(_made)
 
 
 def _is_own(name: str) -> bool:

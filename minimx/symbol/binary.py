@@ -8,7 +8,7 @@ from typing import Any
 
 from minimx.core.errors import OperatorError
 from minimx.core.ops.registry import lookup
-from minimx.nd.binary import _PLAIN
+from minimx.nd.binary import _PLAIN, of_two
 from minimx.symbol.arithmetic import OPERATORS, SymbolOperator
 from minimx.symbol.symbol import Symbol, applied
 
@@ -36,27 +36,11 @@ _WITHOUT: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _make(name: str, pair: SymbolOperator) -> Callable[[Any, Any], Any]:
-    def function(lhs: Any, rhs: Any) -> Any:
-        if isinstance(lhs, Symbol):
-            found = pair(lhs, rhs)
-        elif isinstance(rhs, Symbol):
-            found = pair.swapped(rhs, lhs)
-        else:
-            return _WITHOUT[name](lhs, rhs)
-        if found is NotImplemented:
-            raise OperatorError(
-                f"{name}: {type(lhs).__name__} and {type(rhs).__name__} cannot be "
-                "combined. Give a Symbol and a Symbol or a number."
-            )
-        return found
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{pair.pair}` of two symbols, or a symbol and a number."
-    return function
-
-
-PAIRS = {name: _make(name, pair) for name, pair in _OPERATORS.items()}
+PAIRS = {n: of_two(n, op, Symbol, _WITHOUT[n]) for n, op in _OPERATORS.items()}
+for _name, _function in PAIRS.items():
+    _pair = _OPERATORS[_name].pair
+    _function.__doc__ = f"`{_pair}` of two symbols, or a symbol and a number."
+    _function.__module__ = __name__
 
 
 def pow(base: Any, exp: Any) -> Any:

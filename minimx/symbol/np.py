@@ -21,7 +21,7 @@ from minimx.symbol.creation import ones, zeros
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.np_functions import operators as _np_sheets  # noqa: F401 (fills the registry)
 from minimx.symbol.np_functions.binary import EVEN, NAMES
-from minimx.symbol.np_functions.calls import *  # noqa: F403 (this room offers all of them)
+from minimx.symbol.np_functions.calls import *  # noqa: F403 (this module offers all of them)
 from minimx.symbol.np_functions.calls import _apply
 from minimx.symbol.np_functions.namespaces import linalg, random
 from minimx.symbol.symbol import Symbol as _Symbol
@@ -158,7 +158,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """Where elements of a flat array stand in one of `shape`, a row for each axis."""
+    """The indices of elements of a flat array, in `shape`: a row for each axis."""
     if order != "C":
         raise NotImplementedError("unravel_index: only order='C' is available.")
     return _call("_np_unravel_index", indices, shape=_tuple(shape))
@@ -295,7 +295,7 @@ for _name in _PAIRS:
 globals().update({name: _of_one(name) for name in _SAME})
 
 
-# -- rooms -----------------------------------------------------------------------------
+# -- the namespace ---------------------------------------------------------------------
 
 globals().update(
     {

@@ -41,10 +41,17 @@ def _draw(word: str, *values: Any, shape: Any, dtype: Any, **rest: Any) -> Symbo
     return drawn
 
 
+_CONTRACT = """
+    Parameters are numbers, and the result has `shape`; or symbols of one shape, and
+    `shape` numbers for each element come after their axes. OperatorError for numbers
+    beside symbols. float32, or dtype; randint: int32.
+"""
+
+
 def _of_symbols(table: str, inputs: int) -> Any:
     """The rows of `mx.nd.random` without what a graph does not decide."""
     table = table.replace(" ctx=None, out=None,", "")
-    return functions(_draw, __name__, table, inputs, returns="Symbol")
+    return functions(_draw, __name__, table, inputs, "Symbol", _CONTRACT)
 
 
 ROWS = _of_symbols(OF_ONE, 1) | _of_symbols(OF_TWO, 2)

@@ -2,7 +2,7 @@
 
     python -m minimx.symbol.stubs
 
-writes the `.pyi` files beside this one. A test compares them with what this room
+writes the `.pyi` files beside this one. A test compares them with what this module
 writes.
 """
 
@@ -71,7 +71,7 @@ def _sheet(name: str) -> type[Op]:
 
 
 def _functions() -> Iterator[str]:
-    """The functions of `mx.sym`, without those that its room defines by hand."""
+    """The functions of `mx.sym`, without those that its module defines by hand."""
     own = set(vars(import_module("minimx.symbol"))["BY_HAND"])
     for name in sorted(FUNCTIONS):
         if not name.startswith("_") and name not in own and name not in PAIRS:
@@ -90,7 +90,7 @@ def _methods() -> Iterator[str]:
 
 
 def _namespace(namespace: str) -> Iterator[str]:
-    """What a room offers, read off the registry or its own."""
+    """What a module offers, read off the registry or its own."""
     module = import_module(f"minimx.symbol.{namespace}")
     names = dir(module)
     if namespace == "sparse":  # every operator is offered there as well

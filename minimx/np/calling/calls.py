@@ -80,7 +80,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if several else (value,)
 
 
-def refuse_words(who: str, **words: Any) -> None:
+def refuse_arguments(who: str, **words: Any) -> None:
     """Refuse NumPy's arguments that have no meaning here, unless left alone."""
     for name, value in words.items():
         if value is not None:

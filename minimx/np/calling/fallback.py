@@ -97,7 +97,7 @@ _RETURNS = {
     "ix_": "tuple[ndarray, ...]", "min_scalar_type": "dtype", "polyfit": "Any",
     "promote_types": "dtype", "result_type": "dtype",
 }  # fmt: skip
-_LESSON = """\
+_NOTE = """\
 Computed by NumPy on copies: it waits for its arrays, and has no gradient. Arguments are
 NumPy's."""
 
@@ -148,7 +148,7 @@ def _fallback(name: str, sentence: str) -> Callable[..., Any]:
         return by_numpy(official, args, kwargs)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{sentence}\n\n{_LESSON}\n"
+    function.__doc__ = f"{sentence}\n\n{_NOTE}\n"
     function.__module__ = __name__
     function.__signature__ = _signature(name)  # type: ignore[attr-defined]
     return function

@@ -28,7 +28,7 @@ def _several(found: Any) -> Any:
 def _apply(
     operator: str, *symbols: Any, out: Any = None, ctx: Any = None, **settings: Any
 ) -> Any:
-    """A node of an operator. out, ctx: a graph is told when it is bound."""
+    """A node of an operator. out, ctx: a graph learns them when it is bound."""
     if "dtype" in settings:
         settings["dtype"] = _type(settings["dtype"])
     return FUNCTIONS[operator](*symbols, **settings)
@@ -77,7 +77,7 @@ _OF_ONE = _functions(
     unique(
         ar, return_index=False, return_inverse=False, return_counts=False,
         axis=None): _npi_unique
-        The distinct elements, ascending; where they stand and how often.
+        The distinct elements, ascending; their indices and how often they come.
 
     copy(a): _copy
         The same elements in memory of their own.
@@ -207,7 +207,7 @@ def shares_memory(a: Any, b: Any, max_work: Any = None) -> Any:
     return FUNCTIONS["_npi_share_memory"](a, b)
 
 
-# -- making arrays ---------------------------------------------------------------------
+# -- creating arrays -------------------------------------------------------------------
 
 
 def empty_like(

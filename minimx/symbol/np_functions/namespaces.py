@@ -69,8 +69,8 @@ def draw(
 ) -> Any:
     """Numbers of the distribution whose operator is `_npi_` and `name`.
 
-    parameters: of the distribution, numbers or symbols. ctx, out: a graph is told when
-    it is bound.
+    parameters: of the distribution, numbers or symbols. ctx, out: a graph learns them
+    when it is bound.
     """
     symbols = [value for value in parameters.values() if isinstance(value, Symbol)]
     plain = {k: None if isinstance(v, Symbol) else v for k, v in parameters.items()}

@@ -201,7 +201,7 @@ _enter(
     _npi_unique(
         data, *, return_index: bool = False, return_inverse: bool = False,
         return_counts: bool = False, axis: Any = None): unique
-        The distinct elements, ascending; where they stand and how often.
+        The distinct elements, ascending; their indices and how often they come.
     """,
     gives=lambda op: 1 + op.return_index + op.return_inverse + op.return_counts,
     planned=False,
@@ -248,7 +248,7 @@ def nonzero(x: Any) -> Any:
 
 @composed("_npx_constraint_check", planned=False)
 def constraint_check(input: Any, *, msg: str = "Constraint violated.") -> Any:  # noqa: A002
-    """True where all elements hold; else an error where somebody waits."""
+    """True where all elements hold; else an error where the result is waited for."""
     return _npx().constraint_check(input, msg)
 
 
