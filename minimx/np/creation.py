@@ -122,10 +122,12 @@ def asarray(
 def _constant(
     operator: str, shape: Any, dtype: Any, order: str, ctx: Where, device: Where
 ) -> ndarray:
-    """An array of the one value that the operator writes."""
+    """An array of the one value that the operator writes; without one, as it comes."""
     _c_order(order)
-    name = checked_dtype(dtype).name
-    return created(operator, ctx, device, shape=_shape(shape), dtype=name)
+    found, kind = _shape(shape), checked_dtype(dtype)
+    if operator == "empty":
+        return as_np(new(Spec.of(found, kind), _place(ctx, device), "empty", ndarray))
+    return created(operator, ctx, device, shape=found, dtype=kind.name)
 
 
 def _constant_like(
@@ -160,6 +162,10 @@ _CONSTANT = """
         shape: ShapeLike = (), dtype=None, order: str = "C", ctx=None, *,
         device=None): _ones
         An array of ones.
+
+    empty(
+        shape: ShapeLike, dtype=None, order: str = "C", ctx=None, *, device=None)
+        An array whose contents are whatever was in memory.
 """
 _LIKE = """
     zeros_like(
@@ -196,21 +202,7 @@ ROWS |= functions(_by_numpy, __name__, _NUMPYS, returns="ndarray")
 globals().update(ROWS)
 if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says
     from minimx.np.creation_rows import *  # noqa: F403
-    from minimx.np.creation_rows import zeros
-
-
-def empty(
-    shape: ShapeLike,
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """An array whose contents are whatever was in memory."""
-    _c_order(order)
-    spec = Spec.of(_shape(shape), checked_dtype(dtype))
-    return as_np(new(spec, _place(ctx, device), "empty", ndarray))
+    from minimx.np.creation_rows import empty, zeros
 
 
 def full(
@@ -373,6 +365,6 @@ def genfromtxt(
 
 
 __all__ = [
-    "arange", "array", "asarray", "copy", "empty", "empty_like", "eye", "full",
+    "arange", "array", "asarray", "copy", "empty_like", "eye", "full",
     "full_like", "genfromtxt", "identity", "linspace", *ROWS,
 ]  # fmt: skip

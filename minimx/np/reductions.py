@@ -213,8 +213,8 @@ _DEVIATIONS = """
         The standard deviation of the elements that are numbers.
 """
 _AXES = """
-    axis: None for all axes, one, or several. keepdims: leave them with length 1. out: an
-    array to write to.
+    axis: None for all axes, one, or several. keepdims: leave them with length 1. out:
+    an array to write to.
 """
 _ONE_AXIS = "axis: None for the elements of the flat array, or one axis."
 ROWS: dict[str, Callable[..., Any]] = {}

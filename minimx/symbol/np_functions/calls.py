@@ -35,17 +35,9 @@ def _apply(
 
 
 def _percentile(
-    name: str,
-    a: Any,
-    q: Any,
-    *,
-    axis: Any,
-    interpolation: str,
-    keepdims: bool,
-    **_: Any,
+    name: str, a: Any, q: Any, *, out: Any, overwrite_input: Any, **over: Any
 ) -> Any:
     share = q * 100 if name == "quantile" else q
-    over = {"axis": axis, "interpolation": interpolation, "keepdims": keepdims}
     if isinstance(q, Symbol):
         return FUNCTIONS["_npi_percentile"](a, share, **over)
     return FUNCTIONS["_npi_percentile"](a, q_scalar=share, **over)
@@ -64,10 +56,7 @@ def _space(operator: str, dtype: Any, axis: int, ctx: Any, **settings: Any) -> A
     return FUNCTIONS[operator](**settings, dtype=_type(dtype or "float32"))
 
 
-_OF_ONE = _functions(
-    _apply,
-    _HOME,
-    """
+_OF_ONE = """
     std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False): _npi_std
         `np.std`: how far elements lie from their mean.
 
@@ -81,13 +70,8 @@ _OF_ONE = _functions(
 
     copy(a): _copy
         The same elements in memory of their own.
-    """,
-    inputs=1,
-)
-_OF_NONE = _functions(
-    _apply,
-    _HOME,
-    """
+"""
+_OF_NONE = """
     hanning(M, dtype="float32", ctx=None): _npi_hanning
         The window `np.hanning` of M points.
 
@@ -96,12 +80,8 @@ _OF_NONE = _functions(
 
     blackman(M, dtype="float32", ctx=None): _npi_blackman
         The window `np.blackman` of M points.
-    """,
-)
-_SHARES = _functions(
-    _percentile,
-    _HOME,
-    """
+"""
+_SHARES = """
     percentile(
         a, q, axis=None, out=None, overwrite_input=None, interpolation="linear",
         keepdims=False)
@@ -111,13 +91,8 @@ _SHARES = _functions(
         a, q, axis=None, out=None, overwrite_input=None, interpolation="linear",
         keepdims=False)
         The number below which the fraction q is.
-    """,
-    inputs=2,
-)
-_LIKE = _functions(
-    _like,
-    _HOME,
-    """
+"""
+_LIKE = """
     full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None)
         One value everywhere, in the shape of an array.
 
@@ -126,20 +101,18 @@ _LIKE = _functions(
 
     ones_like(a, dtype=None, order="C", ctx=None, out=None)
         Ones in the shape of an array.
-    """,
-    inputs=1,
-)
-_SPACES = _functions(
-    _space,
-    _HOME,
-    """
+"""
+_SPACES = """
     logspace(
         start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0,
         ctx=None): _npi_logspace
         Powers of `base` with evenly spaced exponents.
-    """,
-)
-globals().update(_OF_ONE | _OF_NONE | _SHARES | _LIKE | _SPACES)
+"""
+for _body, _table, _inputs in (
+    (_apply, _OF_ONE, 1), (_apply, _OF_NONE, 0), (_percentile, _SHARES, 2),
+    (_like, _LIKE, 1), (_space, _SPACES, 0),
+):  # fmt: skip
+    globals().update(_functions(_body, _HOME, _table, _inputs))
 
 # -- statistics ------------------------------------------------------------------------
 

@@ -210,34 +210,46 @@ _enter(
 # -- statistics ------------------------------------------------------------------------
 
 
-@composed(
-    "_npi_average",
+def _weighted(path: str, data: Any, weights: Any, **settings: Any) -> Any:
+    """A function with weights, from settings that say also whether there are some."""
+    for flag in ("weighted", "has_weights"):
+        settings.pop(flag, None)
+    name = "p" if path == "random.choice" else "weights"
+    return _of_numpy(path, data, **settings, **{name: weights})
+
+
+_enter(
+    """
+    _npi_average(
+        a, weights=None, *, axis: Any = None, returned: bool = False,
+        weighted: bool = True): average
+        The average, of which each element has a weight; and the sum of the weights.
+    """,
+    body=_weighted,
     takes=lambda op: ("a", "weights") if op.weighted else ("a",),
     gives=lambda op: 2 if op.returned else 1,
     casting=SINGLE,
 )
-def average(
-    a: Any,
-    weights: Any = None,
-    *,
-    axis: Any = None,
-    returned: bool = False,
-    weighted: bool = True,
-) -> Any:
-    """The average, of which each element has a weight; and the sum of the weights."""
-    return np.average(a, axis, weights, returned)
-
-
-@composed(
-    "_npi_bincount",
+_enter(
+    """
+    _npi_bincount(
+        data, weights=None, *, minlength: int = 0, has_weights: bool = False): bincount
+        How often each whole number occurs, or the sum of the weights where it does.
+    """,
+    body=_weighted,
     takes=lambda op: ("data", "weights") if op.has_weights else ("data",),
     planned=False,
 )
-def bincount(
-    data: Any, weights: Any = None, *, minlength: int = 0, has_weights: bool = False
-) -> Any:
-    """How often each whole number occurs, or the sum of the weights where it does."""
-    return np.bincount(data, weights, minlength)
+_enter(
+    """
+    _npi_choice_of(
+        input1, input2=None, *, size: Any = None, replace: bool = True,
+        weighted: bool = False): random.choice
+        Elements of a vector, each as likely, or as `input2` says. out: `size`.
+    """,
+    body=_weighted,
+    takes=lambda op: ("input1", "input2") if op.weighted else ("input1",),
+)
 
 
 @composed("_npx_nonzero", planned=False)
@@ -268,20 +280,22 @@ def diag_indices_from(data: Any) -> Any:
 # -- framing, cutting, deleting, inserting ---------------------------------------------
 
 
-@composed("_numpy_pad", written="_npi_pad")
-def pad(
-    data: Any,
-    *,
-    pad_width: Any,
-    mode: str = "constant",
-    constant_values: float = 0.0,
-    reflect_type: str = "even",
+def _pad(
+    _: str, data: Any, *, pad_width: Any, mode: str, constant_values: float, **__: Any
 ) -> Any:
-    """An array inside a frame."""
-    words: dict[str, Any] = {}
-    if mode == "constant":
-        words = {"constant_values": constant_values}
-    return np.pad(data, pad_width, mode, **words)
+    given = {"constant_values": constant_values} if mode == "constant" else {}
+    return np.pad(data, pad_width, mode, **given)
+
+
+_enter(
+    """
+    _numpy_pad(
+        data, *, pad_width: Any, mode: str = "constant", constant_values: float = 0.0,
+        reflect_type: str = "even")
+        An array inside a frame.
+    """,
+    body=_pad,
+)
 
 
 def _pieces(op: Any) -> int:
@@ -426,7 +440,7 @@ def share_memory(a: Any, b: Any) -> Any:
     return np.array(np.shares_memory(a, b), dtype="bool", ctx=a.context)
 
 
-# -- linear algebra, and numbers by chance ---------------------------------------------
+# -- linear algebra --------------------------------------------------------------------
 
 
 @composed("_npi_tensorsolve", casting=SINGLE)
@@ -457,19 +471,3 @@ def norm(
     matrix = axis is None or isinstance(axis, tuple)
     named = {1: "fro" if matrix else 2, 2: "nuc"}.get(flag, ord)
     return np.linalg.norm(data, named, axis, keepdims)
-
-
-@composed(
-    "_npi_choice_of",
-    takes=lambda op: ("input1", "input2") if op.weighted else ("input1",),
-)
-def choice(
-    input1: Any,
-    input2: Any = None,
-    *,
-    size: Any = None,
-    replace: bool = True,
-    weighted: bool = False,
-) -> Any:
-    """Elements of a vector, each as likely, or as `input2` says. out: `size`."""
-    return np.random.choice(input1, size, replace, input2)
