@@ -382,7 +382,7 @@ class Executor:
                 return old
             if spec is None:
                 raise ShapeError(
-                    f"reshape: the given shapes do not determine that of {entry.name}."
+                    f"reshape: the given shapes do not settle that of {entry.name}."
                 )
             if not (named or partial_shaping):
                 raise ShapeError(

@@ -232,7 +232,7 @@ def _require_whole(found: Inference) -> None:
     ]
     if open_names:
         raise ShapeError(
-            "simple_bind: the given shapes do not determine those of "
+            "simple_bind: the given shapes do not settle those of "
             f"{', '.join(open_names)}. Give more shapes by name, such as "
             f"{open_names[0].split()[0]}=(2, 3)."
         )
