@@ -22,11 +22,14 @@ namespace pickles them. `minimx.nd.stubs` tells editors and type checkers of the
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 from collections.abc import Callable
 from inspect import cleandoc
+from pathlib import Path
 from typing import Any
 
+HOME = Path(__file__).parents[1]
 # name, (parameters), -> type of the result, : operator, and the indented docstring
 _ROW = re.compile(r"(\w+)(\(.*?\))(?: -> ([^\n:]+))?(?:: ([\w.]+))?\n(.*)", re.DOTALL)
 _FLAG = re.compile(r"(\w+)=(True|False)\b")  # whose type goes without saying
@@ -57,7 +60,8 @@ def functions(
         parameters = _FLAG.sub(r"\1: bool = \2", parameters)
         head = f"def {name}{parameters} -> {result or returns}:"
         passed = ", ".join([repr(operator or name), *_handed_on(head, inputs)])
-        exec(f"{head}\n    return _body({passed})", space)
+        source = f"{head}\n    return _body({passed})\n"
+        exec(compile(source, _shown(module, name, source), "exec"), space)
         made[name] = space[name]
         made[name].__doc__ = f"{cleandoc(doc)}\n\n{cleandoc(contract)}".rstrip()
     return made
@@ -73,3 +77,13 @@ def _handed_on(head: str, inputs: int) -> list[str]:
     passed += [f"*{has.vararg.arg}"] if has.vararg else []
     passed += [f"{arg.arg}={arg.arg}" for arg in by_name]
     return passed + ([f"**{has.kwarg.arg}"] if has.kwarg else [])
+
+
+def _shown(module: str, name: str, source: str) -> str:
+    """The file that the source seems to be in; tracebacks and `np.sum??` show it.
+
+    It is in minimx's folder, so that nothing takes the line for one of the user's.
+    """
+    file = f"{HOME.joinpath(*module.split('.')[1:])}.py ({name})"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    return file
