@@ -196,7 +196,7 @@ _CONTRACT = """
     shape: one length or several; ArgumentError for a negative one. float32 by default.
     Unavailable for an order but "C".
 """
-ROWS = functions(_constant, __name__, _CONSTANT, returns="ndarray", contract=_CONTRACT)
+ROWS = functions(_constant, __name__, _CONSTANT, 0, "ndarray", _CONTRACT)
 ROWS |= functions(_constant_like, __name__, _LIKE, returns="ndarray")
 ROWS |= functions(_by_numpy, __name__, _NUMPYS, returns="ndarray")
 globals().update(ROWS)

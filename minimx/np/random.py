@@ -133,13 +133,8 @@ _CONTRACT = """
     the result, by default that of the parameters, () for numbers. float32, or the type
     of fractions that dtype names; DTypeError for other types.
 """
-ROWS = functions(
-    _draw,
-    __name__,
-    DISTRIBUTIONS + _OF_ARRAYS,
-    returns="ndarray",
-    contract=_CONTRACT,
-)
+_TABLE = DISTRIBUTIONS + _OF_ARRAYS
+ROWS = functions(_draw, __name__, _TABLE, 0, "ndarray", _CONTRACT)
 globals().update(ROWS)
 if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says
     from minimx.np.random_rows import *  # noqa: F403

@@ -22,10 +22,7 @@ def _node(operator: str, dtype: Any, name: str | None, **settings: Any) -> Symbo
     return made
 
 
-ROWS = functions(
-    _node,
-    __name__,
-    """
+_NODES = """
     zeros(shape: ShapeLike, dtype=None, name: str | None = None, **kwargs): _zeros
         Zeros of a shape; 0 for an axis that is to be inferred.
 
@@ -45,9 +42,8 @@ ROWS = functions(
     eye(
         N: int, M: int = 0, k: int = 0, dtype=None, name: str | None = None): _eye
         A matrix with ones on the k-th diagonal.
-    """,
-    returns="Symbol",
-)
+"""
+ROWS = functions(_node, __name__, _NODES, returns="Symbol")
 globals().update(ROWS)
 if TYPE_CHECKING:  # as `python -m minimx.symbol.stubs` says
     from minimx.symbol.creation_rows import *  # noqa: F403
