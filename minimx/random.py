@@ -18,16 +18,7 @@ from minimx.nd.random import (
 from minimx.nd.seeding import seed
 
 __all__ = [
-    "exponential",
-    "gamma",
-    "generalized_negative_binomial",
-    "multinomial",
-    "negative_binomial",
-    "normal",
-    "poisson",
-    "randint",
-    "randn",
-    "seed",
-    "shuffle",
+    "exponential", "gamma", "generalized_negative_binomial", "multinomial",
+    "negative_binomial", "normal", "poisson", "randint", "randn", "seed", "shuffle",
     "uniform",
-]
+]  # fmt: skip

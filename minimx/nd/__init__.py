@@ -62,7 +62,7 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-functions.keepers.append(globals())
+functions.function_caches.append(globals())
 
 
 def __dir__() -> list[str]:

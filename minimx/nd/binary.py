@@ -64,31 +64,39 @@ _OPERATORS: dict[str, _Operator] = {
 }
 
 
-def _make(name: str, pair: _Operator) -> Callable[[Any, Any], Any]:
+def of_two(
+    name: str, pair: Any, kind: type[Any], plain: Callable[..., Any] | None
+) -> Callable[[Any, Any], Any]:
+    """A function of two operands, of which one may be a number.
+
+    pair: the operator, which knows its `swapped` form; kind: the class of an operand
+    that is no number; plain: what two numbers give, if they may be given.
+    """
+
     def function(lhs: Any, rhs: Any) -> Any:
-        if isinstance(lhs, NDArray):
+        found = NotImplemented
+        if isinstance(lhs, kind):
             found = pair(lhs, rhs)
-        elif isinstance(rhs, NDArray):
+        elif isinstance(rhs, kind):
             found = pair.swapped(rhs, lhs)
-        elif name in _PLAIN:
-            return _PLAIN[name](lhs, rhs)
-        else:
-            found = NotImplemented
+        elif plain is not None:
+            return plain(lhs, rhs)
         if found is NotImplemented:
+            one = f"{'an' if kind is NDArray else 'a'} {kind.__name__}"
             raise OperatorError(
                 f"{name}: {type(lhs).__name__} and {type(rhs).__name__} cannot be "
-                "combined. Give an NDArray and an NDArray or a number."
+                f"combined. Give {one} and {one} or a number."
             )
         return found
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"`{pair.array_op.name}` of two arrays, or an array and a number."
-    )
     return function
 
 
-PAIRS = {name: _make(name, pair) for name, pair in _OPERATORS.items()}
+PAIRS = {n: of_two(n, op, NDArray, _PLAIN.get(n)) for n, op in _OPERATORS.items()}
+for _name, _function in PAIRS.items():
+    _operator = _OPERATORS[_name].array_op.name
+    _function.__doc__ = f"`{_operator}` of two arrays, or an array and a number."
 
 
 def split_v2(

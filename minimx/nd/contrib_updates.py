@@ -6,14 +6,12 @@ AdamW changes nothing. Every function takes the settings of its operator, and ou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.creation import full
 from minimx.nd.functions import FUNCTIONS
-
-Arrays = Sequence[NDArray]
+from minimx.nd.signatures import functions
 
 
 def _scale(rescale_grad: Any, like: NDArray) -> NDArray:
@@ -22,91 +20,73 @@ def _scale(rescale_grad: Any, like: NDArray) -> NDArray:
     return full((1,), rescale_grad, ctx=like.context)
 
 
-def _interleaved(*columns: Arrays) -> list[NDArray]:
-    return [array for row in zip(*columns, strict=True) for array in row]
+#: The arguments that are arrays, or lists of them, in the operators' order.
+_ONE = ("weight", "grad", "mean", "var", "weight32")
+_MANY = ("weights", "grads", "mean", "var", "weights32")
 
 
-def adamw_update(
-    weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray,
-    rescale_grad: Any, lr: float, eta: float, **settings: Any,
-) -> Any:  # fmt: skip
-    """A step of AdamW for one weight."""
-    arrays = (weight, grad, mean, var, _scale(rescale_grad, weight))
-    return FUNCTIONS["_adamw_update"](*arrays, lr=lr, eta=eta, **settings)
+def _one(operator: str, rescale_grad: Any, **given: Any) -> Any:
+    arrays = [given.pop(name) for name in _ONE if name in given]
+    return FUNCTIONS[operator](*arrays, _scale(rescale_grad, arrays[0]), **given)
 
 
-def mp_adamw_update(
-    weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray,
-    rescale_grad: Any, lr: float, eta: float, **settings: Any,
-) -> Any:  # fmt: skip
-    """A step of AdamW for one weight with a float32 copy."""
-    arrays = (weight, grad, mean, var, weight32, _scale(rescale_grad, weight))
-    return FUNCTIONS["_mp_adamw_update"](*arrays, lr=lr, eta=eta, **settings)
+def _interleaved(given: dict[str, Any]) -> tuple[list[NDArray], int]:
+    """All arrays of the first weight, then of the second, …; and how many weights.
+
+    They are taken out of the arguments.
+    """
+    columns = [given.pop(name) for name in _MANY if name in given]
+    rows = list(zip(*columns, strict=True))
+    return [array for row in rows for array in row], len(rows)
 
 
-def multi_adamw_update(
-    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays,
-    rescale_grad: Any, lrs: Any, wds: Any, etas: Any,
-    out: Any = None, name: Any = None, size: int = 0, **settings: Any,
-) -> Any:  # fmt: skip
-    """A step of AdamW for many weights."""
-    arrays = _interleaved(weights, grads, mean, var)
-    settings |= {"lrs": lrs, "wds": wds, "etas": etas}
-    return FUNCTIONS["_multi_adamw_update"](
-        *arrays,
-        _scale(rescale_grad, weights[0]),
-        num_weights=size or len(weights),
-        out=out,
-        **settings,
-    )
+def _adamw(operator: str, rescale_grad: Any, size: int, name: Any, **given: Any) -> Any:
+    arrays, count = _interleaved(given)
+    scale = _scale(rescale_grad, arrays[0])
+    return FUNCTIONS[operator](*arrays, scale, num_weights=size or count, **given)
 
 
-def multi_mp_adamw_update(
-    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, weights32: Arrays,
-    rescale_grad: Any, lrs: Any, wds: Any, etas: Any,
-    out: Any = None, name: Any = None, size: int = 0, **settings: Any,
-) -> Any:  # fmt: skip
-    """A step of AdamW for many weights with float32 copies."""
-    arrays = _interleaved(weights, grads, mean, var, weights32)
-    settings |= {"lrs": lrs, "wds": wds, "etas": etas}
-    return FUNCTIONS["_multi_mp_adamw_update"](
-        *arrays,
-        _scale(rescale_grad, weights[0]),
-        num_weights=size or len(weights),
-        out=out,
-        **settings,
-    )
+def _lamb(operator: str, lrs: Any, num_tensors: int, **given: Any) -> Any:
+    arrays, count = _interleaved(given)
+    given |= {"learning_rates": lrs, "num_tensors": num_tensors or count}
+    return FUNCTIONS[operator](*arrays, **given)
 
 
-def multi_lamb_update(
-    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays,
-    step_count: Any, lrs: Any, wds: Any,
-    out: Any = None, num_tensors: int = 0, **settings: Any,
-) -> Any:  # fmt: skip
-    """A step of LAMB for many weights."""
-    return FUNCTIONS["_multi_lamb_update"](
-        *_interleaved(weights, grads, mean, var),
-        learning_rates=lrs,
-        wds=wds,
-        step_count=step_count,
-        num_tensors=num_tensors or len(weights),
-        out=out,
-        **settings,
-    )
+_ONES = """
+    adamw_update(
+        weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, rescale_grad,
+        lr: float, eta: float, **settings): _adamw_update
+        A step of AdamW for one weight.
 
+    mp_adamw_update(
+        weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray,
+        rescale_grad, lr: float, eta: float, **settings): _mp_adamw_update
+        A step of AdamW for one weight with a float32 copy.
+"""
+_ADAMW = """
+    multi_adamw_update(
+        weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, rescale_grad, lrs,
+        wds, etas, out=None, name=None, size: int = 0, **settings): _multi_adamw_update
+        A step of AdamW for many weights.
 
-def multi_mp_lamb_update(
-    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, weights32: Arrays,
-    step_count: Any, lrs: Any, wds: Any,
-    out: Any = None, num_tensors: int = 0, **settings: Any,
-) -> Any:  # fmt: skip
-    """A step of LAMB for many weights with float32 copies."""
-    return FUNCTIONS["_multi_mp_lamb_update"](
-        *_interleaved(weights, grads, mean, var, weights32),
-        learning_rates=lrs,
-        wds=wds,
-        step_count=step_count,
-        num_tensors=num_tensors or len(weights),
-        out=out,
-        **settings,
-    )
+    multi_mp_adamw_update(
+        weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, weights32: Arrays,
+        rescale_grad, lrs, wds, etas, out=None, name=None, size: int = 0,
+        **settings): _multi_mp_adamw_update
+        A step of AdamW for many weights with float32 copies.
+"""
+_LAMB = """
+    multi_lamb_update(
+        weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, step_count, lrs,
+        wds, out=None, num_tensors: int = 0, **settings): _multi_lamb_update
+        A step of LAMB for many weights.
+
+    multi_mp_lamb_update(
+        weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, weights32: Arrays,
+        step_count, lrs, wds, out=None, num_tensors: int = 0,
+        **settings): _multi_mp_lamb_update
+        A step of LAMB for many weights with float32 copies.
+"""
+_HOME = "minimx.nd.contrib"  # where they are found
+ROWS = functions(_one, _HOME, _ONES)
+ROWS |= functions(_adamw, _HOME, _ADAMW) | functions(_lamb, _HOME, _LAMB)

@@ -127,7 +127,7 @@ def cond(
 
 
 def _tracer(values: Any) -> Any:
-    """Who writes these arrays down instead of computing with them, if somebody does."""
+    """The tracer that records these arrays instead of computing; None without one."""
     tracer = tracers.get(get_ident()) if tracers else None
     return tracer if tracer is not None and tracer.writes(values) else None
 
@@ -151,10 +151,10 @@ def _same_number(who: str, rows: list[list[Any]], flat: Sequence[Any]) -> None:
 
 def _stack(who: str, steps: Sequence[NDArray]) -> NDArray:
     if len({(x.shape, x.dtype) for x in steps}) != 1:
-        told = ", ".join(f"{i}: {x.spec}" for i, x in enumerate(steps[:5]))
+        specs = ", ".join(f"{i}: {x.spec}" for i, x in enumerate(steps[:5]))
         raise ShapeError(
             f"{who}: an output must have one shape and type in all steps, to be "
-            f"stacked. It has, by step, {told}."
+            f"stacked. It has, by step, {specs}."
         )
     found: NDArray = invoke(lookup("stack").of(axis=0), list(steps))
     return found

@@ -111,11 +111,11 @@ class Custom(Op):
     def from_text(
         cls, attrs: dict[str, str], *, np_shape: bool = False
     ) -> tuple[Custom, dict[str, str]]:
-        """The operator of a graph's file, and what is left: remarks."""
-        remarks = {k: v for k, v in attrs.items() if k[:2] == k[-2:] == "__"}
-        settings = {k: v for k, v in attrs.items() if k not in remarks}
+        """The operator of a graph's file, and what is left: attributes."""
+        attributes = {k: v for k, v in attrs.items() if k[:2] == k[-2:] == "__"}
+        settings = {k: v for k, v in attrs.items() if k not in attributes}
         op_type = settings.pop("op_type", "")
-        return cls(op_type=op_type, keywords=tuple(settings.items())), remarks
+        return cls(op_type=op_type, keywords=tuple(settings.items())), attributes
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """What the property says; the inputs must be what it says as well."""
@@ -303,8 +303,8 @@ def _stypes(op: Custom, given: list[str]) -> list[str]:
 def _zeros(spec: Spec, stype: str, ctx: Device, like: NDArray | None) -> NDArray:
     """An array of zeros; a dense one is of the same kind as `like`."""
     if stype != "default":
-        room: Any = nd
-        found: NDArray = room.sparse.zeros(
+        namespace: Any = nd
+        found: NDArray = namespace.sparse.zeros(
             stype, spec.shape, ctx=ctx, dtype=spec.dtype.type
         )
         return found
@@ -314,7 +314,7 @@ def _zeros(spec: Spec, stype: str, ctx: Device, like: NDArray | None) -> NDArray
 
 
 class Undeclared:
-    """Stands in `backward` for an array that nobody said would be needed there."""
+    """Replaces in `backward` an array that was not declared as needed there."""
 
     stype = "default"
 
@@ -329,7 +329,7 @@ class Undeclared:
 
 
 class _Call(Op):
-    """What stands on the tape for one call."""
+    """The record of one call on the tape."""
 
     name = "Custom"
     variadic = True

@@ -88,16 +88,16 @@ def make(
     elif sheet.keeps_an_axis:
         call.internal["np_shape"] = lambda: False
     takes_arrays = sheet.variadic or bool(call.inputs)
-    asked = tuple(call.internal.values())
+    internal = tuple(call.internal.values())
     # Calls of arrays by place and settings by name, as they were met: most calls are
     # like one before, and need not be taken apart again.
-    met: dict[Any, Op] = {}
+    known_calls: dict[Any, Op] = {}
 
     def function(*args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
-        key: Any = (len(args), *kwargs.items(), *[ask() for ask in asked])
+        key: Any = (len(args), *kwargs.items(), *[value() for value in internal])
         try:
-            known = met.get(key)
+            known = known_calls.get(key)
         except TypeError:  # a list among the settings
             known = key = None
         if known is not None:
@@ -117,17 +117,17 @@ def make(
         op, arrays = call.sort(args, kwargs)
         if arrays:
             if key and not sheet.is_view and _same(arrays, args):
-                if len(met) >= 256:  # settings that change with every call
-                    met.clear()
-                met[key] = op
+                if len(known_calls) >= 256:  # settings that change with every call
+                    known_calls.clear()
+                known_calls[key] = op
             if sheet.is_view and out is None and not inplace and changeable(arrays[0]):
                 out = empty_output(op, arrays)
             return invoke(op, arrays, out)
         if takes_arrays:
             raise OperatorError(f"{op.name} needs at least one array.")
         where = out.context if out is not None else device or current_device()
-        settled = _with_elements(public, op) if array_class is NDArray else op
-        return invoke(settled, (), out, as_device(where), array_class)
+        resolved = _with_elements(public, op) if array_class is NDArray else op
+        return invoke(resolved, (), out, as_device(where), array_class)
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = help.text(sheet, call.fields)
@@ -181,22 +181,22 @@ class Functions(Mapping[str, Callable[..., Any]]):
 
 FUNCTIONS = Functions()
 #: The modules that keep functions once they were asked for.
-keepers: list[dict[str, Any]] = [FUNCTIONS.made]
+function_caches: list[dict[str, Any]] = [FUNCTIONS.made]
 
 
-def _heed(sheet: type[Op], comes: bool) -> None:
+def _on_registration(sheet: type[Op], comes: bool) -> None:
     """A user's sheet comes or goes, and its functions with it."""
     if comes:
         FUNCTIONS.enter(sheet)
         return
     FUNCTIONS.leave(sheet)
-    for place in keepers:
+    for place in function_caches:
         kept = [n for n, f in place.items() if getattr(f, "sheet", None) is sheet]
         for name in kept:
             del place[name]
 
 
-users.listeners.append(_heed)
+users.listeners.append(_on_registration)
 
 
 def bound(signature: inspect.Signature) -> inspect.Signature:

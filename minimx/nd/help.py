@@ -111,10 +111,10 @@ def _remarks(sheet: type[Op]) -> Sequence[str]:
 
 
 def public_operators() -> dict[str, type[Op]]:
-    """The operators that `mx.nd` and its rooms offer by name, in alphabetical order.
+    """The operators that `mx.nd` and its namespaces offer by name, in order of name.
 
     Names that begin with an underscore are MXNet's for what Python operators, other
-    front ends and rooms such as `nd.contrib` reach; only those of a room count.
+    front ends and modules such as `nd.contrib` reach; only those of a module count.
     """
     found = {
         name: sheet

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 
 def adjust_lighting(data: NDArray, alpha: Any = ..., *, out: Any = None, name: str | None = None) -> NDArray: ...
 def crop(data: NDArray, x: int = ..., y: int = ..., width: int = ..., height: int = ..., *, out: Any = None, name: str | None = None) -> NDArray: ...

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 
 def det(A: NDArray, *, out: Any = None, name: str | None = None) -> NDArray: ...
 def extractdiag(A: NDArray, offset: int = 0, *, out: Any = None, name: str | None = None) -> NDArray: ...

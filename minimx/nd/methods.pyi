@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 
 class Methods:
     def abs(self, *, out: Any = None, name: str | None = None) -> NDArray: ...

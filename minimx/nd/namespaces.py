@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from minimx.aliases import unsupported
-from minimx.nd.functions import FUNCTIONS, keepers
+from minimx.nd.functions import FUNCTIONS, function_caches
 
 
 def install_namespace(
@@ -22,14 +22,14 @@ def install_namespace(
     functions: those that it offers, by the operators' names.
     What the module defines itself comes first. Operators registered later are found.
     """
-    room = sys.modules[module]
+    space = sys.modules[module]
     own = [
         name
-        for name, value in vars(room).items()
+        for name, value in vars(space).items()
         if not name.startswith("_")
         and value is not install_namespace
         and (
-            name in vars(room).get("__all__", ())
+            name in vars(space).get("__all__", ())
             or callable(value)
             and str(getattr(value, "__module__", "")).startswith("minimx.")
         )
@@ -52,8 +52,8 @@ def install_namespace(
         found = find(name)
         if found is None:
             raise unsupported(place, name, names())
-        setattr(room, name, found)
+        setattr(space, name, found)
         return found
 
-    keepers.append(vars(room))
-    vars(room).update(__getattr__=__getattr__, __dir__=names)
+    function_caches.append(vars(space))
+    vars(space).update(__getattr__=__getattr__, __dir__=names)

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 
 def Activation(data: NDArray, act_type: str = ..., *, out: Any = None, name: str | None = None) -> NDArray: ...
 def BatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, *, out: Any = None, name: str | None = None) -> NDArray: ...

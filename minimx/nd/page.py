@@ -2,7 +2,7 @@
 
     python -m minimx.nd.page > book/operators.md
 
-A test compares the page with what this room writes, so that it cannot grow old.
+A test compares the page with what this module writes, so that it cannot grow old.
 """
 
 from __future__ import annotations

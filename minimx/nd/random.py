@@ -6,7 +6,7 @@ each element: then `shape` numbers are drawn from each, and come after the array
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.creation import shape_to_fill
@@ -16,42 +16,27 @@ from minimx.core.dtypes import resolve
 from minimx.core.errors import OperatorError
 from minimx.core.ops.registry import lookup
 from minimx.nd.functions import FUNCTIONS
-
-__all__ = [
-    "exponential",
-    "exponential_like",
-    "gamma",
-    "gamma_like",
-    "generalized_negative_binomial",
-    "generalized_negative_binomial_like",
-    "multinomial",
-    "negative_binomial",
-    "negative_binomial_like",
-    "normal",
-    "normal_like",
-    "poisson",
-    "poisson_like",
-    "randint",
-    "randn",
-    "shuffle",
-    "uniform",
-    "uniform_like",
-]
+from minimx.nd.signatures import functions
 
 
 def _draw(
     word: str,
-    parameters: dict[str, Any],
+    *values: Any,
     shape: Any,
     dtype: Any,
     ctx: DeviceLike | None,
     out: Any,
-    rest: dict[str, Any],
+    **rest: Any,
 ) -> NDArray:
     """Call `_random_<word>`, or `_sample_<word>` if the parameters are arrays.
 
-    rest: further words of the call; MXNet's `name` and `device` are among them.
+    values: of the distribution's parameters, which are the operator's first settings;
+    rest: further arguments of the call; MXNet's `name` and `device` are among them.
     """
+    sheet = lookup(f"_random_{word}")
+    if word == "exponential":  # here a mean, there a rate
+        values = (1.0 / values[0],)
+    parameters = dict(zip(sheet.__annotations__, values, strict=False))
     rest.pop("name", None)
     ctx = rest.pop("device", None) or ctx
     if rest:
@@ -59,7 +44,7 @@ def _draw(
             f"random.{word} has no setting {next(iter(rest))!r}; it has "
             f"{', '.join(parameters)}, shape, dtype, ctx, out."
         )
-    arrays = [value for value in parameters.values() if isinstance(value, NDArray)]
+    arrays = [value for value in values if isinstance(value, NDArray)]
     settings: dict[str, Any] = {}
     if dtype not in (None, "None"):
         settings["dtype"] = resolve(dtype).name
@@ -78,38 +63,58 @@ def _draw(
     if arrays:
         drawn = invoke(lookup(f"_sample_{word}").of(**settings), arrays, out)
     else:
-        op = lookup(f"_random_{word}").of(**parameters, **settings)
+        op = sheet.of(**parameters, **settings)
         where = current_device() if ctx is None else as_device(ctx)
         drawn = invoke(op, (), out, where if out is None else out.context, NDArray)
     return drawn
 
 
-def uniform(
-    low: Any = 0.0,
-    high: Any = 1.0,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: DeviceLike | None = None,
-    out: Any = None,
-    **kwargs: Any,
-) -> NDArray:
-    """Numbers evenly distributed in [low, high)."""
-    parameters = {"low": low, "high": high}
-    return _draw("uniform", parameters, shape, dtype, ctx, out, kwargs)
+#: The distributions of one parameter, and of two; `mx.sym.random` has the same.
+OF_ONE = """
+    exponential(scale=1.0, shape=None, dtype=None, ctx=None, out=None, **kwargs)
+        Numbers of an exponential distribution with mean `scale`.
 
+    poisson(lam=1.0, shape=None, dtype=None, ctx=None, out=None, **kwargs)
+        Numbers of a Poisson distribution with mean `lam`.
+"""
+OF_TWO = """
+    uniform(low=0.0, high=1.0, shape=None, dtype=None, ctx=None, out=None, **kwargs)
+        Numbers evenly distributed in [low, high).
 
-def normal(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: DeviceLike | None = None,
-    out: Any = None,
-    **kwargs: Any,
-) -> NDArray:
-    """Numbers of a normal distribution with mean `loc` and deviation `scale`."""
-    parameters = {"loc": loc, "scale": scale}
-    return _draw("normal", parameters, shape, dtype, ctx, out, kwargs)
+    normal(loc=0.0, scale=1.0, shape=None, dtype=None, ctx=None, out=None, **kwargs)
+        Numbers of a normal distribution with mean `loc` and deviation `scale`.
+
+    gamma(alpha=1.0, beta=1.0, shape=None, dtype=None, ctx=None, out=None, **kwargs)
+        Numbers of a gamma distribution with shape `alpha` and scale `beta`.
+
+    negative_binomial(
+        k=1, p=1.0, shape=None, dtype=None, ctx=None, out=None, **kwargs)
+        Failures before `k` successes of a trial that succeeds with probability `p`.
+
+    generalized_negative_binomial(
+        mu=1.0, alpha=1.0, shape=None, dtype=None, ctx=None, out=None, **kwargs)
+        Counts with mean `mu` that spread more than Poisson's, the more so by `alpha`.
+
+    randint(low, high, shape=None, dtype=None, ctx=None, out=None, **kwargs)
+        Integers evenly distributed in [low, high); int32 unless dtype says other.
+"""
+_CONTRACT = """
+    Parameters are numbers, and the result has `shape`, by default (1,); or arrays of
+    one shape, and `shape` numbers for each element come after the arrays' axes.
+    OperatorError for numbers beside arrays and for unknown arguments. float32, or
+    dtype; randint: int32.
+"""
+_SHARED = {"returns": "NDArray", "contract": _CONTRACT}
+ROWS = functions(_draw, __name__, OF_ONE, inputs=1, **_SHARED)
+ROWS |= functions(_draw, __name__, OF_TWO, inputs=2, **_SHARED)
+#: Those with a function for numbers in the shape and type of another array.
+LIKE = {f"{name}_like": f"_random_{name}_like" for name in ROWS if name != "randint"}
+ROWS |= {name: FUNCTIONS[operator] for name, operator in LIKE.items()}
+globals().update(ROWS)
+__all__ = ["multinomial", "randn", "shuffle", *ROWS]
+if TYPE_CHECKING:  # as `python -m minimx.nd.stubs` says
+    from minimx.nd.random_rows import *  # noqa: F403
+    from minimx.nd.random_rows import normal
 
 
 def randn(*shape: int, **kwargs: Any) -> NDArray:
@@ -121,87 +126,6 @@ def randn(*shape: int, **kwargs: Any) -> NDArray:
     """
     loc, scale = kwargs.pop("loc", 0.0), kwargs.pop("scale", 1.0)
     return normal(loc, scale, shape, **kwargs)
-
-
-def randint(
-    low: int,
-    high: int,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: DeviceLike | None = None,
-    out: Any = None,
-    **kwargs: Any,
-) -> NDArray:
-    """Integers evenly distributed in [low, high); int32 unless dtype says other."""
-    parameters = {"low": low, "high": high}
-    return _draw("randint", parameters, shape, dtype, ctx, out, kwargs)
-
-
-def exponential(
-    scale: Any = 1.0,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: DeviceLike | None = None,
-    out: Any = None,
-    **kwargs: Any,
-) -> NDArray:
-    """Numbers of an exponential distribution with mean `scale`."""
-    parameters = {"lam": 1.0 / scale}
-    return _draw("exponential", parameters, shape, dtype, ctx, out, kwargs)
-
-
-def gamma(
-    alpha: Any = 1.0,
-    beta: Any = 1.0,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: DeviceLike | None = None,
-    out: Any = None,
-    **kwargs: Any,
-) -> NDArray:
-    """Numbers of a gamma distribution with shape `alpha` and scale `beta`."""
-    parameters = {"alpha": alpha, "beta": beta}
-    return _draw("gamma", parameters, shape, dtype, ctx, out, kwargs)
-
-
-def poisson(
-    lam: Any = 1.0,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: DeviceLike | None = None,
-    out: Any = None,
-    **kwargs: Any,
-) -> NDArray:
-    """Numbers of a Poisson distribution with mean `lam`."""
-    return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out, kwargs)
-
-
-def negative_binomial(
-    k: Any = 1,
-    p: Any = 1.0,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: DeviceLike | None = None,
-    out: Any = None,
-    **kwargs: Any,
-) -> NDArray:
-    """Failures before `k` successes of a trial that succeeds with probability `p`."""
-    parameters = {"k": k, "p": p}
-    return _draw("negative_binomial", parameters, shape, dtype, ctx, out, kwargs)
-
-
-def generalized_negative_binomial(
-    mu: Any = 1.0,
-    alpha: Any = 1.0,
-    shape: Any = None,
-    dtype: Any = None,
-    ctx: DeviceLike | None = None,
-    out: Any = None,
-    **kwargs: Any,
-) -> NDArray:
-    """Counts with mean `mu` that spread more than Poisson's, the more so by `alpha`."""
-    word = "generalized_negative_binomial"
-    return _draw(word, {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out, kwargs)
 
 
 def multinomial(
@@ -227,14 +151,3 @@ def shuffle(data: NDArray, out: Any = None, **kwargs: Any) -> NDArray:
     kwargs.pop("name", None)
     shuffled: NDArray = invoke(lookup("shuffle").of(**kwargs), [data], out)
     return shuffled
-
-
-uniform_like = FUNCTIONS["_random_uniform_like"]
-normal_like = FUNCTIONS["_random_normal_like"]
-gamma_like = FUNCTIONS["_random_gamma_like"]
-exponential_like = FUNCTIONS["_random_exponential_like"]
-poisson_like = FUNCTIONS["_random_poisson_like"]
-negative_binomial_like = FUNCTIONS["_random_negative_binomial_like"]
-generalized_negative_binomial_like = FUNCTIONS[
-    "_random_generalized_negative_binomial_like"
-]

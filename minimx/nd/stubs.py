@@ -3,9 +3,9 @@
     python -m minimx.nd.stubs
 
 writes the `.pyi` files beside this one, so that editors and type checkers know
-`mx.nd.Convolution` and `x.softmax()`. A test compares them with what this room writes.
-`minimx.np.stubs` and `minimx.symbol.stubs` do the same for the other front ends, with
-what stands here.
+`mx.nd.Convolution` and `x.softmax()`. A test compares them with what this module
+writes. `minimx.np.stubs` and `minimx.symbol.stubs` do the same for the other front
+ends, with what is here.
 """
 
 from __future__ import annotations
@@ -31,14 +31,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 """
 NAMESPACES = ("contrib", "image", "linalg")
 
 #: Types as they are called in signatures.
-_SIGNED = {"Axis": "int | tuple[int, ...] | None"}
+_SIGNED = {
+    "Axis": "int | tuple[int, ...] | None", "ShapeLike": "int | Sequence[int]",
+    "Arrays": "Sequence[NDArray]",
+}  # fmt: skip
+#: Types of arguments that go without saying in a table of signatures.
+_BY_NAME = dict.fromkeys(("ctx", "device"), "DeviceLike | None")
 _KNOWN = {
     "int", "float", "bool", "str", "None", "Any", "tuple", "list", "dict", "ndarray",
-    "NDArray", "Symbol",
+    "NDArray", "Symbol", "Sequence", "DeviceLike",
 }  # fmt: skip
 _TYPES = {"Shape": "int | Sequence[int]", "Any": "Any", "DType": "Any"}
 
@@ -49,6 +55,7 @@ def files() -> dict[str, str]:
         "operators.pyi": file_of(_functions()),
         "methods.pyi": file_of(_methods()),
         "sparse/operators_stub.pyi": file_of(_sparse()),
+        "random_rows.pyi": file_of(rows_of("minimx.nd.random")),
         **{
             f"{namespace}.pyi": file_of(namespace_of(f"minimx.nd.{namespace}"))
             for namespace in NAMESPACES
@@ -105,7 +112,9 @@ def _parameter(parameter: inspect.Parameter) -> str:
     if parameter.name == "self":
         return "self"
     name = str(parameter).split(":")[0].split("=")[0]  # with its stars
-    text = f"{name}: {known_type(parameter.annotation)}"
+    bare = parameter.annotation is parameter.empty
+    known = _BY_NAME.get(name) if bare else None
+    text = f"{name}: {known or known_type(parameter.annotation)}"
     if parameter.default is parameter.empty:
         return text
     plain = isinstance(parameter.default, (int, float, str, bool, type(None)))
@@ -147,7 +156,7 @@ def _fields(sheet: type[Op]) -> list[dataclasses.Field[Any]]:
 
 
 def _functions() -> Iterator[str]:
-    """The functions of `mx.nd`, without those that its room defines by hand."""
+    """The functions of `mx.nd`, without those that its module defines by hand."""
     own = set(vars(import_module("minimx.nd"))["BY_HAND"])
     for name in sorted(FUNCTIONS):
         if not name.startswith("_") and name not in own and name not in PAIRS:
@@ -178,7 +187,7 @@ def _methods() -> Iterator[str]:
 
 
 def namespace_of(name: str) -> Iterator[str]:
-    """What a room offers that is read off the registry, and what it has itself."""
+    """What a module offers that is read off the registry, and what it has itself."""
     module = import_module(name)
     for word in dir(module):
         found = getattr(module, word)
@@ -189,6 +198,17 @@ def namespace_of(name: str) -> Iterator[str]:
             yield from_signature(word, found)
         elif callable(found):
             yield f"from {where} import {found.__name__} as {word}"
+
+
+def rows_of(
+    name: str, of_sheet: Callable[[str, type[Op]], str] = definition
+) -> Iterator[str]:
+    """What a module writes from its table of signatures, and with it from sheets."""
+    for word, found in sorted(import_module(name).ROWS.items()):
+        if hasattr(found, "sheet"):
+            yield of_sheet(word, found.sheet)
+        else:
+            yield from_signature(word, found)
 
 
 def file_of(lines: Iterable[str], imports: str = IMPORTS) -> str:

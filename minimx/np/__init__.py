@@ -45,12 +45,14 @@ if TYPE_CHECKING:  # what the lines below bring together, for editors and type c
     from minimx.np.aliases import *  # noqa: F403
     from minimx.np.constants import *  # noqa: F403
     from minimx.np.creation import *  # noqa: F403
+    from minimx.np.creation_rows import *  # noqa: F403
     from minimx.np.elementwise import *  # noqa: F403
     from minimx.np.joining import *  # noqa: F403
     from minimx.np.moving import *  # noqa: F403
     from minimx.np.official import *  # noqa: F403
     from minimx.np.products import *  # noqa: F403
     from minimx.np.reductions import *  # noqa: F403
+    from minimx.np.reductions_rows import *  # noqa: F403
     from minimx.np.searching import *  # noqa: F403
     from minimx.np.shaping import *  # noqa: F403
     from minimx.np.sums import *  # noqa: F403

@@ -1,12 +1,12 @@
-"""Making arrays: `array`, `zeros`, `full`, `arange`, `linspace`, `eye` and others.
+"""Creating arrays: `array`, `zeros`, `full`, `arange`, `linspace`, `eye` and others.
 
-The element type is float32 unless it is said, or an array is given that has one.
+The element type is float32 unless it is given, or an array is given that has one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -18,6 +18,7 @@ from minimx.core.dtypes import SUPPORTED, DType, numbers, resolve
 from minimx.core.errors import ArgumentError, DTypeError, OperatorError, Unavailable
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.spec import Spec
+from minimx.nd.signatures import functions
 from minimx.np.arithmetic import store
 from minimx.np.calling.promotion import is_number
 from minimx.np.multiarray import as_ndarray, as_np, ndarray
@@ -44,7 +45,7 @@ def _c_order(order: str) -> None:
         )
 
 
-def made(
+def created(
     name: str, ctx: Where, device: Where, out: Any = None, **settings: Any
 ) -> ndarray:
     """What an operator without inputs makes, on the device of `out` if there is one."""
@@ -70,8 +71,8 @@ def array(
     """
     where = _place(ctx, device)
     if isinstance(object, ndarray):
-        made = object.astype(object.dtype if dtype is None else dtype)
-        return made if made.context is where else made.as_in_context(where)  # type: ignore[return-value]
+        created = object.astype(object.dtype if dtype is None else dtype)
+        return created if created.context is where else created.as_in_context(where)  # type: ignore[return-value]
     if isinstance(object, NDArray):
         raise ValueError(
             "np.array: the source is an mx.nd array. x.as_np_ndarray() gives it in "
@@ -118,46 +119,90 @@ def asarray(
     return array(obj, dtype, where)
 
 
-def zeros(
-    shape: ShapeLike = (),
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    *,
-    device: Where = None,
+def _constant(
+    operator: str, shape: Any, dtype: Any, order: str, ctx: Where, device: Where
 ) -> ndarray:
-    """An array of zeros."""
+    """An array of the one value that the operator writes; without one, as it comes."""
     _c_order(order)
-    name = checked_dtype(dtype).name
-    return made("_zeros", ctx, device, shape=_shape(shape), dtype=name)
+    found, kind = _shape(shape), checked_dtype(dtype)
+    if operator == "empty":
+        return as_np(new(Spec.of(found, kind), _place(ctx, device), "empty", ndarray))
+    return created(operator, ctx, device, shape=found, dtype=kind.name)
 
 
-def ones(
-    shape: ShapeLike = (),
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    *,
-    device: Where = None,
+def _constant_like(
+    operator: str,
+    a: Any,
+    dtype: Any,
+    order: str,
+    ctx: Where,
+    out: Any,
+    device: Where,
 ) -> ndarray:
-    """An array of ones."""
-    _c_order(order)
-    name = checked_dtype(dtype).name
-    return made("_ones", ctx, device, shape=_shape(shape), dtype=name)
+    who = f"{operator[1:]}_like"
+    shape, name, where = _like(a, who, dtype, order, ctx or device)
+    return created(operator, where, None, out, shape=shape, dtype=name)
 
 
-def empty(
-    shape: ShapeLike,
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    *,
-    device: Where = None,
+def _by_numpy(
+    name: str, dtype: Any, ctx: Where, device: Where, **settings: Any
 ) -> ndarray:
-    """An array whose contents are whatever was in memory."""
-    _c_order(order)
-    spec = Spec.of(_shape(shape), checked_dtype(dtype))
-    return as_np(new(spec, _place(ctx, device), "empty", ndarray))
+    """A copy of what NumPy's function makes."""
+    numbers = getattr(onp, name)(**settings)
+    return array(numbers, checked_dtype(dtype), ctx, device=device)
+
+
+_CONSTANT = """
+    zeros(
+        shape: ShapeLike = (), dtype=None, order: str = "C", ctx=None, *,
+        device=None): _zeros
+        An array of zeros.
+
+    ones(
+        shape: ShapeLike = (), dtype=None, order: str = "C", ctx=None, *,
+        device=None): _ones
+        An array of ones.
+
+    empty(
+        shape: ShapeLike, dtype=None, order: str = "C", ctx=None, *, device=None)
+        An array whose contents are whatever was in memory.
+"""
+_LIKE = """
+    zeros_like(
+        a, dtype=None, order: str = "C", ctx=None, out=None, *,
+        device=None): _zeros
+        Zeros in the shape and type of an array.
+
+    ones_like(
+        a, dtype=None, order: str = "C", ctx=None, out=None, *,
+        device=None): _ones
+        Ones in the shape and type of an array.
+"""
+_NUMPYS = """
+    logspace(
+        start: float, stop: float, num: int = 50, endpoint=True, base: float = 10.0,
+        dtype=None, axis: int = 0, ctx=None, *, device=None)
+        `num` numbers from base**start to base**stop at equal ratios.
+
+    tri(
+        N: int, M: int | None = None, k: int = 0, dtype=None, ctx=None, *,
+        device=None)
+        A matrix (N, M) with ones on and below the k-th diagonal.
+
+    indices(dimensions, dtype="int32", ctx=None, *, device=None)
+        The coordinates of every place of a grid: (number of axes, *dimensions).
+"""
+_CONTRACT = """
+    shape: one length or several; ArgumentError for a negative one. float32 by default.
+    Unavailable for an order but "C".
+"""
+ROWS = functions(_constant, __name__, _CONSTANT, 0, "ndarray", _CONTRACT)
+ROWS |= functions(_constant_like, __name__, _LIKE, returns="ndarray")
+ROWS |= functions(_by_numpy, __name__, _NUMPYS, returns="ndarray")
+globals().update(ROWS)
+if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says
+    from minimx.np.creation_rows import *  # noqa: F403
+    from minimx.np.creation_rows import empty, zeros
 
 
 def full(
@@ -179,7 +224,7 @@ def full(
         dtype = "bool"
     name = checked_dtype(dtype).name
     settings = {"shape": _shape(shape), "dtype": name, "value": float(fill_value)}
-    return made("_full", ctx, device, out, **settings)
+    return created("_full", ctx, device, out, **settings)
 
 
 def _like(a: Any, who: str, dtype: Any, order: str, ctx: Where) -> tuple[Any, str, Any]:
@@ -187,34 +232,6 @@ def _like(a: Any, who: str, dtype: Any, order: str, ctx: Where) -> tuple[Any, st
     a = as_ndarray(a, who)
     name = a.dtype.name if dtype is None else resolve(dtype).name
     return a.shape, name, as_device(ctx) if ctx is not None else a.context
-
-
-def zeros_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    out: Any = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """Zeros in the shape and type of an array."""
-    shape, name, where = _like(a, "zeros_like", dtype, order, ctx or device)
-    return made("_zeros", where, None, out, shape=shape, dtype=name)
-
-
-def ones_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Where = None,
-    out: Any = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """Ones in the shape and type of an array."""
-    shape, name, where = _like(a, "ones_like", dtype, order, ctx or device)
-    return made("_ones", where, None, out, shape=shape, dtype=name)
 
 
 def empty_like(
@@ -262,7 +279,7 @@ def arange(
         start, stop = 0, start
     name = checked_dtype(dtype).name
     settings = {"start": start, "stop": stop, "step": 1 if step is None else step}
-    return made("_arange", ctx, device, dtype=name, **settings)
+    return created("_arange", ctx, device, dtype=name, **settings)
 
 
 def linspace(
@@ -290,28 +307,11 @@ def linspace(
         return array(numbers, checked_dtype(dtype), ctx, device=device)
     settings = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     name = checked_dtype(dtype).name
-    found = made("_linspace", ctx, device, dtype=name, **settings)
+    found = created("_linspace", ctx, device, dtype=name, **settings)
     if not retstep:
         return found
     gaps = num - 1 if endpoint else num
     return found, (stop - start) / gaps if gaps > 0 else float("nan")
-
-
-def logspace(
-    start: float,
-    stop: float,
-    num: int = 50,
-    endpoint: bool = True,
-    base: float = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-    ctx: Where = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """`num` numbers from base**start to base**stop at equal ratios."""
-    numbers = onp.logspace(start, stop, num, endpoint, base, axis=axis)
-    return array(numbers, checked_dtype(dtype), ctx, device=device)
 
 
 def eye(
@@ -330,7 +330,7 @@ def eye(
     name = checked_dtype(dtype).name
     if rows == 0 or columns == 0:
         return zeros((rows, columns), dtype, ctx=ctx, device=device)
-    return made("_eye", ctx, device, N=rows, M=columns, k=k, dtype=name)
+    return created("_eye", ctx, device, N=rows, M=columns, k=k, dtype=name)
 
 
 def identity(
@@ -338,30 +338,6 @@ def identity(
 ) -> ndarray:
     """A square matrix with ones on its diagonal."""
     return eye(n, n, 0, dtype, ctx, device=device)
-
-
-def tri(
-    N: int,  # noqa: N803 (NumPy's names)
-    M: int | None = None,  # noqa: N803
-    k: int = 0,
-    dtype: Any = None,
-    ctx: Where = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """A matrix (N, M) with ones on and below the k-th diagonal."""
-    return array(onp.tri(N, M, k), checked_dtype(dtype), ctx, device=device)
-
-
-def indices(
-    dimensions: Sequence[int],
-    dtype: Any = "int32",
-    ctx: Where = None,
-    *,
-    device: Where = None,
-) -> ndarray:
-    """The coordinates of every place of a grid: (number of axes, *dimensions)."""
-    return array(onp.indices(dimensions), dtype, ctx, device=device)
 
 
 def copy(a: Any) -> ndarray:
@@ -389,23 +365,6 @@ def genfromtxt(
 
 
 __all__ = [
-    "arange",
-    "array",
-    "asarray",
-    "copy",
-    "empty",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "genfromtxt",
-    "identity",
-    "indices",
-    "linspace",
-    "logspace",
-    "ones",
-    "ones_like",
-    "tri",
-    "zeros",
-    "zeros_like",
-]
+    "arange", "array", "asarray", "copy", "empty_like", "eye", "full",
+    "full_like", "genfromtxt", "identity", "linspace", *ROWS,
+]  # fmt: skip

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 from minimx.np.multiarray import ndarray
 
 def abs(x: Any, out: Any = None, *, where: Any = True, subok: Any = True, order: Any = 'K', casting: Any = 'same_kind', dtype: Any = None) -> ndarray: ...

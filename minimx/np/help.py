@@ -1,7 +1,7 @@
 """What `help(mx.np.sum)` says: the function's docstring, and an example at its end.
 
-The examples stand in `examples.txt`, one for each function; a test runs them. Rooms and
-the class have theirs under longer names: `linalg.norm`, `ndarray.reshape`.
+The examples are in `examples.txt`, one for each function; a test runs them. Modules
+and the class have theirs under longer names: `linalg.norm`, `ndarray.reshape`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def explain(
 ) -> None:
     """Give functions their examples, those of `file` under prefix + name.
 
-    A function of several names has one example, under any of them. What another room
+    A function of several names has one example, under any of them. What another module
     defines, such as `gpu`, brings its own.
     """
     known = examples(file)
@@ -34,9 +34,9 @@ def explain(
             function.__doc__ = with_example(function.__doc__ or "", example)
 
 
-def public(room: Any) -> dict[str, Any]:
-    """What a room offers, by name."""
-    return {name: getattr(room, name) for name in room.__all__}
+def public(module: Any) -> dict[str, Any]:
+    """What a module offers, by name."""
+    return {name: getattr(module, name) for name in module.__all__}
 
 
 def explain_class(cls: type[Any]) -> None:

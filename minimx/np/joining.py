@@ -14,7 +14,7 @@ from minimx.np.calling.calls import (
     as_tuple,
     call,
     constant,
-    refuse_words,
+    refuse_arguments,
     value_beside,
     whole,
 )
@@ -198,7 +198,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> ndarra
     value = kwargs.pop("constant_values", 0)
     even = kwargs.pop("reflect_type", "even")
     stat = kwargs.pop("stat_length", None)
-    refuse_words("pad", stat_length=stat, **kwargs)
+    refuse_arguments("pad", stat_length=stat, **kwargs)
     if x.ndim == 0:
         return x.copy()
     flat = onp.asarray(pad_width)

@@ -2,7 +2,7 @@
 
 Matrices are the last two axes of an array. Computation is in float32 or float64; other
 types are converted to float32 first. What LAPACK refuses (a singular matrix, one that
-is not positive definite) is raised where somebody waits for the numbers. Gradients flow
+is not positive definite) is raised where the numbers are waited for. Gradients flow
 through everything but `eig`, `eigvals`, `lstsq` and `matrix_rank`.
 """
 
@@ -183,7 +183,7 @@ def _triangle(a: Any, who: str, word: str) -> ndarray:
 def eig(a: Any) -> tuple[ndarray, ndarray]:
     """Eigenvalues and eigenvectors, in columns, of square matrices; no gradient.
 
-    Complex ones give an error where somebody waits: arrays hold real numbers.
+    Complex ones give an error where the result is waited for: arrays hold real numbers.
     """
     values, vectors = call("_npi_eig", _matrices(a, "eig", square=True))
     return values, vectors

@@ -71,9 +71,9 @@ def _round(self: ndarray, decimals: int = 0) -> Any:
 
 def explain() -> None:
     """Let the methods say what the functions say; the others have examples as well."""
-    room = sys.modules["minimx.np"]
+    namespace = sys.modules["minimx.np"]
     for name in METHODS:
-        help.as_method(vars(ndarray)[name], getattr(room, name), name)
+        help.as_method(vars(ndarray)[name], getattr(namespace, name), name)
     help.explain_class(ndarray)
 
 

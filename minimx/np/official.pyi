@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 from minimx.np.multiarray import ndarray
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False) -> bool: ...

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from minimx.core.dtypes import INT64
 from minimx.core.ops.registry import lookup
 from minimx.np.arithmetic import BINARY
 from minimx.np.calling.promotion import BOOL, cast
 
-_add = BINARY["add"]
-_subtract = BINARY["subtract"]
-_multiply = BINARY["multiply"]
-_true_divide = BINARY["true_divide"]
-_floor_divide = BINARY["floor_divide"]
-_mod = BINARY["mod"]
-_power = BINARY["power"]
-_bitwise_and = BINARY["bitwise_and"]
-_bitwise_or = BINARY["bitwise_or"]
-_bitwise_xor = BINARY["bitwise_xor"]
-_left_shift = BINARY["left_shift"]
-_right_shift = BINARY["right_shift"]
-_greater = BINARY["greater"]
-_greater_equal = BINARY["greater_equal"]
-_less = BINARY["less"]
-_less_equal = BINARY["less_equal"]
-_equal = BINARY["equal"]
-_not_equal = BINARY["not_equal"]
+#: Operators with a form for the array on the right and one in place: `__add__`,
+#: `__radd__` and `__iadd__`; and comparisons, which have neither.
+ARITHMETIC = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide",
+    "floordiv": "floor_divide", "mod": "mod", "pow": "power", "and": "bitwise_and",
+    "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift",
+    "rshift": "right_shift",
+}  # fmt: skip
+COMPARISONS = {"gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal"}
+
+_equal, _not_equal = BINARY["equal"], BINARY["not_equal"]
 
 
 def _alone(array: Any, sheet: str) -> Any:
@@ -37,129 +31,9 @@ def _alone(array: Any, sheet: str) -> Any:
 
 
 class Operators:
-    """The Python operators of an `mx.np` array."""
+    """The Python operators of an `mx.np` array; most are written from the tables."""
 
     __slots__ = ()
-
-    def __add__(self, other: Any) -> Any:
-        return _add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _add(other, self)
-
-    def __iadd__(self, other: Any) -> Any:
-        return _add.inplace(self, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return _subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _subtract(other, self)
-
-    def __isub__(self, other: Any) -> Any:
-        return _subtract.inplace(self, other)
-
-    def __mul__(self, other: Any) -> Any:
-        return _multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _multiply(other, self)
-
-    def __imul__(self, other: Any) -> Any:
-        return _multiply.inplace(self, other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _true_divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _true_divide(other, self)
-
-    def __itruediv__(self, other: Any) -> Any:
-        return _true_divide.inplace(self, other)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _floor_divide(self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _floor_divide(other, self)
-
-    def __ifloordiv__(self, other: Any) -> Any:
-        return _floor_divide.inplace(self, other)
-
-    def __mod__(self, other: Any) -> Any:
-        return _mod(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _mod(other, self)
-
-    def __imod__(self, other: Any) -> Any:
-        return _mod.inplace(self, other)
-
-    def __pow__(self, other: Any) -> Any:
-        return _power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _power(other, self)
-
-    def __ipow__(self, other: Any) -> Any:
-        return _power.inplace(self, other)
-
-    def __and__(self, other: Any) -> Any:
-        return _bitwise_and(self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return _bitwise_and(other, self)
-
-    def __iand__(self, other: Any) -> Any:
-        return _bitwise_and.inplace(self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return _bitwise_or(self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return _bitwise_or(other, self)
-
-    def __ior__(self, other: Any) -> Any:
-        return _bitwise_or.inplace(self, other)
-
-    def __xor__(self, other: Any) -> Any:
-        return _bitwise_xor(self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return _bitwise_xor(other, self)
-
-    def __ixor__(self, other: Any) -> Any:
-        return _bitwise_xor.inplace(self, other)
-
-    def __lshift__(self, other: Any) -> Any:
-        return _left_shift(self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return _left_shift(other, self)
-
-    def __ilshift__(self, other: Any) -> Any:
-        return _left_shift.inplace(self, other)
-
-    def __rshift__(self, other: Any) -> Any:
-        return _right_shift(self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return _right_shift(other, self)
-
-    def __irshift__(self, other: Any) -> Any:
-        return _right_shift.inplace(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _greater(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _greater_equal(self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return _less(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _less_equal(self, other)
 
     def __neg__(self) -> Any:
         return _alone(self, "negative")
@@ -185,7 +59,34 @@ class Operators:
     def __hash__(self) -> int:
         return id(self) >> 4
 
-    if TYPE_CHECKING:
-        # methods.py adds these, and the functions that are methods too.
-        def __matmul__(self, other: Any) -> Any: ...
-        def __rmatmul__(self, other: Any) -> Any: ...
+
+def _forms(name: str) -> dict[str, Callable[..., Any]]:
+    """X + other, other + x and x += other, for the function called `name`."""
+    function = BINARY[name]
+    in_place = function.inplace
+
+    def left(self: Any, other: Any) -> Any:
+        return function(self, other)
+
+    def right(self: Any, other: Any) -> Any:
+        return function(other, self)
+
+    def changed(self: Any, other: Any) -> Any:
+        return in_place(self, other)
+
+    return {"": left, "r": right, "i": changed}
+
+
+def _written() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The methods of the tables: `__add__`, `__radd__`, `__iadd__`, …, `__gt__`."""
+    for word, name in (ARITHMETIC | COMPARISONS).items():
+        for prefix, method in _forms(name).items():
+            if not prefix or word in ARITHMETIC:
+                yield f"__{prefix}{word}__", method
+
+
+#: The methods that are written from the tables.
+OPERATORS = dict(_written())
+for _name, _method in OPERATORS.items():
+    _method.__name__, _method.__qualname__ = _name, f"Operators.{_name}"
+    setattr(Operators, _name, _method)

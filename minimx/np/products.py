@@ -32,7 +32,7 @@ def _product(a: Any, b: Any) -> ndarray:
     return a._bind(lookup("dot").of(), (a, b))
 
 
-def _agree(who: str, a: Any, b: Any, k: int, other: int) -> None:
+def _check_lengths(who: str, a: Any, b: Any, k: int, other: int) -> None:
     if k != other:
         raise ShapeError(
             f"np.{who}: shapes {a.shape} and {b.shape} do not fit: the sum runs over "
@@ -54,7 +54,7 @@ def dot(a: Any, b: Any, out: Any = None) -> ndarray:
     if b.ndim > 2:
         order = (b.ndim - 2, *range(b.ndim - 2), b.ndim - 1)
         b = b.transpose(order)
-    _agree("dot", a, b, a.shape[-1], b.shape[0])
+    _check_lengths("dot", a, b, a.shape[-1], b.shape[0])
     return store(_contracted(a, b), out)
 
 
@@ -79,7 +79,7 @@ def matmul(a: Any, b: Any, out: Any = None) -> ndarray:
     a, b = _two("matmul", a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError("matmul does not scale; use * with an array without axes.")
-    _agree("matmul", a, b, a.shape[-1], b.shape[-2 if b.ndim > 1 else 0])
+    _check_lengths("matmul", a, b, a.shape[-1], b.shape[-2 if b.ndim > 1 else 0])
     if b.ndim <= 2:
         return store(_contracted(a, b), out)
     row = a.ndim == 1
@@ -112,7 +112,7 @@ def inner(a: Any, b: Any) -> ndarray:
     a, b = _two("inner", a, b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b
-    _agree("inner", a, b, a.shape[-1], b.shape[-1])
+    _check_lengths("inner", a, b, a.shape[-1], b.shape[-1])
     k = a.shape[-1]
     flat = a._bind(
         lookup("dot").of(transpose_b=True),
@@ -130,7 +130,7 @@ def outer(a: Any, b: Any, out: Any = None) -> ndarray:
 def vdot(a: Any, b: Any) -> ndarray:
     """The sum of the products of all elements."""
     a, b = _two("vdot", a, b)
-    _agree("vdot", a, b, a.size, b.size)
+    _check_lengths("vdot", a, b, a.size, b.size)
     return _contracted(a.reshape_view(-1), b.reshape_view(-1))
 
 
@@ -197,12 +197,4 @@ def _from_last(a: Any, axis: int) -> Any:
     return a.transpose(order)
 
 
-__all__ = [
-    "cross",
-    "dot",
-    "inner",
-    "kron",
-    "matmul",
-    "outer",
-    "vdot",
-]
+__all__ = ["cross", "dot", "inner", "kron", "matmul", "outer", "vdot"]

@@ -9,7 +9,7 @@ such a number is a smooth function of its parameters and of a standard number.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -19,10 +19,11 @@ from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, DTypeError
 from minimx.core.ops.registry import lookup
 from minimx.nd import seeding
+from minimx.nd.signatures import functions
 from minimx.np.arithmetic import store
-from minimx.np.calling.calls import as_tuple, call, refuse_words, whole
+from minimx.np.calling.calls import as_tuple, call, refuse_arguments, whole
 from minimx.np.calling.promotion import cast
-from minimx.np.creation import array, made
+from minimx.np.creation import array, created
 from minimx.np.linalg import cholesky
 from minimx.np.multiarray import as_ndarray, ndarray
 from minimx.np.products import matmul
@@ -41,27 +42,29 @@ def _size(size: Any) -> Any:
 
 def _draw(
     name: str,
-    parameters: dict[str, Any],
-    size: Any,
+    size: Any = None,
     dtype: Any = None,
     ctx: Where = None,
     out: Any = None,
     device: Where = None,
-    **settings: Any,
+    **parameters: Any,
 ) -> ndarray:
-    """Numbers of the distribution whose operator is `name`."""
+    """Numbers of the distribution whose operator is `_npi_` and `name`.
+
+    parameters: of the distribution, numbers or arrays; other settings are among them.
+    """
     if size is None and out is not None:
         size = out.shape
     arrays: list[Any] = []
-    for word, value in parameters.items():
+    settings: dict[str, Any] = {"size": _size(size)}
+    for parameter, value in parameters.items():
         if isinstance(value, onp.ndarray) and value.ndim:
             value = array(value, ctx=ctx or device)
         if isinstance(value, NDArray):
-            arrays.append(as_ndarray(value, name, word))
+            arrays.append(as_ndarray(value, name, parameter))
             value = None
-        settings[word] = value
-    settings["size"] = _size(size)
-    if name not in ("choice", "multinomial"):
+        settings[parameter] = value
+    if name != "multinomial":
         kind = resolve("float32" if dtype is None else dtype)
         if kind.kind != "f" and name != "poisson":
             raise DTypeError(
@@ -70,37 +73,72 @@ def _draw(
             )
         settings["dtype"] = kind.name
     if not arrays:
-        return made(f"_npi_{name}", ctx, device, out, **settings)
+        return created(f"_npi_{name}", ctx, device, out, **settings)
     return store(arrays[0]._bind(lookup(f"_npi_{name}").of(**settings), arrays), out)
 
 
-# -- with gradients --------------------------------------------------------------------
+#: The distributions; `mx.sym.np.random` has the same.
+DISTRIBUTIONS = """
+    uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, device=None)
+        Numbers evenly distributed in [low, high).
 
+    normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, device=None)
+        Numbers of a normal distribution with mean `loc` and deviation `scale`.
 
-def uniform(
-    low: Any = 0.0,
-    high: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Where = None,
-    out: Any = None,
-    device: Where = None,
-) -> ndarray:
-    """Numbers evenly distributed in [low, high)."""
-    return _draw("uniform", {"low": low, "high": high}, size, dtype, ctx, out, device)
+    logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None, device=None)
+        Numbers of a logistic distribution around `loc`, stretched by `scale`.
 
+    gumbel(loc=0.0, scale=1.0, size=None, ctx=None, out=None, device=None)
+        Numbers distributed as the largest of many: Gumbel's, around `loc`.
 
-def normal(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Where = None,
-    out: Any = None,
-    device: Where = None,
-) -> ndarray:
-    """Numbers of a normal distribution with mean `loc` and deviation `scale`."""
-    return _draw("normal", {"loc": loc, "scale": scale}, size, dtype, ctx, out, device)
+    laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, device=None)
+        Numbers with an exponential to either side of `loc`.
+
+    exponential(scale=1.0, size=None, ctx=None, out=None, device=None)
+        Waiting times with mean `scale`.
+
+    rayleigh(scale=1.0, size=None, ctx=None, out=None, device=None)
+        Lengths of vectors with two normal parts of deviation `scale`.
+
+    weibull(a, size=None, ctx=None, out=None, device=None)
+        Life times: the a-th root of an exponential number.
+
+    pareto(a, size=None, ctx=None, out=None, device=None)
+        Pareto's distribution of exponent `a`, moved to begin at 0.
+
+    power(a, size=None, ctx=None, out=None, device=None): powerd
+        Numbers in [0, 1] with a density that grows like x^(a - 1).
+
+    gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None, device=None)
+        Numbers of a gamma distribution with mean shape · scale; no gradient.
+
+    beta(a, b, size=None, dtype=None, ctx=None, device=None)
+        Numbers in [0, 1] with mean a / (a + b); no gradient.
+
+    chisquare(df, size=None, dtype=None, ctx=None, device=None)
+        Sums of `df` squared normal numbers; no gradient.
+"""
+#: What symbols have not, or otherwise.
+_OF_ARRAYS = """
+    f(dfnum, dfden, size=None, ctx=None, device=None)
+        Fisher's F: the ratio of two mean squares of `dfnum` and `dfden` numbers.
+
+    poisson(lam=1.0, size=None, dtype=None, ctx=None, out=None, device=None)
+        How often something happens that happens `lam` times on average.
+
+        dtype: whole numbers are possible here.
+"""
+_CONTRACT = """
+    Parameters are numbers, or arrays whose shapes stretch to one. size: the shape of
+    the result, by default that of the parameters, () for numbers. float32, or the type
+    of fractions that dtype names; DTypeError for other types.
+"""
+_TABLE = DISTRIBUTIONS + _OF_ARRAYS
+ROWS = functions(_draw, __name__, _TABLE, 0, "ndarray", _CONTRACT)
+globals().update(ROWS)
+if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says
+    from minimx.np.random_rows import *  # noqa: F403
+    from minimx.np.random_rows import normal, uniform
 
 
 def lognormal(
@@ -117,87 +155,6 @@ def lognormal(
     return call("exp", drawn, out=out)
 
 
-def logistic(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
-    ctx: Where = None,
-    out: Any = None,
-    device: Where = None,
-) -> ndarray:
-    """Numbers of a logistic distribution around `loc`, stretched by `scale`."""
-    parameters = {"loc": loc, "scale": scale}
-    return _draw("logistic", parameters, size, None, ctx, out, device)
-
-
-def gumbel(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
-    ctx: Where = None,
-    out: Any = None,
-    device: Where = None,
-) -> ndarray:
-    """Numbers distributed as the largest of many: Gumbel's, around `loc`."""
-    return _draw("gumbel", {"loc": loc, "scale": scale}, size, None, ctx, out, device)
-
-
-def laplace(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Where = None,
-    out: Any = None,
-    device: Where = None,
-) -> ndarray:
-    """Numbers with an exponential to either side of `loc`."""
-    return _draw("laplace", {"loc": loc, "scale": scale}, size, dtype, ctx, out, device)
-
-
-def exponential(
-    scale: Any = 1.0,
-    size: Any = None,
-    ctx: Where = None,
-    out: Any = None,
-    device: Where = None,
-) -> ndarray:
-    """Waiting times with mean `scale`."""
-    return _draw("exponential", {"scale": scale}, size, None, ctx, out, device)
-
-
-def rayleigh(
-    scale: Any = 1.0,
-    size: Any = None,
-    ctx: Where = None,
-    out: Any = None,
-    device: Where = None,
-) -> ndarray:
-    """Lengths of vectors with two normal parts of deviation `scale`."""
-    return _draw("rayleigh", {"scale": scale}, size, None, ctx, out, device)
-
-
-def weibull(
-    a: Any, size: Any = None, ctx: Where = None, out: Any = None, device: Where = None
-) -> ndarray:
-    """Life times: the a-th root of an exponential number."""
-    return _draw("weibull", {"a": a}, size, None, ctx, out, device)
-
-
-def pareto(
-    a: Any, size: Any = None, ctx: Where = None, out: Any = None, device: Where = None
-) -> ndarray:
-    """Pareto's distribution of exponent `a`, moved to begin at 0."""
-    return _draw("pareto", {"a": a}, size, None, ctx, out, device)
-
-
-def power(
-    a: Any, size: Any = None, ctx: Where = None, out: Any = None, device: Where = None
-) -> ndarray:
-    """Numbers in [0, 1] with a density that grows like x^(a - 1)."""
-    return _draw("powerd", {"a": a}, size, None, ctx, out, device)
-
-
 def multivariate_normal(
     mean: Any,
     cov: Any,
@@ -210,7 +167,7 @@ def multivariate_normal(
     mean (..., n), cov (..., n, n), positive definite; result (*size, ..., n). Gradients
     flow to both.
     """
-    refuse_words("random.multivariate_normal", check_valid=check_valid, tol=tol)
+    refuse_arguments("random.multivariate_normal", check_valid=check_valid, tol=tol)
     mean = as_ndarray(mean, "random.multivariate_normal", "mean")
     cov = as_ndarray(cov, "random.multivariate_normal", "cov")
     factor = cast(cholesky(cov), mean.spec.dtype)
@@ -218,70 +175,6 @@ def multivariate_normal(
     shape = (*(_size(size) or ()), *stack, mean.shape[-1])
     standard = normal(0.0, 1.0, (*shape, 1), mean.spec.dtype, mean.context)
     return mean + matmul(factor, standard).reshape_view(shape)
-
-
-# -- without -----------------------------------------------------------------------
-
-
-def gamma(
-    shape: Any,
-    scale: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Where = None,
-    out: Any = None,
-    device: Where = None,
-) -> ndarray:
-    """Numbers of a gamma distribution with mean shape · scale."""
-    parameters = {"shape": shape, "scale": scale}
-    return _draw("gamma", parameters, size, dtype, ctx, out, device)
-
-
-def beta(
-    a: Any,
-    b: Any,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Where = None,
-    device: Where = None,
-) -> ndarray:
-    """Numbers in [0, 1] with mean a / (a + b)."""
-    return _draw("beta", {"a": a, "b": b}, size, dtype, ctx, None, device)
-
-
-def chisquare(
-    df: Any,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Where = None,
-    device: Where = None,
-) -> ndarray:
-    """Sums of `df` squared normal numbers."""
-    return _draw("chisquare", {"df": df}, size, dtype, ctx, None, device)
-
-
-def f(
-    dfnum: Any,
-    dfden: Any,
-    size: Any = None,
-    ctx: Where = None,
-    device: Where = None,
-) -> ndarray:
-    """Fisher's F: the ratio of two mean squares of `dfnum` and `dfden` numbers."""
-    parameters = {"dfnum": dfnum, "dfden": dfden}
-    return _draw("f", parameters, size, None, ctx, None, device)
-
-
-def poisson(
-    lam: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Where = None,
-    out: Any = None,
-    device: Where = None,
-) -> ndarray:
-    """How often something happens that happens `lam` times on average."""
-    return _draw("poisson", {"lam": lam}, size, dtype, ctx, out, device)
 
 
 def randint(
@@ -306,7 +199,7 @@ def randint(
     if kind.kind not in "iu":
         raise DTypeError(f"random.randint: whole numbers do not have type {kind.name}.")
     settings = {"low": low, "high": high, "shape": _size(size), "dtype": kind.name}
-    return made("_random_randint", ctx, device, out, **settings)
+    return created("_random_randint", ctx, device, out, **settings)
 
 
 def rand(
@@ -350,7 +243,7 @@ def choice(
             )
     settings: dict[str, Any] = {"a": count, "replace": replace, "size": _size(size)}
     if p is None:
-        places = made("_npi_choice", ctx, device, **settings)
+        places = created("_npi_choice", ctx, device, **settings)
     else:
         if not isinstance(p, NDArray):
             p = array(p, dtype="float64", ctx=ctx or device)
@@ -368,7 +261,7 @@ def multinomial(n: int, pvals: Any, size: Any = None) -> ndarray:
     """
     if not isinstance(pvals, NDArray):
         pvals = tuple(float(x) for x in pvals)
-    return _draw("multinomial", {"pvals": pvals}, size, n=whole(n))
+    return _draw("multinomial", size, pvals=pvals, n=whole(n))
 
 
 def shuffle(x: Any) -> None:
@@ -385,10 +278,8 @@ def permutation(x: Any, ctx: Where = None, device: Where = None) -> ndarray:
 
 
 __all__ = [
-    "beta", "chisquare", "choice", "exponential", "f", "gamma", "gumbel", "laplace",
-    "logistic", "lognormal", "multinomial", "multivariate_normal", "normal", "pareto",
-    "permutation", "poisson", "power", "rand", "randint", "randn", "rayleigh", "seed",
-    "shuffle", "uniform", "weibull",
+    "choice", "lognormal", "multinomial", "multivariate_normal", "permutation", "rand",
+    "randint", "randn", "seed", "shuffle", *ROWS,
 ]  # fmt: skip
 
 

@@ -6,13 +6,15 @@ out: an array to write to. `initial` and `where`, which NumPy has, are refused.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import ShapeError, Unavailable
 from minimx.core.ops.registry import lookup
+from minimx.nd.signatures import functions
 from minimx.np.arithmetic import store
 from minimx.np.calling.promotion import BOOL, cast, real
 from minimx.np.multiarray import as_ndarray, ndarray
@@ -63,39 +65,170 @@ def _answer(value: Any, dtype: Any, out: Any) -> ndarray:
 
 
 def _total(
-    who: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool
+    who: str,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any = None,
+    where: Any = None,
 ) -> ndarray:
     """A sum or a product, computed and given in the type that was asked for."""
+    _refuse(who, initial, where)
     a = _typed(as_ndarray(a, who), dtype)
     return _answer(_reduced(who, a, axis, keepdims, None, np_shape=True), dtype, out)
 
 
-def sum(  # noqa: A001 (NumPy's name)
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> ndarray:
-    """Add up the elements. dtype: the type to compute and answer in."""
-    _refuse("sum", initial, where)
-    return _total("sum", a, axis, dtype, out, keepdims)
+_TOTALS = """
+    sum(
+        a, axis: Axis = None, dtype=None, out=None, keepdims=False, initial=None,
+        where=None)
+        Add up the elements. dtype: the type to compute and answer in.
+
+        initial and where are NumPy's; they raise Unavailable.
+
+    prod(
+        a, axis: Axis = None, dtype=None, out=None, keepdims=False, initial=None,
+        where=None)
+        Multiply the elements. dtype: the type to compute and answer in.
+
+        initial and where are NumPy's; they raise Unavailable.
+
+    nansum(a, axis: Axis = None, dtype=None, out=None, keepdims=False)
+        Add up the elements that are numbers; dtype as for `sum`.
+
+    nanprod(a, axis: Axis = None, dtype=None, out=None, keepdims=False)
+        Multiply the elements that are numbers; dtype as for `sum`.
+"""
 
 
-def prod(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+def _extreme(
+    who: str, a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> ndarray:
-    """Multiply the elements. dtype: the type to compute and answer in."""
-    _refuse("prod", initial, where)
-    return _total("prod", a, axis, dtype, out, keepdims)
+    _refuse(who, initial, where)
+    return _reduced(who, as_ndarray(a, who), axis, keepdims, out, np_shape=True)
+
+
+_EXTREMES = """
+    max(a, axis: Axis = None, out=None, keepdims=False, initial=None, where=None)
+        The largest element. initial and where are NumPy's; they raise Unavailable.
+
+    min(a, axis: Axis = None, out=None, keepdims=False, initial=None, where=None)
+        The smallest element. initial and where are NumPy's; they raise Unavailable.
+"""
+
+
+def _truth(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> ndarray:
+    a = as_ndarray(a, name.removeprefix("_np_"))
+    if axis == ():
+        return store(a != 0, out)
+    return _reduced(name, a, axis, keepdims, out)
+
+
+_TRUTHS = """
+    any(a, axis: Axis = None, out=None, keepdims=False): _np_any
+        Whether any element is not 0.
+
+    all(a, axis: Axis = None, out=None, keepdims=False): _np_all
+        Whether no element is 0.
+"""
+
+
+def _index(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> ndarray:
+    a = as_ndarray(a, name.removeprefix("_npi_"))
+    if a.ndim == 0 and axis in (0, -1):
+        axis = None
+    return _reduced(name, a, axis, keepdims, out)
+
+
+_INDICES = """
+    argmax(a, axis: int | None = None, out=None, keepdims=False): _npi_argmax
+        The index of the largest element, int64; the first one wins.
+
+    argmin(a, axis: int | None = None, out=None, keepdims=False): _npi_argmin
+        The index of the smallest element, int64; the first one wins.
+"""
+
+
+def _running(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> ndarray:
+    a = _typed(as_ndarray(a, name.rpartition("_")[2]), None)
+    named = None if dtype is None else resolve(dtype).name
+    op = lookup(name).of(axis=_axis(axis), dtype=named)
+    return store(a._bind(op, (a,)), out)
+
+
+_RUNNING = """
+    cumsum(a, axis: int | None = None, dtype=None, out=None): _np_cumsum
+        The sum so far, along an axis or of all elements in a row.
+
+    cumprod(a, axis: int | None = None, dtype=None, out=None): _npi_cumprod
+        The product so far, along an axis or of all elements in a row.
+"""
+
+
+def _among_numbers(name: str, a: Any, axis: Any, *more: Any) -> ndarray:
+    """As the function without `nan`, with an element that never wins for each NaN."""
+    never = -onp.inf if name.endswith("max") else onp.inf
+    plain = ROWS[name.removeprefix("nan")]
+    found: ndarray = plain(_filled(a, name, never), axis, *more)
+    return found
+
+
+def _filled(a: Any, who: str, number: float) -> ndarray:
+    a = as_ndarray(a, who)
+    if a.spec.dtype.kind != "f":
+        return a
+    op = lookup("_npi_nan_to_num").of(nan=number, posinf=onp.inf, neginf=-onp.inf)
+    return a._bind(op, (a,))
+
+
+_AMONG_NUMBERS = """
+    nanmax(a, axis: Axis = None, out=None, keepdims=False)
+        The largest of the elements that are numbers.
+
+    nanmin(a, axis: Axis = None, out=None, keepdims=False)
+        The smallest of the elements that are numbers.
+
+    nanargmax(a, axis: int | None = None)
+        The index of the largest of the elements that are numbers.
+
+    nanargmin(a, axis: int | None = None)
+        The index of the smallest of the elements that are numbers.
+"""
+
+
+def _deviation(
+    name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: int, keepdims: bool
+) -> ndarray:
+    spread = (var if name == "std" else nanvar)(a, axis, dtype, None, ddof, keepdims)
+    return store(spread._bind(lookup("sqrt").of(), (spread,)), out)
+
+
+_DEVIATIONS = """
+    std(a, axis: Axis = None, dtype=None, out=None, ddof: int = 0, keepdims=False)
+        The square root of the variance; arguments as for `var`.
+
+    nanstd(a, axis: Axis = None, dtype=None, out=None, ddof: int = 0, keepdims=False)
+        The standard deviation of the elements that are numbers.
+"""
+_AXES = """
+    axis: None for all axes, one, or several. keepdims: leave them with length 1. out:
+    an array to write to.
+"""
+_ONE_AXIS = "axis: None for the elements of the flat array, or one axis."
+ROWS: dict[str, Callable[..., Any]] = {}
+for _body, _table, _contract in (
+    (_total, _TOTALS, _AXES), (_extreme, _EXTREMES, _AXES), (_truth, _TRUTHS, _AXES),
+    (_index, _INDICES, _ONE_AXIS), (_running, _RUNNING, _ONE_AXIS),
+    (_among_numbers, _AMONG_NUMBERS, ""), (_deviation, _DEVIATIONS, _AXES),
+):  # fmt: skip
+    ROWS |= functions(_body, __name__, _table, 7, "ndarray", _contract)
+ROWS |= {"amax": ROWS["max"], "amin": ROWS["min"]}
+globals().update(ROWS)
+if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says
+    from minimx.np.reductions_rows import *  # noqa: F403
+    from minimx.np.reductions_rows import max, min, nansum, sum  # noqa: A004
 
 
 def mean(
@@ -151,117 +284,10 @@ def var(
     return store(cast(found, wanted), out)
 
 
-def std(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-) -> ndarray:
-    """The square root of the variance; arguments as for `var`."""
-    return _root(var(a, axis, dtype, None, ddof, keepdims), out)
-
-
-def _root(spread: Any, out: Any) -> ndarray:
-    return store(spread._bind(lookup("sqrt").of(), (spread,)), out)
-
-
-def max(  # noqa: A001 (NumPy's name)
-    a: Any,
-    axis: Axis = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> ndarray:
-    """The largest element."""
-    _refuse("max", initial, where)
-    return _reduced("max", as_ndarray(a, "max"), axis, keepdims, out, np_shape=True)
-
-
-def min(  # noqa: A001 (NumPy's name)
-    a: Any,
-    axis: Axis = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> ndarray:
-    """The smallest element."""
-    _refuse("min", initial, where)
-    return _reduced("min", as_ndarray(a, "min"), axis, keepdims, out, np_shape=True)
-
-
-amax, amin = max, min
-
-
 def ptp(a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> ndarray:
     """From the smallest to the largest element."""
     high, low = max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims)
     return store(high - low, out)
-
-
-def any(  # noqa: A001 (NumPy's name)
-    a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
-) -> ndarray:
-    """Whether any element is not 0."""
-    return _truth("_np_any", as_ndarray(a, "any"), axis, out, keepdims)
-
-
-def all(  # noqa: A001 (NumPy's name)
-    a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
-) -> ndarray:
-    """Whether no element is 0."""
-    return _truth("_np_all", as_ndarray(a, "all"), axis, out, keepdims)
-
-
-def _truth(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> ndarray:
-    if axis == ():
-        return store(a != 0, out)
-    return _reduced(name, a, axis, keepdims, out)
-
-
-def argmax(
-    a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
-) -> ndarray:
-    """Where the largest element stands, int64; the first one wins."""
-    return _place("_npi_argmax", a, axis, out, keepdims)
-
-
-def argmin(
-    a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
-) -> ndarray:
-    """Where the smallest element stands, int64; the first one wins."""
-    return _place("_npi_argmin", a, axis, out, keepdims)
-
-
-def _place(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> ndarray:
-    a = as_ndarray(a, name.removeprefix("_npi_"))
-    if a.ndim == 0 and axis in (0, -1):
-        axis = None
-    return _reduced(name, a, axis, keepdims, out)
-
-
-def _running(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> ndarray:
-    a = _typed(as_ndarray(a, name.rpartition("_")[2]), None)
-    named = None if dtype is None else resolve(dtype).name
-    op = lookup(name).of(axis=_axis(axis), dtype=named)
-    return store(a._bind(op, (a,)), out)
-
-
-def cumsum(
-    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None
-) -> ndarray:
-    """The sum so far, along an axis or of all elements in a row."""
-    return _running("_np_cumsum", a, axis, dtype, out)
-
-
-def cumprod(
-    a: Any, axis: int | None = None, dtype: Any = None, out: Any = None
-) -> ndarray:
-    """The product so far, along an axis or of all elements in a row."""
-    return _running("_npi_cumprod", a, axis, dtype, out)
 
 
 def average(
@@ -307,28 +333,6 @@ def _weights(a: Any, axis: Any, weights: Any) -> ndarray:
     return weights.reshape_view(shape).broadcast_to(a.shape)
 
 
-def nansum(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-) -> ndarray:
-    """Add up the elements that are numbers; dtype as for `sum`."""
-    return _total("nansum", a, axis, dtype, out, keepdims)
-
-
-def nanprod(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-) -> ndarray:
-    """Multiply the elements that are numbers; dtype as for `sum`."""
-    return _total("nanprod", a, axis, dtype, out, keepdims)
-
-
 def nanmean(
     a: Any,
     axis: Axis = None,
@@ -361,50 +365,6 @@ def nanvar(
     return store(nansum(apart * apart, axis, keepdims=keepdims) / (count - ddof), out)
 
 
-def nanstd(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: int = 0,
-    keepdims: bool = False,
-) -> ndarray:
-    """The standard deviation of the elements that are numbers."""
-    return _root(nanvar(a, axis, dtype, None, ddof, keepdims), out)
-
-
-def _filled(a: Any, who: str, number: float) -> ndarray:
-    a = as_ndarray(a, who)
-    if a.spec.dtype.kind != "f":
-        return a
-    op = lookup("_npi_nan_to_num").of(nan=number, posinf=onp.inf, neginf=-onp.inf)
-    return a._bind(op, (a,))
-
-
-def nanmax(
-    a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
-) -> ndarray:
-    """The largest of the elements that are numbers."""
-    return max(_filled(a, "nanmax", -onp.inf), axis, out, keepdims)
-
-
-def nanmin(
-    a: Any, axis: Axis = None, out: Any = None, keepdims: bool = False
-) -> ndarray:
-    """The smallest of the elements that are numbers."""
-    return min(_filled(a, "nanmin", onp.inf), axis, out, keepdims)
-
-
-def nanargmax(a: Any, axis: int | None = None) -> ndarray:
-    """Where the largest of the elements that are numbers stands."""
-    return argmax(_filled(a, "nanargmax", -onp.inf), axis)
-
-
-def nanargmin(a: Any, axis: int | None = None) -> ndarray:
-    """Where the smallest of the elements that are numbers stands."""
-    return argmin(_filled(a, "nanargmin", onp.inf), axis)
-
-
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many elements are not 0, int64; of the whole array a plain int.
 
@@ -414,9 +374,4 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return found if found.ndim or axis is not None else found.item()
 
 
-__all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero",
-    "cumprod", "cumsum", "max", "mean", "min", "nanargmax", "nanargmin", "nanmax",
-    "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std",
-    "sum", "var",
-]  # fmt: skip
+__all__ = ["average", "count_nonzero", "mean", "nanmean", "nanvar", "ptp", "var", *ROWS]

@@ -14,7 +14,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, DTypeError, ShapeError
 from minimx.core.shapes import normalize_axis
-from minimx.np.calling.calls import as_tuple, call, constant, refuse_words, whole
+from minimx.np.calling.calls import as_tuple, call, constant, refuse_arguments, whole
 from minimx.np.calling.promotion import cast
 from minimx.np.multiarray import as_ndarray, ndarray
 
@@ -29,15 +29,15 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> 
 
     The sort is stable, whatever `kind` says.
     """
-    refuse_words("sort", order=order)
+    refuse_arguments("sort", order=order)
     return call("sort", as_ndarray(a, "sort"), axis=axis)
 
 
 def argsort(
     a: Any, axis: int | None = -1, kind: Any = None, order: Any = None
 ) -> ndarray:
-    """Where the elements stand, in their ascending order; int64."""
-    refuse_words("argsort", order=order)
+    """The indices of the elements in ascending order; int64."""
+    refuse_arguments("argsort", order=order)
     return call("argsort", as_ndarray(a, "argsort"), axis=axis, dtype="int64")
 
 
@@ -49,8 +49,8 @@ def take(
 ) -> ndarray:
     """Whole slices along an axis, in the order of the indices; flat without an axis.
 
-    mode: what becomes of indices that do not exist: raise an error where somebody
-    waits, clip to the ends, or wrap round
+    mode: what becomes of indices that do not exist: raise an error where the
+    result is waited for, clip to the ends, or wrap round
     """
     a = as_ndarray(a, "take")
     if mode not in ("raise", "clip", "wrap"):
@@ -117,7 +117,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
     Waits for the numbers.
     """
     a = as_ndarray(a, "searchsorted")
-    refuse_words("searchsorted", sorter=sorter)
+    refuse_arguments("searchsorted", sorter=sorter)
     numbers = v.asnumpy() if isinstance(v, NDArray) else onp.asarray(v)
     found = onp.searchsorted(a.asnumpy(), numbers, side=side)  # type: ignore[call-overload]
     return (
@@ -129,7 +129,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> ndar
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    """Where elements of the flat array stand: one array of indices for each axis."""
+    """The indices of elements of the flat array: one array of indices for each axis."""
     if order != "C":
         raise ArgumentError("np.unravel_index: arrays here are stored with order='C'.")
     shape = whole(as_tuple(shape))
@@ -227,7 +227,7 @@ def histogram(
     """
     a = as_ndarray(a, "histogram")
     given = weights.asnumpy() if isinstance(weights, NDArray) else weights
-    refuse_words("histogram", normed=normed or None)
+    refuse_arguments("histogram", normed=normed or None)
     edges = bins.asnumpy() if isinstance(bins, NDArray) else bins
     counts, found = onp.histogram(a.asnumpy(), edges, range, bool(density), given)
     kind = INT64 if counts.dtype.kind == "i" else a.spec.dtype
@@ -255,7 +255,7 @@ def percentile(
     one lies between two elements: linear, lower, higher, midpoint or nearest
     """
     a = as_ndarray(a, "percentile")
-    refuse_words("percentile", overwrite_input=overwrite_input or None)
+    refuse_arguments("percentile", overwrite_input=overwrite_input or None)
     settings: dict[str, Any] = {"axis": whole(axis), "interpolation": interpolation}
     settings["keepdims"] = keepdims
     if not isinstance(q, NDArray) and onp.ndim(q) == 0:

@@ -2,8 +2,8 @@
 
     python -m minimx.np.stubs
 
-writes them; functions that stand in a module as such need none. A test compares the
-files with what this room writes.
+writes them; functions written in a module as such need none. A test compares the
+files with what this module writes.
 """
 
 from __future__ import annotations
@@ -16,17 +16,22 @@ from typing import Any
 import numpy as onp
 
 from minimx.nd import stubs
-from minimx.nd.stubs import definition, from_signature
+from minimx.nd.stubs import definition, from_signature, rows_of
+from minimx.np.methods import METHODS
+from minimx.np.operators import OPERATORS
 
 HOME = Path(__file__).parents[1]
 #: What NumPy computes has the signatures of this version.
 NUMPY = ".".join(onp.__version__.split(".")[:2])
+#: The modules that write functions from a table of signatures.
+TABLES = ("np.creation", "np.random", "np.reductions", "npx.layers", "npx.random")
 HEAD = "# Written by `python -m minimx.np.stubs` from the functions as they run.\n"
 IMPORTS = """\
 from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 from minimx.np.multiarray import ndarray
 """
 
@@ -50,6 +55,10 @@ def files() -> dict[str, str]:
         "npx/image.pyi": _file(
             _operator(name, getattr(npx.image, name)) for name in dir(npx.image)
         ),
+        **{
+            f"{name.replace('.', '/')}_rows.pyi": _file(rows_of(f"minimx.{name}"))
+            for name in TABLES
+        },
     }
 
 
@@ -67,8 +76,7 @@ def _methods(cls: type[Any]) -> Iterator[str]:
     yield '# mypy: disable-error-code="override"'
     yield "class Methods(NDArray):"
     methods: dict[str, Callable[..., Any]] = {
-        name: getattr(cls, name)
-        for name in (*import_module("minimx.np.methods").METHODS, *_BY_HAND)
+        name: getattr(cls, name) for name in (*METHODS, *_BY_HAND, *OPERATORS)
     }
     for name in sorted(methods):
         yield f"    {from_signature(name, methods[name])}"
@@ -78,7 +86,7 @@ def _methods(cls: type[Any]) -> Iterator[str]:
             yield f"    {_operator(name, functions[name], 'self')}"
 
 
-_BY_HAND = ("clip", "sort", "transpose")
+_BY_HAND = ("clip", "sort", "transpose", "__matmul__", "__rmatmul__")
 
 
 def main() -> None:

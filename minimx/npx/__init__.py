@@ -28,7 +28,7 @@ from minimx.core.device import (
 from minimx.core.drivers import num_gpus
 from minimx.core.engine import wait_all as waitall
 from minimx.core.np_semantics import is_np_array, is_np_shape
-from minimx.nd.functions import keepers
+from minimx.nd.functions import function_caches
 from minimx.np import help as _help
 from minimx.np.multiarray import as_np as _as_np
 from minimx.np.multiarray import ndarray as _ndarray
@@ -87,7 +87,7 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-keepers.append(globals())
+function_caches.append(globals())
 
 
 def __dir__() -> list[str]:

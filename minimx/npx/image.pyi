@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 from minimx.np.multiarray import ndarray
 
 def adjust_lighting(data: ndarray, alpha: Any = ..., *, out: Any = None, name: str | None = None) -> ndarray: ...

@@ -2,107 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import minimx.np as np
 from minimx.core.errors import ArgumentError
 from minimx.core.ops.registry import lookup
+from minimx.nd.signatures import functions
 from minimx.np.calling.promotion import BOOL, cast
 from minimx.np.multiarray import as_ndarray, ndarray, unshared
 from minimx.npx.operators import function
 
-__all__ = [
-    "constraint_check",
-    "index_add",
-    "index_update",
-    "log_softmax",
-    "masked_log_softmax",
-    "masked_softmax",
-    "nonzero",
-    "reshape",
-    "softmax",
-]
+__all__ = ["constraint_check", "index_add", "index_update", "nonzero", "reshape"]
 
 
-def _family(
-    name: str, data: Any, length: Any, axis: int, settings: dict[str, Any]
+def _softmax(
+    name: str,
+    data: Any,
+    length: Any,
+    axis: int,
+    temperature: float | None,
+    use_length: bool,
+    dtype: Any,
+    out: Any,
 ) -> ndarray:
     """A softmax over the first `length` elements of each row, or over all."""
-    call: Any = function(name)
-    data = as_ndarray(data, name, "data")
-    if length is None:
-        settings.pop("use_length", None)
-        return call(data, axis=axis, **settings)
-    settings["use_length"] = True
-    return call(data, length, axis=axis, **settings)
-
-
-def softmax(
-    data: Any,
-    length: Any = None,
-    axis: int = -1,
-    temperature: float | None = None,
-    use_length: bool = False,
-    dtype: Any = None,
-    out: Any = None,
-) -> ndarray:
-    """Positive numbers that add up to 1 along an axis, from any numbers.
-
-    length: how many elements of each row count; the others get 0.
-    """
     if isinstance(length, int):  # MXNet 2's second argument is the axis
         length, axis = None, length
-    settings = {"temperature": temperature, "dtype": dtype, "out": out}
-    return _family("softmax", data, length, axis, settings)
+    call: Any = function(name)
+    data = as_ndarray(data, name, "data")
+    settings = {"axis": axis, "temperature": temperature, "dtype": dtype, "out": out}
+    if length is None:
+        return call(data, **settings)
+    return call(data, length, use_length=True, **settings)
 
 
-def log_softmax(
-    data: Any,
-    length: Any = None,
-    axis: int = -1,
-    temperature: float | None = None,
-    use_length: bool = False,
-    dtype: Any = None,
-    out: Any = None,
+def _masked(
+    name: str, data: Any, mask: Any, axis: int, temperature: float, normalize: Any
 ) -> ndarray:
-    """The logarithm of `softmax`, exact where that is close to 0."""
-    if isinstance(length, int):
-        length, axis = None, length
-    settings = {"temperature": temperature, "dtype": dtype, "out": out}
-    return _family("log_softmax", data, length, axis, settings)
-
-
-def masked_softmax(
-    data: Any,
-    mask: Any,
-    axis: int = -1,
-    temperature: float = 1.0,
-    normalize: bool | None = True,
-) -> ndarray:
-    """A softmax over the elements that a mask lets through; the others get 0.
-
-    mask: bool, of a shape that stretches to that of data.
-    """
-    data = as_ndarray(data, "masked_softmax", "data")
-    mask = cast(as_ndarray(mask, "masked_softmax", "mask"), BOOL)
+    data, mask = as_ndarray(data, name, "data"), as_ndarray(mask, name, "mask")
+    mask = cast(mask, BOOL)
     hidden = np.where(mask, data, -1e4 if data.dtype == "float16" else -1e18)
-    out = softmax(hidden, axis=axis, temperature=temperature)
-    return np.where(mask, out, 0)
+    out = ROWS[name.removeprefix("masked_")](hidden, None, axis, temperature)
+    return np.where(mask, out, 0 if name == "masked_softmax" else -np.inf)
 
 
-def masked_log_softmax(
-    data: Any,
-    mask: Any,
-    axis: int = -1,
-    temperature: float = 1.0,
-    normalize: bool | None = True,
-) -> ndarray:
-    """The logarithm of `masked_softmax`; minus infinity where the mask hides."""
-    data = as_ndarray(data, "masked_log_softmax", "data")
-    mask = cast(as_ndarray(mask, "masked_log_softmax", "mask"), BOOL)
-    hidden = np.where(mask, data, -1e4 if data.dtype == "float16" else -1e18)
-    out = log_softmax(hidden, axis=axis, temperature=temperature)
-    return np.where(mask, out, -np.inf)
+_SOFTMAX = """
+    softmax(
+        data, length=None, axis: int = -1, temperature: float | None = None,
+        use_length=False, dtype=None, out=None)
+        Positive numbers that add up to 1 along an axis, from any numbers.
+
+        length: how many elements of each row count; the others get 0.
+
+    log_softmax(
+        data, length=None, axis: int = -1, temperature: float | None = None,
+        use_length=False, dtype=None, out=None)
+        The logarithm of `softmax`, exact where that is close to 0.
+"""
+_MASKED = """
+    masked_softmax(
+        data, mask, axis: int = -1, temperature: float = 1.0,
+        normalize: bool | None = True)
+        A softmax over the elements that a mask lets through; the others get 0.
+
+        mask: bool, of a shape that stretches to that of data.
+
+    masked_log_softmax(
+        data, mask, axis: int = -1, temperature: float = 1.0,
+        normalize: bool | None = True)
+        The logarithm of `masked_softmax`; minus infinity where the mask hides.
+"""
+ROWS = functions(_softmax, __name__, _SOFTMAX, inputs=7, returns="ndarray")
+ROWS |= functions(_masked, __name__, _MASKED, inputs=5, returns="ndarray")
+globals().update(ROWS)
+if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says
+    from minimx.npx.layers_rows import *  # noqa: F403
 
 
 def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> ndarray:

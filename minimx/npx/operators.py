@@ -17,36 +17,31 @@ from minimx.np.multiarray import ndarray
 
 EXAMPLES = Path(__file__).with_name("examples.txt")
 
-#: What MXNet's npx calls an operator.
+# Operators that MXNet's npx calls by their own names, and without `_contrib_`.
+_SAME = (
+    "all_finite", "batch_dot", "broadcast_like", "cast", "digamma", "erf", "erfinv",
+    "gamma", "gammaln", "gather_nd", "hard_sigmoid", "norm", "one_hot", "pick", "relu",
+    "reshape_like", "shape_array", "sigmoid", "slice", "smooth_l1", "topk",
+)  # fmt: skip
+_CONTRIB = (
+    "arange_like", "bipartite_matching", "boolean_mask", "box_iou", "box_nms",
+    "index_copy",
+)  # fmt: skip
+#: What npx calls an operator.
 NAMES = {
+    **{name: name for name in _SAME},
+    **{name: f"_contrib_{name}" for name in _CONTRIB},
     "activation": "Activation",
-    "all_finite": "all_finite",
-    "arange_like": "_contrib_arange_like",
-    "batch_dot": "batch_dot",
     "batch_flatten": "Flatten",
     "batch_norm": "BatchNorm",
-    "bipartite_matching": "_contrib_bipartite_matching",
-    "boolean_mask": "_contrib_boolean_mask",
-    "box_iou": "_contrib_box_iou",
-    "box_nms": "_contrib_box_nms",
-    "broadcast_like": "broadcast_like",
-    "cast": "cast",
     "convolution": "Convolution",
     "ctc_loss": "CTCLoss",
     "deconvolution": "Deconvolution",
     "deformable_convolution": "_contrib_DeformableConvolution",
-    "digamma": "digamma",
     "dropout": "Dropout",
     "embedding": "Embedding",
-    "erf": "erf",
-    "erfinv": "erfinv",
     "fully_connected": "FullyConnected",
-    "gamma": "gamma",
-    "gammaln": "gammaln",
-    "gather_nd": "gather_nd",
     "group_norm": "GroupNorm",
-    "hard_sigmoid": "hard_sigmoid",
-    "index_copy": "_contrib_index_copy",
     "instance_norm": "InstanceNorm",
     "l2_normalization": "L2Normalization",
     "layer_norm": "LayerNorm",
@@ -55,28 +50,18 @@ NAMES = {
     "multibox_detection": "_contrib_MultiBoxDetection",
     "multibox_prior": "_contrib_MultiBoxPrior",
     "multibox_target": "_contrib_MultiBoxTarget",
-    "norm": "norm",
-    "one_hot": "one_hot",
-    "pick": "pick",
     "pooling": "Pooling",
-    "relu": "relu",
-    "reshape_like": "reshape_like",
     "rnn": "RNN",
     "roi_align": "_contrib_ROIAlign",
     "roi_pooling": "ROIPooling",
     "sequence_mask": "SequenceMask",
-    "shape_array": "shape_array",
-    "sigmoid": "sigmoid",
-    "slice": "slice",
-    "smooth_l1": "smooth_l1",
     "stop_gradient": "BlockGrad",
-    "topk": "topk",
 }
 #: Behind functions of `layers.py`, which take more words.
 _BEHIND = {"softmax": "softmax", "log_softmax": "log_softmax"}
 
 _made: dict[str, Callable[..., Any]] = {}
-functions.keepers.append(_made)
+functions.function_caches.append(_made)
 
 
 def _is_own(name: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.launch import invoke
 from minimx.core.device import as_device, current_device
 from minimx.core.ops.registry import lookup
+from minimx.nd.signatures import functions
 from minimx.np.arithmetic import store
 from minimx.np.multiarray import ndarray
 from minimx.np.random import seed
@@ -49,32 +50,27 @@ def bernoulli(
     return _drawn("_npi_bernoulli", settings, ctx or device, out)
 
 
-def uniform_n(
-    low: Any = 0.0,
-    high: Any = 1.0,
-    batch_shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    device: Any = None,
+def _draw(
+    name: str, batch_shape: Any, dtype: Any, ctx: Any, device: Any, **parameters: Any
 ) -> ndarray:
-    """Numbers between two bounds: `batch_shape` of them for each pair of bounds."""
-    settings = {"low": low, "high": high, "size": batch_shape}
+    """`batch_shape` numbers for each element of the parameters."""
+    settings = {**parameters, "size": batch_shape}
     settings["dtype"] = "float32" if dtype is None else dtype
-    return _drawn("_npi_uniform_n", settings, ctx or device, None)
+    return _drawn(f"_npi_{name}", settings, ctx or device, None)
 
 
-def normal_n(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    batch_shape: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    device: Any = None,
-) -> ndarray:
-    """Normally distributed numbers: `batch_shape` of them for each loc and scale."""
-    settings = {"loc": loc, "scale": scale, "size": batch_shape}
-    settings["dtype"] = "float32" if dtype is None else dtype
-    return _drawn("_npi_normal_n", settings, ctx or device, None)
+#: `mx.sym.npx.random` has the same.
+BATCHES = """
+    uniform_n(low=0.0, high=1.0, batch_shape=None, dtype=None, ctx=None, device=None)
+        Numbers between two bounds: `batch_shape` of them for each pair of bounds.
+
+    normal_n(loc=0.0, scale=1.0, batch_shape=None, dtype=None, ctx=None, device=None)
+        Normally distributed numbers: `batch_shape` of them for each loc and scale.
+"""
+ROWS = functions(_draw, __name__, BATCHES, returns="ndarray")
+globals().update(ROWS)
+if TYPE_CHECKING:  # as `python -m minimx.np.stubs` says
+    from minimx.npx.random_rows import normal_n, uniform_n
 
 
 def __dir__() -> list[str]:

@@ -23,18 +23,9 @@ from minimx.core.np_semantics import is_np_array, is_np_shape
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 __all__ = [
-    "is_np_array",
-    "is_np_default_dtype",
-    "is_np_shape",
-    "np_array",
-    "np_shape",
-    "reset_np",
-    "set_np",
-    "set_np_shape",
-    "use_np",
-    "use_np_array",
-    "use_np_shape",
-]
+    "is_np_array", "is_np_default_dtype", "is_np_shape", "np_array", "np_shape",
+    "reset_np", "set_np", "set_np_shape", "use_np", "use_np_array", "use_np_shape",
+]  # fmt: skip
 
 
 # -- for the process -------------------------------------------------------------------

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from minimx.aliases import resolve
-from minimx.nd.functions import keepers
+from minimx.nd.functions import function_caches
 from minimx.symbol import (
     _internal,
     contrib,
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-keepers.append(globals())
+function_caches.append(globals())
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,7 @@ shapes are stretched as NumPy does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
@@ -90,24 +91,25 @@ class SymbolOperator:
         return applied(op, (symbol,), hint).as_kind_of(symbol)
 
 
-add = SymbolOperator("_plus", "_plus_scalar", "_plus_scalar")
-sub = SymbolOperator("_minus", "_minus_scalar", "_rminus_scalar")
-mul = SymbolOperator("_mul", "_mul_scalar", "_mul_scalar")
-div = SymbolOperator("_div", "_div_scalar", "_rdiv_scalar")
-mod = SymbolOperator("_mod", "_mod_scalar", "_rmod_scalar")
-power = SymbolOperator("_power", "_power_scalar", "_rpower_scalar", "_rpower_scalar")
-equal = SymbolOperator("_equal", "_equal_scalar", "_equal_scalar", "_scalar")
-not_equal = SymbolOperator(
-    "_not_equal", "_not_equal_scalar", "_not_equal_scalar", "_scalar"
-)
-greater = SymbolOperator("_greater", "_greater_scalar", "_lesser_scalar", "_scalar")
-lesser = SymbolOperator("_lesser", "_lesser_scalar", "_greater_scalar", "_scalar")
-greater_equal = SymbolOperator(
-    "_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar", "_scalar"
-)
-lesser_equal = SymbolOperator(
-    "_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar", "_scalar"
-)
+#: By the names that functions have; those of comparisons keep their bar.
+OPERATORS = {
+    "add": SymbolOperator("_plus", "_plus_scalar", "_plus_scalar"),
+    "subtract": SymbolOperator("_minus", "_minus_scalar", "_rminus_scalar"),
+    "multiply": SymbolOperator("_mul", "_mul_scalar", "_mul_scalar"),
+    "divide": SymbolOperator("_div", "_div_scalar", "_rdiv_scalar"),
+    "modulo": SymbolOperator("_mod", "_mod_scalar", "_rmod_scalar"),
+    "power": SymbolOperator(
+        "_power", "_power_scalar", "_rpower_scalar", "_rpower_scalar"
+    ),
+}
+for _name, _mirrored in {
+    "equal": "equal", "not_equal": "not_equal", "greater": "lesser",
+    "lesser": "greater", "greater_equal": "lesser_equal",
+    "lesser_equal": "greater_equal",
+}.items():  # fmt: skip
+    OPERATORS[_name] = SymbolOperator(
+        f"_{_name}", f"_{_name}_scalar", f"_{_mirrored}_scalar", "_scalar"
+    )
 
 
 def _in_place(self: Any, other: Any) -> Any:
@@ -117,71 +119,52 @@ def _in_place(self: Any, other: Any) -> Any:
 
 
 class Arithmetic:
-    """The Python operators of a symbol."""
+    """The Python operators of a symbol; most are written from the table."""
 
     __slots__ = ()
 
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __imod__ = __ipow__ = _in_place
 
-    def __add__(self, other: Any) -> Any:
-        return add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return add.swapped(self, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return sub(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return sub.swapped(self, other)
-
-    def __mul__(self, other: Any) -> Any:
-        return mul(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return mul.swapped(self, other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return div(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return div.swapped(self, other)
-
-    def __mod__(self, other: Any) -> Any:
-        return mod(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return mod.swapped(self, other)
-
-    def __pow__(self, other: Any) -> Any:
-        return power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return power.swapped(self, other)
-
     def __neg__(self) -> Any:
-        return mul(self, -1.0)
+        return OPERATORS["multiply"](self, -1.0)
 
     def __abs__(self) -> Any:
         return self.abs()  # type: ignore[attr-defined]
 
     def __eq__(self, other: object) -> Any:
-        return equal(self, other)
+        return OPERATORS["equal"](self, other)
 
     def __ne__(self, other: object) -> Any:
-        return not_equal(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return greater(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return greater_equal(self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return lesser(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return lesser_equal(self, other)
+        return OPERATORS["not_equal"](self, other)
 
     def __hash__(self) -> int:
         return id(self) >> 4
+
+
+def _forms(operator: SymbolOperator) -> dict[str, Callable[..., Any]]:
+    """X + other, and other + x."""
+
+    def left(self: Any, other: Any) -> Any:
+        return operator(self, other)
+
+    def right(self: Any, other: Any) -> Any:
+        return operator.swapped(self, other)
+
+    return {"": left, "r": right}
+
+
+_WORDS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide",
+    "mod": "modulo", "pow": "power", "gt": "greater", "ge": "greater_equal",
+    "lt": "lesser", "le": "lesser_equal",
+}  # fmt: skip
+#: The methods that are written from the table: `__add__`, `__radd__`, …, `__gt__`.
+METHODS = {
+    f"__{prefix}{word}__": method
+    for word, name in _WORDS.items()
+    for prefix, method in _forms(OPERATORS[name]).items()
+    if not prefix or len(word) > 2  # comparisons have one form
+}
+for _name, _method in METHODS.items():
+    _method.__name__, _method.__qualname__ = _name, f"Arithmetic.{_name}"
+    setattr(Arithmetic, _name, _method)

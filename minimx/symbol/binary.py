@@ -8,9 +8,8 @@ from typing import Any
 
 from minimx.core.errors import OperatorError
 from minimx.core.ops.registry import lookup
-from minimx.nd.binary import _PLAIN
-from minimx.symbol import arithmetic
-from minimx.symbol.arithmetic import SymbolOperator
+from minimx.nd.binary import _PLAIN, of_two
+from minimx.symbol.arithmetic import OPERATORS, SymbolOperator
 from minimx.symbol.symbol import Symbol, applied
 
 
@@ -20,27 +19,12 @@ def _named(word: str) -> SymbolOperator:
     return SymbolOperator(f"_{word}", scalar, scalar, barred)
 
 
-_named_power = SymbolOperator("_power", "_power_scalar", "_rpower_scalar")
-_OPERATORS: dict[str, SymbolOperator] = {
-    "add": arithmetic.add,
-    "subtract": arithmetic.sub,
-    "multiply": arithmetic.mul,
-    "divide": arithmetic.div,
-    "true_divide": arithmetic.div,
-    "modulo": arithmetic.mod,
-    "power": _named_power,
-    "equal": arithmetic.equal,
-    "not_equal": arithmetic.not_equal,
-    "greater": arithmetic.greater,
-    "greater_equal": arithmetic.greater_equal,
-    "lesser": arithmetic.lesser,
-    "lesser_equal": arithmetic.lesser_equal,
-    "maximum": _named("maximum"),
-    "minimum": _named("minimum"),
-    "hypot": _named("hypot"),
-    "logical_and": _named("logical_and"),
-    "logical_or": _named("logical_or"),
-    "logical_xor": _named("logical_xor"),
+_LOGICAL = ("logical_and", "logical_or", "logical_xor")
+_OPERATORS = {
+    **OPERATORS,
+    "true_divide": OPERATORS["divide"],
+    "power": SymbolOperator("_power", "_power_scalar", "_rpower_scalar"),
+    **{word: _named(word) for word in ("maximum", "minimum", "hypot", *_LOGICAL)},
 }
 _WITHOUT: dict[str, Callable[[Any, Any], Any]] = {
     **_PLAIN,
@@ -52,27 +36,11 @@ _WITHOUT: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _make(name: str, pair: SymbolOperator) -> Callable[[Any, Any], Any]:
-    def function(lhs: Any, rhs: Any) -> Any:
-        if isinstance(lhs, Symbol):
-            found = pair(lhs, rhs)
-        elif isinstance(rhs, Symbol):
-            found = pair.swapped(rhs, lhs)
-        else:
-            return _WITHOUT[name](lhs, rhs)
-        if found is NotImplemented:
-            raise OperatorError(
-                f"{name}: {type(lhs).__name__} and {type(rhs).__name__} cannot be "
-                "combined. Give a Symbol and a Symbol or a number."
-            )
-        return found
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`{pair.pair}` of two symbols, or a symbol and a number."
-    return function
-
-
-PAIRS = {name: _make(name, pair) for name, pair in _OPERATORS.items()}
+PAIRS = {n: of_two(n, op, Symbol, _WITHOUT[n]) for n, op in _OPERATORS.items()}
+for _name, _function in PAIRS.items():
+    _pair = _OPERATORS[_name].pair
+    _function.__doc__ = f"`{_pair}` of two symbols, or a symbol and a number."
+    _function.__module__ = __name__
 
 
 def pow(base: Any, exp: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Making symbols from nothing: variables, groups, and graphs read from files."""
+"""Constructors of symbols: variables, groups, and graphs read from files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def var(
     """A variable: a place where an array is put in when the graph is bound.
 
     shape: 0 for axes that are to be inferred. init: an initializer or its name.
-    Further remarks have names with two bars at both ends: `__mood__="great"`.
+    Further attributes have names with two bars at both ends: `__mood__="great"`.
     """
     if not isinstance(name, str):
         raise TypeError("a variable's name is text")
@@ -60,10 +60,10 @@ def var(
                 f"__{key.strip('_')}__=…, or attr={{{key!r}: …}}."
             )
         attributes[key] = value
-    remarks = {
+    attributes = {
         attribute.stored_name(key): str(value) for key, value in attributes.items()
     }
-    return Symbol([Entry(Node(None, (), name, remarks))])
+    return Symbol([Entry(Node(None, (), name, attributes))])
 
 
 Variable = var

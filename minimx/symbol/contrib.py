@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from math import log
-
+from minimx.nd.contrib import _zipfian
 from minimx.nd.namespaces import install_namespace
 from minimx.symbol.control import cond as cond
 from minimx.symbol.control import foreach as foreach
@@ -21,16 +20,10 @@ def rand_zipfian(
     P(k) = log((k + 2) / (k + 1)) / log(range_max + 1). Returns num_sampled numbers
     (int64), and how often each of true_classes, and each of them, is to be expected.
     """
-    width = log(range_max + 1)
-    drawn = _uniform(0, width, shape=(num_sampled,), dtype="float64")
-    samples = (drawn.exp() - 1).astype("int64") % range_max
-
-    def expected(classes: Symbol) -> Symbol:
-        numbers = classes.astype("float64")
-        odds = ((numbers + 2.0) / (numbers + 1.0)).log() / width
-        return odds * num_sampled  # type: ignore[no-any-return]
-
-    return samples, expected(true_classes), expected(samples)
+    found: tuple[Symbol, Symbol, Symbol] = _zipfian(
+        _uniform, true_classes, num_sampled, range_max
+    )
+    return found
 
 
 isfinite, isinf, isnan = (FUNCTIONS[n] for n in ("isfinite", "isinf", "isnan"))

@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from minimx.core.device import DeviceLike
 from minimx.symbol.symbol import Symbol
 
 def AdaptiveAvgPooling2D(data: Symbol | None = None, output_size: int | Sequence[int] = (), *, attr: Any = None, name: str | None = None) -> Symbol: ...

@@ -2,7 +2,7 @@
 
 The functions of the user are called once, with new variables, and what they return is
 the graph of a body. What they use from outside is cut off there and becomes an input of
-the node: a body is a graph of its own. A remark on every node that is made inside
+the node: a body is a graph of its own. An attribute on every node that is made inside
 (`__subgraph_name__`) tells inside from outside.
 """
 
@@ -150,7 +150,7 @@ def _placed(op: Control, entries: list[Entry], hint: str) -> list[Symbol]:
 
 
 def _positions(graph: Graph, nodes: Sequence[Node]) -> tuple[int, ...]:
-    """Where nodes stand among a graph's variables."""
+    """The positions of nodes among a graph's variables."""
     places = {node: k for k, node in enumerate(graph.variables)}
     return tuple(places[node] for node in nodes)
 

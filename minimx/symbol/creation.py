@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minimx.core.dtypes import resolve
+from minimx.nd.signatures import functions
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.symbol import Symbol
 
-ShapeLike = int | Sequence[int]
 
-
-def _made(name: str, title: str | None, dtype: Any, **settings: Any) -> Symbol:
+def _node(operator: str, dtype: Any, name: str | None, **settings: Any) -> Symbol:
+    """A node of an operator without inputs; float32 unless dtype says other."""
+    if "shape" in settings:
+        shape = settings["shape"]
+        settings["shape"] = (shape,) if isinstance(shape, int) else tuple(shape)
+    if "val" in settings:
+        settings["value"] = float(settings.pop("val"))
     kind = resolve("float32" if dtype is None else dtype).name
-    made: Symbol = FUNCTIONS[name](dtype=kind, name=title, **settings)
+    made: Symbol = FUNCTIONS[operator](dtype=kind, name=name, **settings)
     return made
 
 
-def _shape(shape: ShapeLike) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+_NODES = """
+    zeros(shape: ShapeLike, dtype=None, name: str | None = None, **kwargs): _zeros
+        Zeros of a shape; 0 for an axis that is to be inferred.
 
+    ones(shape: ShapeLike, dtype=None, name: str | None = None, **kwargs): _ones
+        Ones of a shape.
 
-def zeros(
-    shape: ShapeLike, dtype: Any = None, name: str | None = None, **kwargs: Any
-) -> Symbol:
-    """Zeros of a shape; 0 for an axis that is to be inferred."""
-    return _made("_zeros", name, dtype, shape=_shape(shape), **kwargs)
+    full(
+        shape: ShapeLike, val: float, dtype=None, name: str | None = None,
+        **kwargs): _full
+        One value everywhere.
 
+    linspace(
+        start: float, stop: float, num: int, endpoint=True, name: str | None = None,
+        dtype=None): _linspace
+        `num` evenly spaced numbers from `start` to `stop`.
 
-def ones(
-    shape: ShapeLike, dtype: Any = None, name: str | None = None, **kwargs: Any
-) -> Symbol:
-    """Ones of a shape."""
-    return _made("_ones", name, dtype, shape=_shape(shape), **kwargs)
-
-
-def full(
-    shape: ShapeLike,
-    val: float,
-    dtype: Any = None,
-    name: str | None = None,
-    **kwargs: Any,
-) -> Symbol:
-    """One value everywhere."""
-    settings = {"shape": _shape(shape), "value": float(val), **kwargs}
-    return _made("_full", name, dtype, **settings)
+    eye(
+        N: int, M: int = 0, k: int = 0, dtype=None, name: str | None = None): _eye
+        A matrix with ones on the k-th diagonal.
+"""
+ROWS = functions(_node, __name__, _NODES, returns="Symbol")
+globals().update(ROWS)
+if TYPE_CHECKING:  # as `python -m minimx.symbol.stubs` says
+    from minimx.symbol.creation_rows import *  # noqa: F403
 
 
 def arange(
@@ -65,28 +66,4 @@ def arange(
         start, stop = 0.0, start
     settings = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     settings["infer_range"] = infer_range
-    return _made("_arange", name, dtype, **settings)
-
-
-def linspace(
-    start: float,
-    stop: float,
-    num: int,
-    endpoint: bool = True,
-    name: str | None = None,
-    dtype: Any = None,
-) -> Symbol:
-    """`num` evenly spaced numbers from `start` to `stop`."""
-    settings = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return _made("_linspace", name, dtype, **settings)
-
-
-def eye(
-    N: int,  # noqa: N803 (MXNet's names)
-    M: int = 0,  # noqa: N803
-    k: int = 0,
-    dtype: Any = None,
-    name: str | None = None,
-) -> Symbol:
-    """A matrix with ones on the k-th diagonal."""
-    return _made("_eye", name, dtype, N=N, M=M, k=k)
+    return _node("_arange", dtype, name, **settings)

@@ -17,12 +17,12 @@ def Custom(*args: Any, **kwargs: Any) -> Symbol:  # noqa: N802 (MXNet's name)
     text. `name` and `attr` are as everywhere.
     """
     name = kwargs.pop("name", None)
-    remarks = dict(kwargs.pop("attr", None) or {})
+    attributes = dict(kwargs.pop("attr", None) or {})
     for word in [w for w in kwargs if w[:2] == w[-2:] == "__"]:
-        remarks[word] = kwargs.pop(word)
+        attributes[word] = kwargs.pop(word)
     kwargs.pop("out", None)
     op, given = custom.sort(args, kwargs, lambda value: isinstance(value, Symbol))
-    return functions.written_down(op, given, "custom", name, remarks)
+    return functions.written_down(op, given, "custom", name, attributes)
 
 
 functions.FUNCTIONS.enter(Custom, "Custom", "_npi_Custom")

@@ -3,8 +3,8 @@
     sym.FullyConnected(data, num_hidden=10, name="fc")
 
 They take what the functions of `mx.nd` take, with symbols for arrays, and further a
-`name` and remarks (`attr`). An input that is not given becomes a variable named after
-the node: `fc_weight`, `fc_bias`.
+`name` and attributes (`attr`). An input that is not given becomes a variable named
+after the node: `fc_weight`, `fc_bias`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import help
-from minimx.nd.functions import _signature, bound, keepers
+from minimx.nd.functions import _signature, bound, function_caches
 from minimx.symbol import symbol as nodes
 from minimx.symbol.symbol import Symbol, placed, single
 
@@ -36,15 +36,15 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
 
     def function(*args: Any, **kwargs: Any) -> Symbol:
         name = kwargs.pop("name", None)
-        remarks = dict(kwargs.pop("attr", None) or {})
+        attributes = dict(kwargs.pop("attr", None) or {})
         for word in _PLACING:
             if word not in call.fields:
                 kwargs.pop(word, None)
-        for word in [word for word in kwargs if _is_remark(word, call)]:
-            remarks[word] = kwargs.pop(word)
+        for word in [word for word in kwargs if _is_attribute(word, call)]:
+            attributes[word] = kwargs.pop(word)
         op, given = call.take_apart(args, kwargs)
         explicit = kwargs.keys() & call.fields
-        return written_down(op, given, hint_of(public), name, remarks, explicit)
+        return written_down(op, given, hint_of(public), name, attributes, explicit)
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = help.text(sheet, call.fields)
@@ -54,8 +54,8 @@ def make(sheet: type[Op], public: str) -> Callable[..., Any]:
     return function
 
 
-def _is_remark(word: str, call: Call) -> bool:
-    """Whether a word of a call is no input and no setting, but a remark."""
+def _is_attribute(word: str, call: Call) -> bool:
+    """Whether a word of a call is no input and no setting, but an attribute."""
     if word in call.fields or word in call.inputs:
         return False
     return word in graph_text.READ_BY_US or (word[:2] == word[-2:] == "__")
@@ -73,7 +73,7 @@ def written_down(
     given: dict[str, Symbol | None] | list[Symbol],
     hint: str,
     name: str | None,
-    remarks: dict[str, Any],
+    attributes: dict[str, Any],
     explicit: Collection[str] = (),
 ) -> Symbol:
     """A new node; inputs that are not given become variables.
@@ -85,12 +85,12 @@ def written_down(
         many = _spread(op, given)
         many = many if nodes.mixing is None else nodes.mixing(op, many)
         entries = [single(op, symbol) for symbol in many]
-        return placed(op, entries, name, remarks, explicit)
+        return placed(op, entries, name, attributes, explicit)
     entries = []
     for word in op.inputs:
         symbol = given.get(word)
         if symbol is None:
-            entries.append(_new_variable(op, name, word, remarks, explicit))
+            entries.append(_new_variable(op, name, word, attributes, explicit))
         elif isinstance(symbol, Symbol):
             entries.append(single(op, symbol))
         else:
@@ -109,7 +109,7 @@ def written_down(
     if nodes.mixing is not None:
         converted = nodes.mixing(op, [Symbol([entry]) for entry in entries])
         entries = [single(op, symbol) for symbol in converted]
-    return placed(op, entries, name, remarks, explicit)
+    return placed(op, entries, name, attributes, explicit)
 
 
 def _spread(op: Op, given: list[Symbol]) -> Sequence[Symbol]:
@@ -120,17 +120,17 @@ def _spread(op: Op, given: list[Symbol]) -> Sequence[Symbol]:
 
 
 def _new_variable(
-    op: Op, node: str, word: str, remarks: dict[str, Any], settings: Collection[str]
+    op: Op, node: str, word: str, attributes: dict[str, Any], settings: Collection[str]
 ) -> Entry:
-    """A variable for an input that was not given; it has the remarks of its node."""
+    """A variable for an input that was not given; it has the attributes of its node."""
     start = op.default_initializers.get(word)
     explicit = {} if start is None else {"__init__": start}
     explicit |= {
         attribute.stored_name(key): str(value)
-        for key, value in attribute.current().get(remarks).items()
+        for key, value in attribute.current().get(attributes).items()
     }
-    settled = graph_text.settings(op, settings) | explicit
-    return Entry(Node(None, (), f"{node}_{word}", settled))
+    resolved = graph_text.settings(op, settings) | explicit
+    return Entry(Node(None, (), f"{node}_{word}", resolved))
 
 
 class Written(Mapping[str, Callable[..., Any]]):
@@ -158,7 +158,7 @@ class Written(Mapping[str, Callable[..., Any]]):
 
 
 FUNCTIONS = Written()
-keepers.append(FUNCTIONS._made)
+function_caches.append(FUNCTIONS._made)
 
 
 def _numpys(symbol: Symbol, name: str) -> Callable[..., Any] | None:

@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from minimx.core.device import DeviceLike
 from minimx.symbol.symbol import Symbol
 
 def adjust_lighting(data: Symbol | None = None, alpha: Any = ..., *, attr: Any = None, name: str | None = None) -> Symbol: ...

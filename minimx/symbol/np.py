@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as onp
 
-from minimx.core.dtypes import resolve as _resolve
 from minimx.core.ops.registry import lookup as _lookup
 from minimx.nd.namespaces import install_namespace
+from minimx.nd.signatures import functions as _functions
 from minimx.symbol.arithmetic import with_number
 from minimx.symbol.creation import ones, zeros
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.np_functions import operators as _np_sheets  # noqa: F401 (fills the registry)
-from minimx.symbol.np_functions import wider as _np_wider  # noqa: F401
 from minimx.symbol.np_functions.binary import EVEN, NAMES
-from minimx.symbol.np_functions.calls import *  # noqa: F403 (this room offers all of them)
+from minimx.symbol.np_functions.calls import *  # noqa: F403 (this module offers all of them)
+from minimx.symbol.np_functions.calls import _apply
 from minimx.symbol.np_functions.namespaces import linalg, random
 from minimx.symbol.symbol import Symbol as _Symbol
 
@@ -40,57 +40,60 @@ def _tuple(value: Any) -> tuple[int, ...]:
 # -- many elements become one ----------------------------------------------------------
 
 
-def _total(name: str, operator: str) -> Callable[..., Any]:
-    def function(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Any:
-        kind = None if dtype is None else _resolve(dtype).name
-        settings = {"axis": _axes(axis), "keepdims": keepdims, "dtype": kind}
-        if initial is not None:
-            settings["initial"] = initial
-        return FUNCTIONS[operator](a, **settings)
-
-    return _named(function, name)
-
-
-def _chosen(name: str, operator: str) -> Callable[..., Any]:
-    def function(
-        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False
-    ) -> Any:
-        return FUNCTIONS[operator](a, axis=_axes(axis), keepdims=keepdims)
-
-    return _named(function, name)
-
-
-def _named(function: Any, name: str) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`np.{name}` over some axes, or over all."
-    return function  # type: ignore[no-any-return]
+def _reduced(
+    operator: str, a: Any, *, axis: Any, where: Any = None, **settings: Any
+) -> Any:
+    """A node of an operator over some axes, or over all of them."""
+    if settings.get("initial", 0) is None:
+        del settings["initial"]
+    return _apply(operator, a, axis=_axes(axis), **settings)
 
 
 def _axes(axis: Any) -> Any:
     return tuple(axis) if isinstance(axis, list) else axis
 
 
-_TOTALS = {"sum": "_np_sum", "prod": "_np_prod", "mean": "_npi_mean"}
-_CHOSEN = {
-    "max": "_np_max", "min": "_np_min", "any": "_numpy_any", "all": "_numpy_all",
-    "argmax": "_numpy_argmax", "argmin": "_numpy_argmin",
-}  # fmt: skip
-globals().update({name: _total(name, op) for name, op in _TOTALS.items()})
-globals().update({name: _chosen(name, op) for name, op in _CHOSEN.items()})
+_REDUCTIONS = """
+    sum(
+        a, axis=None, dtype=None, out=None, keepdims=False, initial=None,
+        where=None): _np_sum
+        `np.sum` over some axes, or over all.
 
+    prod(
+        a, axis=None, dtype=None, out=None, keepdims=False, initial=None,
+        where=None): _np_prod
+        `np.prod` over some axes, or over all.
 
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """The sum so far, along an axis or of all elements in a row."""
-    kind = None if dtype is None else _resolve(dtype).name
-    return FUNCTIONS["_numpy_cumsum"](a, axis=axis, dtype=kind)
+    mean(
+        a, axis=None, dtype=None, out=None, keepdims=False, initial=None,
+        where=None): _npi_mean
+        `np.mean` over some axes, or over all.
+
+    max(a, axis=None, out=None, keepdims=False): _np_max
+        `np.max` over some axes, or over all.
+
+    min(a, axis=None, out=None, keepdims=False): _np_min
+        `np.min` over some axes, or over all.
+
+    any(a, axis=None, out=None, keepdims=False): _numpy_any
+        `np.any` over some axes, or over all.
+
+    all(a, axis=None, out=None, keepdims=False): _numpy_all
+        `np.all` over some axes, or over all.
+
+    argmax(a, axis=None, out=None, keepdims=False): _numpy_argmax
+        `np.argmax` over some axes, or over all.
+
+    argmin(a, axis=None, out=None, keepdims=False): _numpy_argmin
+        `np.argmin` over some axes, or over all.
+
+    cumsum(a, axis=None, dtype=None, out=None): _numpy_cumsum
+        The sum so far, along an axis or of all elements in a row.
+
+    squeeze(a, axis=None): _numpy_squeeze
+        Drop axes of length 1: those named, or all.
+"""
+globals().update(_functions(_reduced, __name__, _REDUCTIONS, inputs=1))
 
 
 # -- other shapes and orders -----------------------------------------------------------
@@ -127,11 +130,6 @@ def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
     return FUNCTIONS["_numpy_flip"](m, axis=None if axis is None else _tuple(axis))
 
 
-def squeeze(a: Any, axis: Any = None) -> Any:
-    """Drop axes of length 1: those named, or all."""
-    return FUNCTIONS["_numpy_squeeze"](a, axis=axis)
-
-
 def broadcast_to(array: Any, shape: Any) -> Any:
     """The elements repeated along new axes and axes of length 1."""
     return _call("_npi_broadcast_to", array, shape=_tuple(shape))
@@ -160,7 +158,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """Where elements of a flat array stand in one of `shape`, a row for each axis."""
+    """The indices of elements of a flat array, in `shape`: a row for each axis."""
     if order != "C":
         raise NotImplementedError("unravel_index: only order='C' is available.")
     return _call("_np_unravel_index", indices, shape=_tuple(shape))
@@ -297,7 +295,7 @@ for _name in _PAIRS:
 globals().update({name: _of_one(name) for name in _SAME})
 
 
-# -- rooms -----------------------------------------------------------------------------
+# -- the namespace ---------------------------------------------------------------------
 
 globals().update(
     {

@@ -11,7 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from minimx.aliases import unsupported
+from minimx.nd.signatures import functions
 from minimx.npx.operators import names, operator_of
+from minimx.npx.random import BATCHES
 from minimx.symbol import image
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.np_functions.namespaces import draw
@@ -57,25 +59,18 @@ def _bernoulli(
 ) -> Any:
     """1 with a probability, else 0."""
     given = {"prob": prob, "logit": logit, "is_logit": logit is not None}
-    return draw("bernoulli", given, size, dtype)
+    return draw("bernoulli", size, dtype, **given)
 
 
-def _uniform_n(
-    low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None
-) -> Any:
-    """Numbers between two bounds: `batch_shape` of them for each pair of bounds."""
-    return draw("uniform_n", {"low": low, "high": high}, batch_shape, dtype)
+def _draw_batch(name: str, batch_shape: Any, dtype: Any, **parameters: Any) -> Any:
+    return draw(name, batch_shape, dtype, **parameters)
 
 
-def _normal_n(
-    loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None
-) -> Any:
-    """Normally distributed numbers: `batch_shape` of them for each loc and scale."""
-    return draw("normal_n", {"loc": loc, "scale": scale}, batch_shape, dtype)
-
-
+_TABLE = BATCHES.replace(", ctx=None, device=None", "")
 #: `mx.sym.npx.random`.
-random = SimpleNamespace(bernoulli=_bernoulli, normal_n=_normal_n, uniform_n=_uniform_n)
+random = SimpleNamespace(
+    bernoulli=_bernoulli, **functions(_draw_batch, __name__, _TABLE)
+)
 
 
 def __getattr__(name: str) -> Any:

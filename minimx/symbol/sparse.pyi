@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from minimx.core.device import DeviceLike
 from minimx.symbol.symbol import Symbol
 
 from minimx.symbol.operators import *

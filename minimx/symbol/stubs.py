@@ -2,7 +2,7 @@
 
     python -m minimx.symbol.stubs
 
-writes the `.pyi` files beside this one. A test compares them with what this room
+writes the `.pyi` files beside this one. A test compares them with what this module
 writes.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from minimx.core.arrays.calls import METHODS
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import stubs
+from minimx.symbol import arithmetic
 from minimx.symbol.binary import PAIRS
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.symbol import Symbol
@@ -26,6 +27,7 @@ IMPORTS = """\
 from collections.abc import Sequence
 from typing import Any
 
+from minimx.core.device import DeviceLike
 from minimx.symbol.symbol import Symbol
 """
 NAMESPACES = ("contrib", "image", "linalg", "sparse", "np", "npx")
@@ -36,6 +38,12 @@ def files() -> dict[str, str]:
     return {
         "operators.pyi": _file(_functions()),
         "methods.pyi": _file(_methods()),
+        **{
+            f"{name}_rows.pyi": _file(
+                stubs.rows_of(f"minimx.symbol.{name}", definition)
+            )
+            for name in ("creation", "random")
+        },
         **{
             f"{namespace}.pyi": _file(_namespace(namespace)) for namespace in NAMESPACES
         },
@@ -63,7 +71,7 @@ def _sheet(name: str) -> type[Op]:
 
 
 def _functions() -> Iterator[str]:
-    """The functions of `mx.sym`, without those that its room defines by hand."""
+    """The functions of `mx.sym`, without those that its module defines by hand."""
     own = set(vars(import_module("minimx.symbol"))["BY_HAND"])
     for name in sorted(FUNCTIONS):
         if not name.startswith("_") and name not in own and name not in PAIRS:
@@ -74,13 +82,15 @@ def _functions() -> Iterator[str]:
 
 def _methods() -> Iterator[str]:
     yield "class Methods:"
+    for name in sorted(arithmetic.METHODS):
+        yield f"    {stubs.from_signature(name, arithmetic.METHODS[name])}"
     for name in sorted(METHODS):
         if getattr(vars(Symbol).get(name), "from_registry", False):
             yield f"    {definition(name, _sheet(name), 'self')}"
 
 
 def _namespace(namespace: str) -> Iterator[str]:
-    """What a room offers, read off the registry or its own."""
+    """What a module offers, read off the registry or its own."""
     module = import_module(f"minimx.symbol.{namespace}")
     names = dir(module)
     if namespace == "sparse":  # every operator is offered there as well

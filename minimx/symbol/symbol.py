@@ -159,14 +159,14 @@ class Symbol(Arithmetic, InferenceMethods, Binding, Methods):
         alone = node.with_inputs(inputs)
         return type(self)([Entry(alone, k) for k in range(node.visible)])
 
-    # -- remarks ----------------------------------------------------------------------
+    # -- attributes --------------------------------------------------------------------
 
     def attr(self, key: str) -> str | None:
-        """One remark or setting of the node, as text; None if there is none."""
+        """One attribute or setting of the node, as text; None if there is none."""
         return self._only_node().get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """The remarks and settings of the node, as text."""
+        """The attributes and settings of the node, as text."""
         if recursive:
             raise ArgumentError(
                 "list_attr(recursive=True) is gone, as in MXNet; use attr_dict()."
@@ -174,7 +174,7 @@ class Symbol(Arithmetic, InferenceMethods, Binding, Methods):
         return self._only_node()
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
-        """The remarks and settings of every node that has some, by its name."""
+        """The attributes and settings of every node that has some, by its name."""
         found = {node.name: graph_text.attributes(node) for node in self.graph}
         return {name: attrs for name, attrs in found.items() if attrs}
 
@@ -297,7 +297,7 @@ def _rebuilt(text: str) -> Symbol:
 
 
 def _copied(graph: Graph) -> Graph:
-    """The same graph of nodes of its own, so that remarks do not spread."""
+    """The same graph of nodes of its own, so that attributes do not spread."""
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry]:
         copied = node.with_inputs(inputs)
@@ -328,14 +328,18 @@ mixing: Callable[[Op, Sequence[Symbol]], Sequence[Symbol]] | None = None
 
 
 def placed(
-    op: Op, entries: list[Entry], name: str, attr: Any = None, said: Iterable[str] = ()
+    op: Op,
+    entries: list[Entry],
+    name: str,
+    attr: Any = None,
+    explicit: Iterable[str] = (),
 ) -> Symbol:
-    """A new node under its final name; said: settings to be spelt out in any case."""
-    remarks = {
+    """A new node under its final name; explicit: settings to write out in any case."""
+    attributes = {
         attribute.stored_name(key): str(value)
         for key, value in attribute.current().get(attr).items()
     }
-    node = Node(op, entries, name, remarks, said)
+    node = Node(op, entries, name, attributes, explicit)
     return Symbol([Entry(node, k) for k in range(op.visible)])
 
 

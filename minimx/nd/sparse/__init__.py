@@ -44,20 +44,10 @@ _OPERATORS = {name: name for name in _SPARSE.split()}
 _OPERATORS |= {"retain": "_sparse_retain", "adagrad_update": "_sparse_adagrad_update"}
 
 __all__ = [
-    "BaseSparseNDArray",
-    "CSRNDArray",
-    "RowSparseNDArray",
-    "StorageFallback",
-    "add",
-    "array",
-    "csr_matrix",
-    "divide",
-    "empty",
-    "multiply",
-    "row_sparse_array",
-    "subtract",
-    "zeros",
-]
+    "BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray", "StorageFallback", "add",
+    "array", "csr_matrix", "divide", "empty", "multiply", "row_sparse_array",
+    "subtract", "zeros",
+]  # fmt: skip
 __all__ += [name for name in _OPERATORS if not name.startswith("_")]
 
 if TYPE_CHECKING:  # as `python -m minimx.nd.stubs` says

@@ -378,7 +378,7 @@ def from_parts(spec: SparseSpec, parts: Any, device: Device) -> Any:
             during(device, fill), device, (), [made.chunk], name, prop=prop
         )
     else:
-        fill()  # nobody else can know the new array yet
+        fill()  # no other thread has the new array yet
     return made
 
 

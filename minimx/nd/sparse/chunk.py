@@ -1,9 +1,9 @@
 """The memory of a sparse array: one block whose size the numbers decide.
 
 The engine sees one variable, as for a dense array. What is stored is known when the
-operation that writes it has run; until then nobody asks. A kernel writes to a `Room`,
-which takes a new block; only when the kernel is through does it replace the old one, so
-that an operation may write what it reads.
+operation that writes it has run; until then it is not read. A kernel writes to a
+`Room`, which takes a new block; only when the kernel is through does it replace the old
+one, so that an operation may write what it reads.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SparseChunk(Chunk):
         super().__init__(device, 0, owner)
         self.spec = spec
         self._parts: Rows | Entries | None = None
-        #: Why nobody may compute with what a caller put in; empty if there is nothing.
+        #: Why what a caller put in cannot be computed with; empty if there is nothing.
         self.problem = ""
 
     @property

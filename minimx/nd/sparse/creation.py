@@ -1,4 +1,4 @@
-"""Making sparse arrays: `csr_matrix`, `row_sparse_array`, `zeros`, `empty`, `array`."""
+"""Creation of sparse arrays: `csr_matrix`, `row_sparse_array`, `zeros` and others."""
 
 from __future__ import annotations
 

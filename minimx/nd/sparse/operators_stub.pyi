@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.arrays.array import NDArray
+from minimx.core.device import DeviceLike
 
 def ElementWiseSum(*data: NDArray, out: Any = None, name: str | None = None) -> NDArray: ...
 def Embedding(data: NDArray, weight: NDArray, input_dim: int = ..., output_dim: int = ..., dtype: str = 'float32', sparse_grad: bool = False, *, out: Any = None, name: str | None = None) -> NDArray: ...

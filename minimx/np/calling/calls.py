@@ -96,13 +96,13 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if several else (value,)
 
 
-def refuse_words(who: str, **words: Any) -> None:
+def refuse_arguments(who: str, **given: Any) -> None:
     """Refuse arguments of NumPy that have no meaning here, such as order="F".
 
-    words: the arguments as they were given; None for those that were not. Raises
+    given: the arguments as they were given; None for those that were not. Raises
     ArgumentError.
     """
-    for name, value in words.items():
+    for name, value in given.items():
         if value is not None:
             raise ArgumentError(
                 f"np.{who}: {name}={value!r} is not available here; leave it away."

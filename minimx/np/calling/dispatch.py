@@ -23,10 +23,10 @@ _LINALG = "numpy.linalg"
 
 
 def _ours(name: str, module: str) -> Any:
-    room: Any = sys.modules["minimx.np"]
+    namespace: Any = sys.modules["minimx.np"]
     if module.startswith(_LINALG):
-        room = getattr(room, "linalg", None)
-    return getattr(room, name, None)
+        namespace = getattr(namespace, "linalg", None)
+    return getattr(namespace, name, None)
 
 
 def function(func: Any, args: Any, kwargs: Any) -> Any:

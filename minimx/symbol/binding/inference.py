@@ -27,7 +27,7 @@ class InferenceMethods:
         """The shapes of arguments, outputs and states, from those of some variables.
 
         Shapes are given by name, or by place for the arguments. Three Nones if they do
-        not settle everything; ShapeError if they contradict each other.
+        not determine everything; ShapeError if they contradict each other.
         """
         found = infer(self.graph, _shapes(self.graph, args, kwargs), {})
         answer = self._sorted(found.shapes)
@@ -36,7 +36,7 @@ class InferenceMethods:
         return answer
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> Answer:
-        """The same, as far as it is settled.
+        """The same, as far as it is known.
 
         What is not known is 0, or () for a whole shape; where NumPy's rules hold
         (`mx.np_shape`) it is -1, or None.
@@ -55,7 +55,7 @@ class InferenceMethods:
         return _types(arguments), _types(outputs), _types(states)
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> Answer:
-        """The same, as far as it is settled; None for what is not known."""
+        """The same, as far as it is known; None for what is not known."""
         found = infer(self.graph, {}, _dtypes(self.graph, args, kwargs), None)
         arguments, outputs, states = self._sorted(found.dtypes)
         return _types(arguments), _types(outputs), _types(states)

@@ -1,4 +1,4 @@
-"""Arrays that a new executor may use instead of making its own.
+"""Arrays that a new executor may use instead of allocating its own.
 
 So executors of several graphs hold the same parameters, gradients and states, and take
 turns in the arrays for data: buckets of sentences do, each of which is a graph.
@@ -53,8 +53,8 @@ class SharedArrays:
 
     def gradient(self, name: str, spec: Spec, at: Device) -> NDArray:
         """The gradient of an argument."""
-        lent = self._gradients if name in self._names else {}
-        return _shared_or_new(lent, name, spec, at)
+        given = self._gradients if name in self._names else {}
+        return _shared_or_new(given, name, spec, at)
 
     def state(self, name: str, spec: Spec, at: Device) -> NDArray:
         """An auxiliary state."""
@@ -62,9 +62,9 @@ class SharedArrays:
 
 
 def _shared_or_new(
-    lent: Mapping[str, NDArray | None], name: str, spec: Spec, at: Device
+    given: Mapping[str, NDArray | None], name: str, spec: Spec, at: Device
 ) -> NDArray:
-    old = lent.get(name)
+    old = given.get(name)
     fits = old is not None and old.spec is spec and old.context is at
     return old if old is not None and fits else _new(spec, at)
 

@@ -10,8 +10,11 @@ from typing import Any
 
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError
+from minimx.nd.signatures import functions as _functions
 from minimx.symbol.functions import FUNCTIONS
 from minimx.symbol.symbol import Symbol
+
+_HOME = "minimx.symbol.np"  # where the functions of the tables are found
 
 
 def _type(dtype: Any) -> str | None:
@@ -22,27 +25,96 @@ def _several(found: Any) -> Any:
     return found if len(found) > 1 else [found]  # of which [0] is not a part
 
 
+def _apply(
+    operator: str, *symbols: Any, out: Any = None, ctx: Any = None, **settings: Any
+) -> Any:
+    """A node of an operator. out, ctx: a graph learns them when it is bound."""
+    if "dtype" in settings:
+        settings["dtype"] = _type(settings["dtype"])
+    return FUNCTIONS[operator](*symbols, **settings)
+
+
+def _percentile(
+    name: str, a: Any, q: Any, *, out: Any, overwrite_input: Any, **over: Any
+) -> Any:
+    share = q * 100 if name == "quantile" else q
+    if isinstance(q, Symbol):
+        return FUNCTIONS["_npi_percentile"](a, share, **over)
+    return FUNCTIONS["_npi_percentile"](a, q_scalar=share, **over)
+
+
+def _like(name: str, a: Any, dtype: Any, fill_value: Any = None, **_: Any) -> Any:
+    if name != "full_like":
+        if dtype is None:
+            return FUNCTIONS[name](a)
+        fill_value = name == "ones_like"
+    value = float(fill_value)
+    return FUNCTIONS["_npi_full_like"](a, fill_value=value, dtype=_type(dtype))
+
+
+def _space(operator: str, dtype: Any, axis: int, ctx: Any, **settings: Any) -> Any:
+    return FUNCTIONS[operator](**settings, dtype=_type(dtype or "float32"))
+
+
+_OF_ONE = """
+    std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False): _npi_std
+        `np.std`: how far elements lie from their mean.
+
+    var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False): _npi_var
+        `np.var`: how far elements lie from their mean.
+
+    unique(
+        ar, return_index=False, return_inverse=False, return_counts=False,
+        axis=None): _npi_unique
+        The distinct elements, ascending; their indices and how often they come.
+
+    copy(a): _copy
+        The same elements in memory of their own.
+"""
+_OF_NONE = """
+    hanning(M, dtype="float32", ctx=None): _npi_hanning
+        The window `np.hanning` of M points.
+
+    hamming(M, dtype="float32", ctx=None): _npi_hamming
+        The window `np.hamming` of M points.
+
+    blackman(M, dtype="float32", ctx=None): _npi_blackman
+        The window `np.blackman` of M points.
+"""
+_SHARES = """
+    percentile(
+        a, q, axis=None, out=None, overwrite_input=None, interpolation="linear",
+        keepdims=False)
+        The number below which q percent are.
+
+    quantile(
+        a, q, axis=None, out=None, overwrite_input=None, interpolation="linear",
+        keepdims=False)
+        The number below which the fraction q is.
+"""
+_LIKE = """
+    full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None)
+        One value everywhere, in the shape of an array.
+
+    zeros_like(a, dtype=None, order="C", ctx=None, out=None)
+        Zeros in the shape of an array.
+
+    ones_like(a, dtype=None, order="C", ctx=None, out=None)
+        Ones in the shape of an array.
+"""
+_SPACES = """
+    logspace(
+        start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0,
+        ctx=None): _npi_logspace
+        Powers of `base` with evenly spaced exponents.
+"""
+for _body, _table, _inputs in (
+    (_apply, _OF_ONE, 1), (_apply, _OF_NONE, 0), (_percentile, _SHARES, 2),
+    (_like, _LIKE, 1), (_space, _SPACES, 0),
+):  # fmt: skip
+    globals().update(_functions(_body, _HOME, _table, _inputs))
+
 # -- statistics ------------------------------------------------------------------------
-
-
-def _spread(name: str) -> Any:
-    def function(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: int = 0,
-        keepdims: bool = False,
-    ) -> Any:
-        settings = {"axis": axis, "dtype": _type(dtype), "ddof": ddof}
-        return FUNCTIONS[f"_npi_{name}"](a, keepdims=keepdims, **settings)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`np.{name}`: how far elements lie from their mean."
-    return function
-
-
-std, var = _spread("std"), _spread("var")
 
 
 def average(
@@ -91,53 +163,6 @@ def histogram(
     return FUNCTIONS["_histogram"](a, bin_cnt=bins, range=tuple(range))
 
 
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: Any = None,
-    interpolation: str = "linear",
-    keepdims: bool = False,
-) -> Any:
-    """The number below which q percent are."""
-    settings = {"interpolation": interpolation, "keepdims": keepdims}
-    if isinstance(q, Symbol):
-        return FUNCTIONS["_npi_percentile"](a, q, axis=axis, **settings)
-    return FUNCTIONS["_npi_percentile"](a, axis=axis, q_scalar=q, **settings)
-
-
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: Any = None,
-    interpolation: str = "linear",
-    keepdims: bool = False,
-) -> Any:
-    """The number below which the fraction q is."""
-    options = (out, overwrite_input, interpolation, keepdims)
-    return percentile(a, q * 100, axis, *options)
-
-
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-) -> Any:
-    """The distinct elements, ascending; where they stand and how often."""
-    return FUNCTIONS["_npi_unique"](
-        ar,
-        return_index=return_index,
-        return_inverse=return_inverse,
-        return_counts=return_counts,
-        axis=axis,
-    )
-
-
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """What each element adds to the one before, of the flat array."""
     symbols: list[Any] = [ary]
@@ -155,34 +180,7 @@ def shares_memory(a: Any, b: Any, max_work: Any = None) -> Any:
     return FUNCTIONS["_npi_share_memory"](a, b)
 
 
-# -- making arrays ---------------------------------------------------------------------
-
-
-def full_like(
-    a: Any,
-    fill_value: float,
-    dtype: Any = None,
-    order: str = "C",
-    ctx: Any = None,
-    out: Any = None,
-) -> Any:
-    """One value everywhere, in the shape of an array."""
-    value = float(fill_value)
-    return FUNCTIONS["_npi_full_like"](a, fill_value=value, dtype=_type(dtype))
-
-
-def zeros_like(
-    a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
-) -> Any:
-    """Zeros in the shape of an array."""
-    return FUNCTIONS["zeros_like"](a) if dtype is None else full_like(a, 0, dtype)
-
-
-def ones_like(
-    a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
-) -> Any:
-    """Ones in the shape of an array."""
-    return FUNCTIONS["ones_like"](a) if dtype is None else full_like(a, 1, dtype)
+# -- creating arrays -------------------------------------------------------------------
 
 
 def empty_like(
@@ -195,12 +193,7 @@ def empty_like(
     """An array of the same shape and type; its elements are 0 here."""
     if subok or shape is not None:
         raise ArgumentError("np.empty_like: subok and shape are not available.")
-    return zeros_like(prototype, dtype)
-
-
-def copy(a: Any) -> Any:
-    """The same elements in memory of their own."""
-    return FUNCTIONS["_copy"](a)
+    return _like("zeros_like", prototype, dtype)
 
 
 def arange(
@@ -274,38 +267,6 @@ def linspace(
     step = (stop - start) / gaps if gaps else float("nan")
     return (made, step) if retstep else made
 
-
-def logspace(
-    start: float,
-    stop: float,
-    num: int = 50,
-    endpoint: bool = True,
-    base: float = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-    ctx: Any = None,
-) -> Any:
-    """Powers of `base` with evenly spaced exponents."""
-    return FUNCTIONS["_npi_logspace"](
-        start=start,
-        stop=stop,
-        num=num,
-        endpoint=endpoint,
-        base=base,
-        dtype=_type(dtype or "float32"),
-    )
-
-
-def _window(name: str) -> Any:
-    def function(M: int, dtype: Any = "float32", ctx: Any = None) -> Any:  # noqa: N803
-        return FUNCTIONS[f"_npi_{name}"](M=M, dtype=_type(dtype))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The window `np.{name}` of M points."
-    return function
-
-
-hanning, hamming, blackman = map(_window, ("hanning", "hamming", "blackman"))
 
 # -- taking apart, deleting, inserting -------------------------------------------------
 

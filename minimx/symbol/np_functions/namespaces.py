@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from minimx.core.dtypes import resolve
+from minimx.nd.signatures import functions
+from minimx.np.random import DISTRIBUTIONS
 from minimx.symbol.functions import FUNCTIONS
-from minimx.symbol.np_functions import operators, wider  # noqa: F401 (fill the registry)
+from minimx.symbol.np_functions import operators  # noqa: F401 (fills the registry)
 from minimx.symbol.symbol import Symbol
 
 # -- linear algebra --------------------------------------------------------------------
@@ -58,63 +59,30 @@ linalg = SimpleNamespace(
 # -- random numbers --------------------------------------------------------------------
 
 
-def draw(name: str, given: dict[str, Any], size: Any, dtype: Any) -> Any:
-    """Numbers of a distribution whose parameters are numbers or symbols."""
-    symbols = [value for value in given.values() if isinstance(value, Symbol)]
-    plain = {k: None if isinstance(v, Symbol) else v for k, v in given.items()}
+def draw(
+    name: str,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+    out: Any = None,
+    **parameters: Any,
+) -> Any:
+    """Numbers of the distribution whose operator is `_npi_` and `name`.
+
+    parameters: of the distribution, numbers or symbols. ctx, out: a graph learns them
+    when it is bound.
+    """
+    symbols = [value for value in parameters.values() if isinstance(value, Symbol)]
+    plain = {k: None if isinstance(v, Symbol) else v for k, v in parameters.items()}
     if size is not None:
         plain["size"] = (size,) if isinstance(size, int) else tuple(size)
     kind = resolve("float32" if dtype is None else dtype).name
     return FUNCTIONS[f"_npi_{name}"](*symbols, **plain, dtype=kind)
 
 
-def _distribution(name: str, typed: bool, **defaults: Any) -> Callable[..., Any]:
-    """A function of a distribution's parameters, of size, and maybe of dtype.
-
-    defaults: those of the parameters, in order; None for one that must be given.
-    """
-    words = (*defaults, "size", *(["dtype"] if typed else []), "ctx", "out")
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        given = dict(zip(words, args, strict=False)) | kwargs
-        parameters = {k: given.pop(k, default) for k, default in defaults.items()}
-        for word, value in parameters.items():
-            if value is None:
-                raise TypeError(f"np.random.{name}: {word} is missing")
-        if unknown := given.keys() - {"size", "dtype", "ctx", "out"}:
-            raise TypeError(f"np.random.{name} has no argument {min(unknown)!r}")
-        return draw(_OPERATORS.get(name, name), parameters, *_last(given))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Numbers as `np.random.{name}` draws them."
-    return function
-
-
-_OPERATORS = {"power": "powerd"}
-
-
-def _last(given: dict[str, Any]) -> tuple[Any, Any]:
-    return given.get("size"), given.get("dtype")
-
-
-_DISTRIBUTIONS = {
-    name: _distribution(name, typed, **defaults)
-    for name, typed, defaults in (
-        ("uniform", True, {"low": 0.0, "high": 1.0}),
-        ("normal", True, {"loc": 0.0, "scale": 1.0}),
-        ("logistic", False, {"loc": 0.0, "scale": 1.0}),
-        ("gumbel", False, {"loc": 0.0, "scale": 1.0}),
-        ("laplace", True, {"loc": 0.0, "scale": 1.0}),
-        ("exponential", False, {"scale": 1.0}),
-        ("rayleigh", False, {"scale": 1.0}),
-        ("weibull", False, {"a": None}),
-        ("pareto", False, {"a": None}),
-        ("power", False, {"a": None}),
-        ("gamma", True, {"shape": None, "scale": 1.0}),
-        ("beta", True, {"a": None, "b": None}),
-        ("chisquare", True, {"df": None}),
-    )
-}
+# Here all of them have `out`, which is last, and no `device`.
+_TABLE = DISTRIBUTIONS.replace(", out=None", "").replace("device=None", "out=None")
+_DISTRIBUTIONS = functions(draw, __name__, _TABLE)
 
 
 def _lognormal(
