@@ -5,7 +5,6 @@ Straight-through estimators, index arithmetic, count sketches, Fourier transform
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil, sqrt
 from typing import Any
 
@@ -18,19 +17,12 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.operators.indexing import Take
 from minimx.core.operators.pointwise import Pointwise, same_dtype, unary
 from minimx.core.operators.shape import Move
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.rules import Gradients, as_first_input, computed_by
 
 # -- formulas --------------------------------------------------------------------------
 
@@ -73,7 +65,7 @@ class GradientMultiplier(Pointwise):
         """None: the setting is not part of the formula."""
         return ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Multiplied."""
         return (dout * self.scalar,)
 
@@ -88,16 +80,14 @@ class DivSqrtDim(Op):
         """What is multiplied by."""
         return 1 / sqrt(max(1, data.shape[-1])) if data.ndim else 1.0
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A multiplication."""
         factor = specs[0].dtype.type(self.factor(specs[0]))
         return lambda x, out: np.multiply(x, factor, out=out)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same division."""
         return (bind(self, dout),)
 
@@ -222,12 +212,9 @@ class IndexCopy(Move):
         expect(self.name, "new_tensor", new, (*index.shape, *old.shape[1:]), "the rest")
         return old
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A copy, then the rows."""
-        made: Kernel = find("places.index_copy")
-        return made
+    kernel = computed_by("places.index_copy")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To the new rows from their places, to the old array from all others."""
         (index,) = saved
         rows = bind(Take.of(), dout, index)
@@ -263,12 +250,9 @@ class CountSketch(Move):
                 expect(self.name, name, spec, (1, data.shape[-1]), "data")
         return data.with_shape((*data.shape[:-1], self.out_dim))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Zeros, then additions."""
-        made: Kernel = find("transforms.count_sketch")
-        return made
+    kernel = computed_by("transforms.count_sketch")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From where each column went."""
         h, s = saved
         flat = bind(lookup("_reshape_to").of(shape=(at.ins[1].size,)), h)
@@ -313,7 +297,7 @@ class FFT(Fourier):
         (data,) = specs
         return data.with_shape((*data.shape[:-1], 2 * data.shape[-1]))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The transform is linear; its transpose is the one back."""
         return (bind(IFFT.of(), dout),)
 
@@ -337,6 +321,6 @@ class IFFT(Fourier):
             )
         return data.with_shape((*data.shape[:-1], data.shape[-1] // 2))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The transform there."""
         return (bind(FFT.of(), dout),)

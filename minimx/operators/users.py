@@ -38,8 +38,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
 from minimx.core.errors import MXNetError, OperatorError, ShapeError
-from minimx.core.ops import registry
-from minimx.core.ops.registry import ALIASES, REGISTRY, Op
+from minimx.core.ops import Op, registry
+from minimx.core.ops.registry import ALIASES, REGISTRY
 from minimx.core.ops.spec import Spec
 
 OpT = TypeVar("OpT", bound=Op)

@@ -10,7 +10,7 @@ import numpy as np
 from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import OperatorError
 from minimx.core.operators.creation import Constant, Creation, Full, Ones, Zeros
-from minimx.core.ops.registry import Kernel, Op, register
+from minimx.core.ops import Kernel, Op, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, merge
 

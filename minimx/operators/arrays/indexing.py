@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.core.errors import ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.indexing import (
     AdvancedIndex,
     BackwardAdvancedIndex,
@@ -19,9 +18,10 @@ from minimx.core.operators.indexing import (
 )
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, computed_by, in_given_shape
 
 __all__ = [
     "AdvancedIndex", "BackwardAdvancedIndex", "BackwardGatherNd", "BackwardTake",
@@ -51,9 +51,7 @@ class BatchTake(Move):
         """A gather along the rows."""
         return Pick.of(axis=1).kernel(*specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To the element that was picked."""
         rows, length = at.ins[0].shape
         put = PutAlongAxis.of(axis=1, length=length)
@@ -84,14 +82,9 @@ class GatherNd(Move):
         least = () if self.np_shape else (1,)
         return data.with_shape((*indices.shape[1:], *data.shape[m:]) or least)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather."""
-        made: Kernel = find("indexing.gather_nd")
-        return made
+    kernel = computed_by("indexing.gather_nd")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """What was gathered several times adds up."""
         return (bind(BackwardGatherNd.of(shape=at.ins[0].shape), dout, *saved), None)
 
@@ -109,18 +102,11 @@ class BackwardGatherNd(Move):
     inputs = ("data", "indices")
     saves = ("indices",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The wanted shape."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Zeros, then additions."""
-        made: Kernel = find("indexing.scatter_nd_sum")
-        return made
+    kernel = computed_by("indexing.scatter_nd_sum")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Gather again."""
         return (bind(_gather_like(at), dout, *saved), None)
 
@@ -147,13 +133,8 @@ class ScatterNd(Move):
             )
         return data.with_shape(self.shape)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Zeros, then copies."""
-        made: Kernel = find("indexing.scatter_nd")
-        return made
+    kernel = computed_by("indexing.scatter_nd")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From where it went to."""
         return (bind(_gather_like(at), dout, *saved), None)

@@ -14,17 +14,11 @@ from minimx.core.operators.join import (
     _kernel,
 )
 from minimx.core.operators.shape import Move
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    register,
-    with_settings,
-)
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.rules import Gradients, in_given_shape
 
 __all__ = [
     "BackwardDiag", "BackwardPad", "Concat", "DepthToSpace", "Diag", "Frame", "Pad",
@@ -83,7 +77,7 @@ class Pad(Frame):
             "pad", self.widths(specs[0].ndim), self.mode, self.constant_value
         )
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """What was repeated adds up."""
         back = BackwardPad.of(mode=self.mode, pad_width=self.pad_width)
         return (bind(back, dout),)
@@ -105,7 +99,7 @@ class BackwardPad(Frame):
         """Fold the frame back, the last axis first."""
         return _kernel("unpad", self.widths(specs[0].ndim), self.mode)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Padding with zeros or as before: the operator is linear."""
         return (bind(Pad.of(mode=self.mode, pad_width=self.pad_width), dout),)
 
@@ -143,7 +137,7 @@ class DepthToSpace(Move):
         apart, back = (n, b, b, c // (b * b), h, w), (n, c // (b * b), h, b, w, b)
         return lambda x, out: turn(x.reshape(apart), out.reshape(back))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The way back."""
         return (bind(SpaceToDepth.of(block_size=self.block_size), dout),)
 
@@ -170,7 +164,7 @@ class SpaceToDepth(Move):
         apart, back = (n, c, h // b, b, w // b, b), (n, b, b, c, h // b, w // b)
         return lambda x, out: turn(x.reshape(apart), out.reshape(back))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The way back."""
         return (bind(DepthToSpace.of(block_size=self.block_size), dout),)
 
@@ -220,7 +214,7 @@ class Diag(Move):
             return _kernel("place_diagonal", self.k, 0, 1)
         return _kernel("pick_diagonal", self.k, *self.axes(specs[0].ndim))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the diagonal was."""
         shape = at.ins[0].shape
         if len(shape) == 1:
@@ -240,15 +234,13 @@ class BackwardDiag(Move):
     shape: Shape
     inputs = ("dout",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The wanted shape."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros, then the diagonal."""
         return _kernel("place_diagonal", self.k, self.axis1, self.axis2)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The diagonal."""
         diag = Diag.of(k=self.k, axis1=self.axis1, axis2=self.axis2)
         return (bind(diag, dout),)

@@ -7,7 +7,6 @@ element types are float32 and float64. Gradients follow Seeger et al.,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from minimx.core.dtypes import FLOAT32, FLOAT64
@@ -16,14 +15,13 @@ from minimx.core.kernels import find
 from minimx.core.operators.matmul import Product, inner
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.views import ExpandDims
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays import triangles
 from minimx.operators.arrays.shape import SwapAxis
-
-Gradients = Sequence[Value | None]  # one for each input
+from minimx.operators.rules import Gradients, computed_by
 
 
 def turned(value: Value) -> Value:
@@ -344,12 +342,9 @@ class Syrk(Linalg):
         side = a.shape[-1] if self.transpose else a.shape[-2]
         return a.with_shape((*a.shape[:-2], side, side))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A product with itself."""
-        made: Kernel = find("linalg.syrk")(self.transpose, self.alpha)
-        return made
+    kernel = computed_by("linalg.syrk", "transpose", "alpha")
 
-    def grad(self, at: GradContext, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value) -> Gradients:
         """A stands on both sides."""
         both = dout + turned(dout)
         pair = (a, both) if self.transpose else (both, a)
@@ -405,7 +400,7 @@ class Potrf(Square):
     casting = SINGLE
     saves = ("out",)
 
-    def grad(self, at: GradContext, dout: Any, low: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, low: Value) -> Gradients:
         """L⁻ᵀ · mirrored(Lᵀ · dL) · L⁻¹ / 2."""
         low, dout = self.as_lower(low, dout)
         inside = mirrored(bind(Gemm2.of(transpose_a=True), low, dout))

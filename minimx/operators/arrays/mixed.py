@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,19 +14,12 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.operators.pointwise import Backward, same_dtype
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.views import reshaped
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.deduction import all_alike, first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
+from minimx.operators.rules import Gradients, as_first_input
 
 
 @register("cast", "Cast")
@@ -37,7 +29,7 @@ class Cast(Op):
     dtype: str
 
     unchanged = {"out": "data"}
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
         """The same shape, the wanted type."""
@@ -55,9 +47,7 @@ class Cast(Op):
         formula = Formula("x", ("x",))
         return pointwise.kernel(formula, [data.shape], [data.dtype], data.shape, dtype)
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Convert back, as MXNet does even where one of the types is an integer."""
         data, out = at.ins[0].dtype, at.outs[0].dtype
         return (dout if data == out else bind(Cast.of(dtype=data.name), dout),)
@@ -84,7 +74,7 @@ class Where(Op):
         condition, *both = ins
         if condition is None or not is_whole(condition):
             return ins, outs
-        (x, y), outs = deduction.all_alike(self, both, outs)
+        (x, y), outs = all_alike(self, both, outs)
         if x is not None:
             alike = len(condition) == len(x)
             known = condition if alike else (*condition, *x[1:])
@@ -117,7 +107,7 @@ class Where(Op):
             out.dtype,
         )
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient goes where the element came from."""
         (condition,) = saved
         spec, out = at.ins[0], at.outs[0].shape
@@ -144,9 +134,7 @@ class _Chosen(Backward):
     inplace = {"out": ("dz", "c")}
     takes = ("condition",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape and type of dz."""
-        return specs[0]
+    infer = as_first_input
 
 
 @register("_backward_where_x")
@@ -170,7 +158,7 @@ class AddN(Op):
     casting = WIDEST
     variadic = True
     inplace = {"out": "data"}
-    deduce = deduction.all_alike
+    deduce = all_alike
 
     AT_ONCE = 7
 
@@ -213,7 +201,7 @@ class AddN(Op):
         shape, dtype = spec.shape, spec.dtype
         return pointwise.kernel(formula, [shape] * count, [dtype] * count, shape, dtype)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same for all."""
         return [dout if wanted else None for wanted in at.wants]
 
@@ -228,18 +216,16 @@ class Filled(Op):
 
     value = 0
     ignores = ("data",)
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A fill; data is not read."""
         value = self.value
         return lambda x, out: out.fill(value)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Zeros: the result does not depend on data."""
         return (bind(lookup("zeros_like").of(), dout),)
 

@@ -18,20 +18,13 @@ from minimx.core.dtypes import (
 )
 from minimx.core.errors import DTypeError, OperatorError
 from minimx.core.kernels import find
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Types, Value, bind, register
 from minimx.core.ops.casting import EITHER
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Types,
-    Value,
-    bind,
-    register,
-)
+from minimx.core.ops.deduction import all_alike, first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, merge
 from minimx.operators.arrays.mixed import Cast
+from minimx.operators.rules import Gradients, as_first_input, computed_by
 
 
 @register("amp_cast")
@@ -40,7 +33,7 @@ class AmpCast(Op):
 
     dtype: str
     unchanged = {"out": "data"}
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
         """The wanted type where the input is real."""
@@ -51,7 +44,7 @@ class AmpCast(Op):
         """A conversion."""
         return Cast.of(dtype=self.infer(*specs).dtype.name).kernel(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Convert back."""
         return _back(at, (dout,))
 
@@ -91,18 +84,16 @@ class ScaledLoss(Op):
 
     casting = EITHER
     unchanged = {"out": "data"}
-    deduce = deduction.all_alike
+    deduce = all_alike
     inplace = {"out": "data"}
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, unless the output lies over the data."""
         return lambda data, out: np.copyto(out, data)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient times the scale of the moment."""
         loss_scale.used = True
         return (bind(ScaledLossGradient.of(), dout),)
@@ -113,14 +104,12 @@ class ScaledLossGradient(Op):
     """A gradient times the loss scale of the moment. data, out: one shape."""
 
     casting = EITHER
-    deduce = deduction.all_alike
+    deduce = all_alike
     inplace = {"out": "data"}
     deterministic = False
     differentiable = False
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A product with a number that is looked up when it runs."""
@@ -200,7 +189,7 @@ class AmpMulticast(Many):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Convert back."""
         return _back(at, dout if isinstance(dout, tuple) else (dout,))
 
@@ -380,11 +369,6 @@ class MultiLars(Op):
     inputs = ("lrs", "weights_sum_sq", "grads_sum_sq", "wds")
     differentiable = False
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of lrs."""
-        return specs[0]
+    infer = as_first_input
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A few operations on a few numbers."""
-        made: Kernel = find("updates.lars")(self.eta, self.eps, self.rescale_grad)
-        return made
+    kernel = computed_by("updates.lars", "eta", "eps", "rescale_grad")

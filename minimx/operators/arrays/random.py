@@ -10,18 +10,11 @@ from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.random import Normal, Random, Uniform
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import EITHER
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, as_first_input, computed_by
 
 __all__ = [
     "Bernoulli", "Exponential", "Gamma", "GeneralizedNegativeBinomial",
@@ -242,14 +235,9 @@ class SampleMultinomial(Op):
         classes = Spec.of(shape, resolve(self.dtype))
         return (classes, data.with_shape(shape)) if self.get_prob else (classes,)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A search in the running sums."""
-        made: Kernel = find("random.multinomial")
-        return made
+    kernel = computed_by("random.multinomial")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """1 / p to the probability of what was chosen, as often as it was."""
         data, chosen = at.ins[0], at.outs[0].shape
         classes, likelihood = saved
@@ -272,11 +260,6 @@ class Shuffle(Op):
     deterministic = False
     differentiable = False
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = as_first_input
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather of rows."""
-        made: Kernel = find("random.shuffle")
-        return made
+    kernel = computed_by("random.shuffle")

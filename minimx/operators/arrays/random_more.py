@@ -8,10 +8,11 @@ from minimx.core.dtypes import INT64
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
 from minimx.core.operators.random import Random
-from minimx.core.ops.registry import Kernel, register
+from minimx.core.ops import Kernel, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.random import Sample
+from minimx.operators.rules import as_first_input, computed_by
 
 
 class Like(Random):
@@ -19,9 +20,7 @@ class Like(Random):
 
     inputs: ClassVar[Any] = ("data",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """The loop of the same distribution; data is not read."""
@@ -127,7 +126,4 @@ class SampleUniqueZipfian(Random):
             )
         return Spec.of(shape, INT64), Spec.of((shape[0],), INT64)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Draw until there are enough."""
-        made: Kernel = find("random.unique_zipfian")(self.range_max)
-        return made
+    kernel = computed_by("random.unique_zipfian", "range_max")

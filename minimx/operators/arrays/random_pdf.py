@@ -20,18 +20,11 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.operators.pointwise import OPERATORS, same_dtype
 from minimx.core.operators.reduce import Sum
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 
 class Density(Op):
@@ -100,7 +93,7 @@ class Density(Op):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The slopes of the logarithm, times the density where that was asked for."""
         known = dict(zip(self.saves, saved, strict=True))
         if not self.is_log:
@@ -317,7 +310,7 @@ class PDFDirichlet(Op):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """(alpha - 1) / x, and digamma(sum(alpha)) - digamma(alpha) + log(x)."""
         sample, alpha, *out = saved
         if out:

@@ -24,16 +24,10 @@ from minimx.core.operators.reduce import (
     adding,
     sum_to,
 )
+from minimx.core.ops import GradContext, Kernel, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Spec
+from minimx.operators.rules import Gradients
 
 __all__ = [
     "ArgExtremum", "ArgMax", "ArgMaxChannel", "ArgMin", "Extremum", "Max", "Mean",
@@ -50,7 +44,7 @@ class Prod(OverAxes):
     kind = "prod"
     saves = ("data", "out")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The product of the others, found by division: not a number at 0."""
         data, out = saved
         return (self.spread(at, dout * out) / data,)
@@ -64,7 +58,7 @@ class NanSum(OverAxes):
     kind = "nansum"
     saves = ("data",)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient goes where there was a number."""
         (data,) = saved
         return (self.spread(at, dout) * (data == data),)
@@ -78,7 +72,7 @@ class NanProd(OverAxes):
     kind = "nanprod"
     saves = ("data", "out")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """As for the product, where there was a number."""
         data, out = saved
         quotient = self.spread(at, dout * out) / data
@@ -137,7 +131,7 @@ class Norm(Reduction):
         made = find(f"reduce.{which}")(f"norm{self.ord}", data.shape, axes, wide)
         return made
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Data / norm for ord=2, the sign of data for ord=1."""
         data, *out = saved
         mine, its = at.ins[0].dtype, at.outs[0].dtype

@@ -22,9 +22,10 @@ from minimx.core.operators.shape import (
     picked,
 )
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.rules import Gradients
 
 __all__ = [
     "BackwardBasicIndex", "BasicIndex", "BroadcastAxis", "BroadcastLike", "BroadcastTo",
@@ -56,7 +57,7 @@ class SwapAxis(Move):
         """A copy of the turned view."""
         return _kernel("transpose", self.order(specs[0].ndim))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same exchange."""
         return (bind(self, dout),)
 
@@ -187,7 +188,7 @@ class Tile(Move):
         """A copy from a stretched view."""
         return _kernel("tile", *self.padded(specs[0]))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Add up the copies."""
         shape, reps = self.padded(at.ins[0])
         apart = tuple(n for pair in zip(reps, shape, strict=True) for n in pair)
@@ -220,7 +221,7 @@ class Repeat(Move):
         shape, axis = self.split(specs[0])
         return _kernel("repeat", shape, axis, self.repeats)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Add up the repetitions."""
         shape, axis = self.split(at.ins[0])
         apart = (*shape[: axis + 1], self.repeats, *shape[axis + 1 :])

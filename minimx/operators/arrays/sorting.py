@@ -14,10 +14,11 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.indexing import PutAlongAxis
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.rules import Gradients
 
 
 class Ordering(Op):
@@ -80,7 +81,7 @@ class Sort(Ordering):
         sort = find("indexing.sort")(axis, self.is_ascend)
         return lambda x, out, places: sort(x.reshape(shape), out, places)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where each element stood."""
         return self.put_back(at, dout, saved[0])
 
@@ -186,7 +187,7 @@ class TopK(Ordering):
 
         return launch
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where each value stood."""
         values = dout[0] if isinstance(dout, tuple) else dout
         return self.put_back(at, values, saved[0])

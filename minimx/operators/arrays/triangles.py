@@ -14,10 +14,11 @@ from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.operators.arrays.shape import SwapAxis
+from minimx.operators.rules import Gradients, computed_by
 
 
 def _stack(op: Op, spec: Spec) -> None:
@@ -80,7 +81,7 @@ class Inverse(Solved):
         _stack(self, specs[0])
         return specs[0]
 
-    def grad(self, at: GradContext, dout: Any, out: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, out: Value) -> Gradients:
         """-B⁻ᵀ · dB · B⁻ᵀ, with B the inverse."""
         product = bind(_product(transpose_a=True, alpha=-1.0), out, dout)
         return (bind(_product(transpose_b=True), product, out),)
@@ -98,10 +99,7 @@ class InverseOrZeros(Inverse):
 
     saves = ("out",)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """LAPACK's, for those with a determinant other than 0."""
-        made: Kernel = find("linalg.inverse_or_zeros")
-        return made
+    kernel = computed_by("linalg.inverse_or_zeros")
 
 
 @register("_linalg_det", "linalg_det")
@@ -118,9 +116,7 @@ class Det(Solved):
         """One number for each matrix."""
         return self.numbers(specs[0])
 
-    def grad(
-        self, at: GradContext, dout: Any, a: Value, out: Value
-    ) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
         """det(A) · A⁻ᵀ."""
         inverse = bind(InverseOrZeros.of(), a)
         return (_turned(inverse) * self.spread(at, dout * out),)
@@ -142,7 +138,7 @@ class Slogdet(Solved):
         """Two numbers for each matrix."""
         return (self.numbers(specs[0]),) * 2
 
-    def grad(self, at: GradContext, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value) -> Gradients:
         """A⁻ᵀ; the sign has no gradient."""
         inverse = bind(InverseOrZeros.of(), a)
         return (_turned(inverse) * self.spread(at, dout[1]),)
@@ -159,7 +155,7 @@ class SumLogDiag(Solved):
         """One number for each matrix."""
         return self.numbers(specs[0])
 
-    def grad(self, at: GradContext, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value) -> Gradients:
         """1 / x on the diagonal."""
         shape = at.ins[0].shape
         row = reshaped(dout, shape[:-2] or (1,), (*shape[:-2], 1))
@@ -215,7 +211,7 @@ class ExtractDiag(Line):
         (a,) = specs
         return a.with_shape((*a.shape[:-2], self.side(a)))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """In its place, zeros elsewhere."""
         return (bind(MakeDiag.of(offset=self.offset), dout),)
 
@@ -237,7 +233,7 @@ class MakeDiag(Line):
         side = a.shape[-1] + abs(self.offset)
         return a.with_shape((*a.shape[:-1], side, side))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From its place."""
         return (bind(ExtractDiag.of(offset=self.offset), dout),)
 
@@ -264,7 +260,7 @@ class ExtractTrian(Line):
         k = self.side(a)
         return a.with_shape((*a.shape[:-2], k * (k + 1) // 2))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """In its place, zeros elsewhere."""
         return (bind(MakeTrian.of(**self.settings), dout),)
 
@@ -295,7 +291,7 @@ class MakeTrian(Line):
         side = k + abs(self.offset)
         return a.with_shape((*a.shape[:-1], side, side))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From its place."""
         return (bind(ExtractTrian.of(**self.settings), dout),)
 
@@ -345,7 +341,4 @@ class KhatriRao(Op):
             rows *= spec.shape[0]
         return specs[0].with_shape((rows, specs[0].shape[1]))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Outer products, one matrix after the other."""
-        made: Kernel = find("linalg.khatri_rao")
-        return made
+    kernel = computed_by("linalg.khatri_rao")

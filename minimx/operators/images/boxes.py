@@ -11,10 +11,11 @@ import numpy as np
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
+from minimx.operators.rules import Gradients, as_first_input
 
 FORMATS = ("corner", "center")
 
@@ -178,7 +179,7 @@ class BoxNMS(Op):
             new = to_centers(boxes[keep]) if center else boxes[keep]
             kept[:, at : at + 4] = new
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Each kept row takes its gradient back to where it came from."""
         return (bind(UndoNMS.of(), dout, *saved),)
 
@@ -199,9 +200,7 @@ class UndoNMS(Op):
     inputs = ("dout", "record")
     differentiable = False
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of dout."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One copy for each row."""

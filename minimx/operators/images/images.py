@@ -14,11 +14,12 @@ from minimx.core.dtypes import FLOAT32
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
+from minimx.operators.rules import Gradients, in_given_shape
 
 
 def _short(op: Op) -> str:
@@ -108,7 +109,7 @@ class Normalize(Op):
 
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Divided by the same numbers."""
         return (bind(Normalize.of(std=self.std, mean=(0.0,)), dout),)
 
@@ -132,7 +133,7 @@ class Flip(Op):
         axis = self.axis
         return lambda data, out: np.copyto(out, np.flip(data, axis))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Flipped back."""
         return (bind(self, dout),)
 
@@ -220,7 +221,7 @@ class Crop(Op):
         part = self.part()
         return lambda data, out: np.copyto(out, data[part])
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Back to its place."""
         return (bind(CropGradient.of(forward=self, shape=at.ins[0].shape), dout),)
 
@@ -234,9 +235,7 @@ class CropGradient(Op):
 
     inputs = ("dout",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the images."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros and a copy."""
@@ -248,7 +247,7 @@ class CropGradient(Op):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The part again."""
         return (bind(self.forward, dout),)
 
@@ -451,7 +450,7 @@ class AdjustLighting(Colours):
         amounts = floats("image.adjust_lighting", "alpha", self.alpha, 3)
         return [(find("colours.lighting"), amounts)]
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same is added everywhere."""
         return (dout,)
 

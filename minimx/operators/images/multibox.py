@@ -10,9 +10,9 @@ import numpy as np
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
+from minimx.core.ops import Kernel, Op, register
 from minimx.core.ops.casting import Casting
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import Kernel, Op, register
 from minimx.core.ops.spec import Spec
 from minimx.operators.images.boxes import to_centers
 

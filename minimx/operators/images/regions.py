@@ -5,7 +5,6 @@ And of the window that is the same for all images of a batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,13 +13,14 @@ from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.operators.shape import Key, Part
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
 from minimx.operators.images.roi import check_regions, grid_of
+from minimx.operators.rules import Gradients, in_given_shape
 
 # -- position-sensitive pooling --------------------------------------------------------
 
@@ -87,7 +87,7 @@ class PSROIPooling(_Cells):
         run = self.launch(backward=False)
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Shared out over the cell."""
         op = PSROIPoolingGradient.of(shape=at.ins[0].shape, **self.settings)
         return bind(op, dout, *saved), None
@@ -105,9 +105,7 @@ class PSROIPoolingGradient(_Cells):
 
     inputs = ("dout", "rois")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the images."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.regions`."""
@@ -118,7 +116,7 @@ class PSROIPoolingGradient(_Cells):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """PSROIPooling itself, as that is linear in the images."""
         settings = {k: v for k, v in self.settings.items() if k != "shape"}
         return bind(PSROIPooling.of(**settings), dout, *saved), None

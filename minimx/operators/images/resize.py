@@ -15,19 +15,12 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import computing, in_single
 from minimx.core.operators.pooling import Pooling
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.layers.deconv import Deconvolution
+from minimx.operators.rules import Gradients, in_given_shape
 
 
 def _images(op: str, name: str, spec: Spec) -> None:
@@ -77,7 +70,7 @@ class Resampling(Op):
         """Room for new rows of old pixels."""
         return _between(specs[0], self.infer(*specs))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The transposed map; how large a model is, has no gradient."""
         op = ResampleGradient.of(
             forward=self.plain(at.outs[0].shape[2:]), shape=at.ins[0].shape
@@ -107,9 +100,7 @@ class ResampleGradient(Op):
 
     inputs = ("dout",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the data."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.resample`."""
@@ -126,7 +117,7 @@ class ResampleGradient(Op):
         """As much as the resampling."""
         return _between(self.infer(*specs), specs[0])
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Linear: the resampling itself."""
         return (bind(self.forward, dout),)
 
@@ -369,7 +360,7 @@ class UpSampling(Op):
             return 0
         return self._spreading(specs[0]).scratch(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The sum over the copies."""
         if self.sample_type == "bilinear":
             return self._spreading(at.ins[0]).grad(at, dout, *saved)

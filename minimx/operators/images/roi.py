@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,12 @@ import numpy as np
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import computing, in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, in_given_shape
 
 
 def check_regions(op: str, data: Spec, rois: Spec, columns: tuple[int, ...]) -> None:
@@ -69,7 +69,7 @@ class ROIPooling(Op):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the largest numbers stand."""
         return bind(ROIPoolingGradient.of(shape=at.ins[0].shape), dout, *saved), None
 
@@ -92,9 +92,7 @@ class ROIPoolingGradient(Op):
     inputs = ("dout", "rois", "places")
     saves = ("rois", "places")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the images."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.boxes`."""
@@ -105,7 +103,7 @@ class ROIPoolingGradient(Op):
 
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Each gradient was copied from one place."""
         return bind(ROIPicked.of(), dout, *saved), None, None
 
@@ -133,7 +131,7 @@ class ROIPicked(Op):
 
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Back again."""
         op = ROIPoolingGradient.of(shape=at.ins[0].shape)
         return bind(op, dout, *saved), None, None
@@ -204,7 +202,7 @@ class ROIAlign(Aligned):
         run = self.launch(specs[0].dtype, backward=False)
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To the pixels around each point."""
         op = ROIAlignGradient.of(shape=at.ins[0].shape, **self.settings)
         return bind(op, dout, *saved), None
@@ -229,9 +227,7 @@ class ROIAlignGradient(Aligned):
     inputs = ("dout", "rois")
     saves = ("rois",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the images."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.boxes`."""
@@ -242,7 +238,7 @@ class ROIAlignGradient(Aligned):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """ROIAlign itself, as that is linear in the images."""
         settings = {k: v for k, v in self.settings.items() if k != "shape"}
         return bind(ROIAlign.of(**settings), dout, *saved), None

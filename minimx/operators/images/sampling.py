@@ -14,18 +14,11 @@ from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, in_given_shape, per_element
 
 
 class Places(Op):
@@ -76,7 +69,7 @@ class SamplePixels(Places):
 
         return in_single(kernel, 3) if specs[0].dtype.itemsize == 2 else kernel
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all three."""
         op = SampleGradient.of(sharp=self.sharp, shape=at.ins[0].shape)
         found: Sequence[Value] = bind(op, dout, *saved)
@@ -153,9 +146,7 @@ class SampleGradient(Op):
         assert ddata is not None
         return ddata, dy, dx
 
-    def cost(self, *specs: Spec) -> Cost:
-        """About three times what reading costs."""
-        return Cost(36 * specs[0].size, 10 * specs[0].nbytes)
+    cost = per_element(36, 10)
 
 
 @register("_fetch_pixels")
@@ -170,9 +161,7 @@ class FetchPixels(Places):
         run: Kernel = find("sampling.fetch")
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradContext, dout: Any, y: Value, x: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, y: Value, x: Value) -> Gradients:
         """Put back to where it was fetched."""
         return bind(PutPixels.of(shape=at.ins[0].shape), dout, y, x), None, None
 
@@ -186,18 +175,14 @@ class PutPixels(Places):
 
     shape: Shape
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The images."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.sampling`."""
         run: Kernel = find("sampling.put")
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradContext, dout: Any, y: Value, x: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, y: Value, x: Value) -> Gradients:
         """Fetch from where it was put."""
         return bind(FetchPixels.of(), dout, y, x), None, None
 

@@ -6,7 +6,6 @@ to be found, on a scale on which the image reaches from -1 to 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,19 +14,12 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import computing, in_single
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.sampling import SampleGradient, flat
+from minimx.operators.rules import Gradients, per_element
 
 
 def _corners(height: int, width: int) -> Any:
@@ -97,7 +89,7 @@ class GridGenerator(Op):
         run = affine if self.is_affine else warp
         return in_single(run, 1) if data.dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The transposed product."""
         op = GridGradient.of(affine=self.is_affine, target_shape=at.outs[0].shape[2:])
         return (bind(op, dout),)
@@ -166,16 +158,14 @@ class GridGradient(Op):
 
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The linear part; for flows, which are only scaled, this again."""
         if not self.affine:
             return (bind(self, dout),)
         op = GridGenerator.of(transform_type="affine", target_shape=self.target_shape)
         return (bind(op, dout),)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """Three products for every number."""
-        return Cost(6 * specs[0].size, specs[0].nbytes)
+    cost = per_element(6, 1)
 
 
 class Looking(Op):
@@ -255,9 +245,7 @@ class BilinearSampler(Looking):
         """Room for the grid, counted in pixels."""
         return specs[1].size * computing(specs[1].dtype).itemsize
 
-    def grad(
-        self, at: GradContext, dout: Any, data: Value, grid: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value, grid: Value) -> Gradients:
         """One operator for both."""
         return self.gradients(at.ins[0], at.ins[1], dout, (data, grid))
 
@@ -333,9 +321,7 @@ class SpatialTransformer(Looking):
         grid = self.generator.infer(specs[1])
         return 2 * grid.size * computing(grid.dtype).itemsize
 
-    def grad(
-        self, at: GradContext, dout: Any, data: Value, loc: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value, loc: Value) -> Gradients:
         """Through the sampler, then through the generator."""
         grid = self.generator.infer(at.ins[1])
         values = data, bind(self.generator, loc)

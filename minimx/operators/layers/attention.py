@@ -21,18 +21,11 @@ from minimx.core.operators.matmul import BatchDot
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import BackwardBasicIndex, BasicIndex, Transpose
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 
 class Heads(Op):
@@ -149,7 +142,7 @@ class Scores(Heads):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Products with the other factor."""
         values = dict(zip(self.inputs, saved, strict=True))
         queries, keys = (
@@ -193,7 +186,7 @@ class Weighted(Heads):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Products with the other factor."""
         projected, attention = saved
         _, batch, heads, _, width = self.split(at.ins[0], self.parts[0])

@@ -12,11 +12,12 @@ from typing import Any
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 
 @register("Correlation")
@@ -90,9 +91,7 @@ class Correlation(Op):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradContext, dout: Any, data1: Value, data2: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data1: Value, data2: Value) -> Gradients:
         """One operator for each image, or one for both."""
         shape = at.ins[0].shape
         if not self.is_multiply:
@@ -145,9 +144,7 @@ class CorrelationSpread(Op):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradContext, dout: Any, head: Value, other: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, head: Value, other: Value) -> Gradients:
         """Linear in both: the correlation, and the gradient for the other image."""
         images = (dout, other) if self.first else (other, dout)
         dhead = bind(self.forward, *images) if at.wants[0] else None

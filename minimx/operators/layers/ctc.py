@@ -10,10 +10,11 @@ import numpy as np
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
+from minimx.operators.rules import Gradients, as_first_input
 
 # Sums of logarithms, for one place of the label at one step.
 STEPS = 40
@@ -101,7 +102,7 @@ class CTCLoss(Op):
         half = specs[0].dtype.itemsize == 2
         return in_single(run, len(specs)) if half else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator, for data."""
         if not at.wants[0]:
             return (None,) * len(at.ins)
@@ -129,9 +130,7 @@ class CTCLossGradient(Op):
         """Those of the loss, and the gradient of its output."""
         return (*self.forward.inputs, "dout")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of data."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.layers.ctc`."""

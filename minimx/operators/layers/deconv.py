@@ -6,7 +6,6 @@ window. It is linear in data and weight, and all its gradients are convolutions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -18,21 +17,14 @@ from minimx.core.operators.conv import (
     channels_second,
     per_axis,
 )
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import TARGET_IN_FLOAT16
 from minimx.core.ops.checks import expect, same_reals
+from minimx.core.ops.deduction import samples_of_out
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 
 @register("Deconvolution")
@@ -64,7 +56,7 @@ class Deconvolution(Multiplies, Op):
     casting = TARGET_IN_FLOAT16
     all_inputs = ("data", "weight", "bias")
     saves = ("data", "weight")
-    deduce = deduction.samples_of_out
+    deduce = samples_of_out
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -175,9 +167,7 @@ class Deconvolution(Multiplies, Op):
         """As much as the data gradient."""
         return self._spread(specs[0]).workspace(*specs[:2])
 
-    def grad(
-        self, at: GradContext, dout: Any, data: Value, weight: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value, weight: Value) -> Gradients:
         """What gradients are to a convolution, the convolution is to this."""
         conv = self.convolution(at.ins[0])
         ddata = bind(conv, dout, weight) if at.wants[0] else None

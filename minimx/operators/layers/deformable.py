@@ -6,7 +6,6 @@ the rest is a convolution with windows of one pixel over those columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 from math import prod
 from typing import Any
@@ -18,20 +17,13 @@ from minimx.core.kernels import find
 from minimx.core.kernels.half import computing, in_single
 from minimx.core.operators.conv import Convolution, ConvolutionData, ConvolutionWeight
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.sampling import SampleGradient, SamplePixels
+from minimx.operators.rules import Gradients, per_element
 
 
 @register("_deformed_places")
@@ -82,16 +74,14 @@ class DeformedPlaces(Op):
         each, apart, frame = steps
         return (places * each + taps * apart - frame).astype(computing(data.dtype))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """A move changes a place by as much."""
         (groups, taps, _, stops), places = self._lengths(at.ins[0])
         dy, dx = (reshaped(d, places, (groups, taps, stops)) for d in dout)
         both = bind(lookup("stack").of(axis=2), dy, dx)
         return (reshaped(both, (groups, taps, 2, stops), at.ins[0].shape),)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A sum for each."""
-        return Cost(specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(1, 2)
 
 
 class Deformable(Op):
@@ -220,7 +210,7 @@ class Deformable(Op):
 
     def grad(
         self, at: GradContext, dout: Any, data: Value, offset: Value, *rest: Value
-    ) -> Sequence[Value | None]:
+    ) -> Gradients:
         """Through the convolution to the columns, and from there to where they are."""
         *masks, weight = rest
         image, seen = at.ins[0], self.columns(at.ins[0])

@@ -20,17 +20,11 @@ from minimx.core.kernels.half import computing, in_single
 from minimx.core.operators.conv import Convolution
 from minimx.core.operators.nn import ACTIVATIONS
 from minimx.core.operators.norm import grouped
+from minimx.core.ops import GradContext, Kernel, Types, Value, lookup, register
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Types,
-    Value,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 _NORM = ("gamma", "beta", "moving_mean", "moving_var")
 
@@ -153,7 +147,7 @@ class FoldedConvolution(Convolution):
         """The folded parameters, and what the convolution asks for."""
         return self._room(specs)[1]
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """It is for prediction only."""
         raise OperatorError(
             "_sg_minimx_conv has no gradient: it was made for prediction. Train the "

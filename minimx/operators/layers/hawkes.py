@@ -10,10 +10,11 @@ import numpy as np
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
+from minimx.operators.rules import Gradients
 
 # Two exponentials and a logarithm, for one event.
 STEPS = 60
@@ -68,7 +69,7 @@ class HawkesLikelihood(Op):
 
         return in_single(run, 8) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for the three parameters."""
         found = bind(HawkesGradient.of(), *saved, dout[0])
         return (*found, *(None,) * 5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,19 +17,12 @@ from minimx.core.operators.nn import (
     decisions_of,
 )
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import LOSS, Casting
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, merge
+from minimx.operators.rules import Gradients
 
 __all__ = [
     "Activation", "Choice", "Dropout", "LeakyReLU", "LinearRegressionOutput",
@@ -76,9 +68,7 @@ class Regression(Op):
         """The data as they are."""
         return lambda data, label, out: np.copyto(out, data)
 
-    def grad(
-        self, at: GradContext, dout: Any, out: Value, label: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, out: Value, label: Value) -> Gradients:
         """The difference to the label, scaled."""
         data, given = at.ins
         label = reshaped(label, given.shape, data.shape)
@@ -245,7 +235,7 @@ class LeakyReLU(Choice):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """That of the formula, in the shape of gamma."""
         if self.masked:
             data, slopes = saved

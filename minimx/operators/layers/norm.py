@@ -20,19 +20,12 @@ from minimx.core.operators.norm import (
 )
 from minimx.core.operators.reduce import adding
 from minimx.core.operators.views import reshaped
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
-from minimx.core.ops.spec import Cost, Spec
+from minimx.core.ops.deduction import first_is_out
+from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.rules import Gradients, per_element
 
 __all__ = [
     "BatchNorm", "BatchNormAgain", "BatchNormGradient", "LayerNorm",
@@ -57,7 +50,7 @@ class LayerNorm(Op):
     casting = SINGLE
     inputs = ("data", "gamma", "beta")
     output_names = ("output", "mean", "std")
-    deduce = deduction.first_is_out
+    deduce = first_is_out
     saves = ("data", "gamma", "out1", "out2")
 
     def __post_init__(self) -> None:
@@ -101,7 +94,7 @@ class LayerNorm(Op):
         """Room for data and out as rows."""
         return Rows.bytes(specs[0], self.axis, 2)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all three."""
         dout = dout[0] if self.output_mean_var else dout
         shape = at.ins[0].shape
@@ -111,9 +104,7 @@ class LayerNorm(Op):
         found: Sequence[Value] = bind(op, dout, *saved)
         return found
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(STEPS, 2)
 
 
 class Rows:
@@ -216,6 +207,4 @@ class LayerNormGradient(Op):
         total = lookup("sum").of(axis=others)
         return dout * scale, bind(total, head * x_hat), bind(total, head)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 4 * specs[0].nbytes)
+    cost = per_element(STEPS, 4)

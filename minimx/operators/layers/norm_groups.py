@@ -16,20 +16,13 @@ from minimx.core.kernels.half import in_single
 from minimx.core.operators.norm import STEPS, check_parameters
 from minimx.core.operators.pooling import Pooling
 from minimx.core.operators.views import reshaped
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE, SINGLE_IN_FLOAT16
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.deduction import first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, as_first_input, per_element
 
 
 class Grouped(Op):
@@ -39,7 +32,7 @@ class Grouped(Op):
 
     inputs: ClassVar[Any] = ("data", "gamma", "beta")
     saves: Any = ("data", "gamma", "out1", "out2")
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def groups(self, data: Spec) -> int:
         """How many groups a sample has."""
@@ -89,7 +82,7 @@ class Grouped(Op):
 
         return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all three."""
         dout = dout[0] if self.visible > 1 else dout
         shape, seen = at.ins[0].shape, self.seen(at.ins[0])
@@ -97,9 +90,7 @@ class Grouped(Op):
         found: Sequence[Value] = bind(op, dout, *saved)
         return found
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(STEPS, 2)
 
 
 @register("GroupNorm")
@@ -198,9 +189,7 @@ class GroupNormGradient(Op):
         ddata = reshaped(ddata, self.seen, self.shape)
         return ddata, bind(total, head * x_hat), bind(total, head)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 4 * specs[0].nbytes)
+    cost = per_element(STEPS, 4)
 
 
 @register("LRN")
@@ -219,7 +208,7 @@ class LRN(Op):
 
     casting = SINGLE_IN_FLOAT16
     saves = ("data",)
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
         """The same shape."""
@@ -247,7 +236,7 @@ class LRN(Op):
 
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, data: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value) -> Gradients:
         """Through the number itself, and through what it adds to its neighbours."""
         samples, channels, *image = shape = at.ins[0].shape
         flat = (samples, 1, channels, prod(image))
@@ -280,7 +269,7 @@ class L2Normalization(Op):
 
     casting = SINGLE
     saves = ("data", "out1")
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def vectors(self, data: Spec) -> Shape:
         """Data as (groups, length, inner)."""
@@ -318,7 +307,7 @@ class L2Normalization(Op):
 
         return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator, from the data and the lengths."""
         shape = at.ins[0].shape
         op = L2NormalizationGradient.of(
@@ -326,9 +315,7 @@ class L2Normalization(Op):
         )
         return (bind(op, dout, *saved),)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A square, a sum and a division for every element."""
-        return Cost(3 * specs[0].size, 3 * specs[0].nbytes)
+    cost = per_element(3, 3)
 
 
 @register("_backward_L2Normalization")
@@ -345,9 +332,7 @@ class L2NormalizationGradient(Op):
 
     inputs = ("dout", "data", "norm")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The same shape."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.norm`."""
@@ -367,6 +352,4 @@ class L2NormalizationGradient(Op):
         y = data * scale
         return reshaped((dout - y * bind(total, dout * y)) * scale, self.vectors, shape)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A product, a sum and a division for every element."""
-        return Cost(4 * specs[0].size, 3 * specs[0].nbytes)
+    cost = per_element(4, 3)

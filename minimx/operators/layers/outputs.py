@@ -5,7 +5,6 @@ Their gradients are those of a loss, whatever gradient arrives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -13,19 +12,12 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, as_first_input
 
 
 class Through(Op):
@@ -34,9 +26,7 @@ class Through(Op):
     unchanged = {"out": "data"}
     saves: Any = ("data",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, unless the output lies over the data."""
@@ -53,7 +43,7 @@ class Loss(Through):
     casting = LOSS
     saves = ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Ones."""
         return (bind(lookup("ones_like").of(), dout),)
 
@@ -86,7 +76,7 @@ class MakeLoss(Through):
         """The data, if elements are counted."""
         return ("data",) if self.normalization == "valid" else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same number everywhere."""
         ones = bind(lookup("ones_like").of(), dout)
         if self.normalization != "valid":
@@ -130,7 +120,7 @@ class SVMOutput(Through):
             )
         return data
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Towards the margin: up for the right class, down for the others."""
         data, label = saved
         spec, given = at.ins
@@ -184,6 +174,6 @@ class SoftmaxActivation(Op):
         """That of softmax."""
         return self._softmax().kernel(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """That of softmax."""
         return self._softmax().grad(at, dout, *saved)

@@ -17,7 +17,7 @@ import numpy as np
 
 from minimx.core.dtypes import DType, resolve
 from minimx.core.errors import DTypeError, OperatorError
-from minimx.core.ops.registry import Kernel, Op, register
+from minimx.core.ops import Kernel, Op, register
 from minimx.core.ops.spec import Spec
 
 _SINGLE = np.dtype(np.float32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +10,13 @@ from minimx.core.errors import OperatorError, ShapeError, did_you_mean
 from minimx.core.kernels import find
 from minimx.core.kernels.half import computing, in_single
 from minimx.core.operators.join import Concat
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import TARGET_IN_FLOAT16, USUAL
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape
+from minimx.operators.rules import Gradients
 
 if TYPE_CHECKING:
     from minimx.operators.kernels.layers.rnn import Net
@@ -201,7 +201,7 @@ class RNN(Multiplies, Op):
 
         return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all."""
         if not any(at.wants):
             return (None,) * len(at.ins)

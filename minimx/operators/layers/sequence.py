@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.core.errors import ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.shape import Move
+from minimx.core.ops import GradContext, Value, bind, register
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, computed_by, in_given_shape
 
 
 class Sequences(Move):
@@ -68,14 +68,9 @@ class SequenceMask(Sequences):
     value: float = 0.0
     axis: int = 0
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A copy, then the values."""
-        made: Kernel = find("sequence.mask")(self.axis, self.value)
-        return made
+    kernel = computed_by("sequence.mask", "axis", "value")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """None where the value stands."""
         settings = {**self.settings, "value": 0.0}
         return (bind(SequenceMask.of(**settings), dout, *saved), *self.rest(saved))
@@ -97,14 +92,9 @@ class SequenceLast(Sequences):
         shape = specs[0].shape
         return specs[0].with_shape((shape[1 - self.axis], *shape[2:]))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather."""
-        made: Kernel = find("sequence.last")(self.axis)
-        return made
+    kernel = computed_by("sequence.last", "axis")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To the end of each sequence."""
         back = BackwardSequenceLast.of(**self.settings, shape=at.ins[0].shape)
         return (bind(back, dout, *saved), *self.rest(saved))
@@ -120,18 +110,11 @@ class BackwardSequenceLast(Sequences):
 
     all_inputs = ("dout", "sequence_length")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The wanted shape."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Zeros, then a scatter."""
-        made: Kernel = find("sequence.unlast")(self.axis)
-        return made
+    kernel = computed_by("sequence.unlast", "axis")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From the end of each sequence."""
         forward = SequenceLast.of(
             use_sequence_length=self.use_sequence_length, axis=self.axis
@@ -159,13 +142,8 @@ class SequenceReverse(Sequences):
             )
         return super().infer(*specs)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather."""
-        made: Kernel = find("sequence.reverse")
-        return made
+    kernel = computed_by("sequence.reverse")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Backwards again."""
         return (bind(self, dout, *saved), *self.rest(saved))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -20,19 +19,12 @@ from minimx.core.operators.softmax import (
     SoftmaxGradient,
     _grouped,
 )
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
+from minimx.operators.rules import Gradients, per_element
 
 __all__ = [
     "Family", "HideBeyond", "LogSoftmax", "Softmax", "SoftmaxCrossEntropy",
@@ -93,9 +85,7 @@ class SoftmaxCrossEntropy(Op):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradContext, dout: Any, data: Value, label: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value, label: Value) -> Gradients:
         """softmax(data) - one_hot(label)."""
         if not at.wants[0]:
             return None, None
@@ -198,16 +188,12 @@ class SoftmaxOutput(Op):
 
         return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
 
-    def grad(
-        self, at: GradContext, dout: Any, label: Value, out: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, label: Value, out: Value) -> Gradients:
         """The output minus the label, whatever the gradient of the output is."""
         gradient = bind(SoftmaxOutputGradient.of(forward=self), label, out)
         return gradient * dout if self.out_grad else gradient, None
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(STEPS, 2)
 
 
 @register("_backward_SoftmaxOutput")

@@ -20,12 +20,13 @@ from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import TARGET_IN_FLOAT16, WIDEST
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
+from minimx.operators.rules import Gradients, computed_by, in_given_shape
 
 
 class Labels:
@@ -146,7 +147,7 @@ class Einsum(Multiplies, Op):
         count = self.subscripts.partition("->")[0].count(",") + 1
         return tuple(f"data{k}" for k in range(count)) if count > 1 else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One einsum for each operand."""
         read = self.read(at.ins)
         lengths = read.lengths([spec.shape for spec in at.ins])
@@ -197,9 +198,7 @@ class PlaceDiagonals(Move):
     labels: str
     shape: Shape
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The wanted shape."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros, then NumPy's view of the diagonal."""
@@ -207,7 +206,7 @@ class PlaceDiagonals(Move):
         made: Kernel = find("np_contraction.place")(f"{self.labels}->{unique}")
         return made
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The diagonal."""
         unique = "".join(dict.fromkeys(self.labels))
         return (bind(Einsum.of(subscripts=f"{self.labels}->{unique}"), dout),)
@@ -257,7 +256,7 @@ class _TensorDot(Multiplies, Op):
         made: Kernel = find("np_contraction.tensordot")(*self.pairs(*specs))
         return made
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """As for the einsum."""
         return self.einsum(*at.ins).grad(at, dout, *saved)
 
@@ -355,10 +354,7 @@ class MatMul(_TensorDot):
             )
         return op.infer(a, b)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """NumPy's, by BLAS."""
-        made: Kernel = find("np_contraction.matmul")
-        return made
+    kernel = computed_by("np_contraction.matmul")
 
     def cost(self, *specs: Spec) -> Cost:
         """A multiplication and an addition for every term of every sum."""

@@ -16,9 +16,10 @@ from minimx.core import shapes
 from minimx.core.dtypes import DType
 from minimx.core.errors import DTypeError
 from minimx.core.operators.pointwise import binary, same_dtype, unary
+from minimx.core.ops import GradContext, Kernel, Op, Value, register
 from minimx.core.ops.casting import SINGLE, USUAL, WIDEST
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, register
 from minimx.core.ops.spec import Cost, Spec
+from minimx.operators.rules import Gradients, as_first_input
 
 BOOL = np.dtype(np.bool_)
 
@@ -190,15 +191,13 @@ class Around(Op):
     saves = ()
     inplace = {"out": "data"}
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's."""
         decimals = self.decimals
         return lambda x, out: np.copyto(out, np.around(x, decimals))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Zero: it is a staircase."""
         return (dout * 0,)

@@ -12,11 +12,12 @@ from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import Move, SliceAxis
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.numpy.np_shape import at_least
+from minimx.operators.rules import Gradients, in_given_shape
 
 
 def _kernel(name: str, *args: Any) -> Kernel:
@@ -65,7 +66,7 @@ class _Join(Move):
         seen = [self.seen(spec.shape) for spec in specs]
         return _kernel("join", seen, self.along(len(seen[0])))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Each input gets its piece."""
         grads: list[Value | None] = []
         begin = 0
@@ -225,7 +226,7 @@ class NumpyPad(_Framed):
             "pad", self.widths(specs[0].ndim), self.mode, self.constant_value
         )
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """What was repeated adds up."""
         settings = {"pad_width": self.pad_width, "mode": self.mode}
         back = BackwardNumpyPad.of(**settings, shape=at.ins[0].shape)
@@ -241,15 +242,13 @@ class BackwardNumpyPad(_Framed):
     shape: Shape
     inputs = ("dout",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape inside."""
-        return specs[0].with_shape(self.shape)
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """The inside, or a sum over what was repeated."""
         return _kernel("unpad", self.widths(len(self.shape)), self.mode, self.shape)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Padding again: the operator is linear."""
         again = NumpyPad.of(pad_width=self.pad_width, mode=self.mode)
         return (bind(again, dout),)

@@ -10,12 +10,13 @@ from typing import Any
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.views import ExpandDims, reshaped
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.linalg import Gemm2, Linalg, turned
 from minimx.operators.arrays.triangles import Det, Slogdet, Solved, with_diagonal
+from minimx.operators.rules import Gradients
 
 
 class _Numpy(Linalg):
@@ -54,7 +55,7 @@ class Svd(_Numpy):
 
     def grad(
         self, at: GradContext, dout: Any, u: Value, values: Value, v: Value
-    ) -> tuple[Value, ...]:
+    ) -> Gradients:
         """U · (sym(F ∘ Uᵀ·dU) · L + L · sym(F ∘ V·dVᵀ) + diag(dL)) · V, and the rest.
 
         F_ij = 1 / (l_j² - l_i²). The rest is the part of dU (of dV) outside the space
@@ -115,9 +116,7 @@ class Solve(_Numpy):
         made: Kernel = find("np_linalg.solve")(self.columns(*specs))
         return made
 
-    def grad(
-        self, at: GradContext, dout: Any, a: Value, out: Value
-    ) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
         """DB = A⁻ᵀ · dx, dA = -dB · xᵀ."""
         left = bind(Solve.of(), turned(a), dout)
         if not at.wants[0]:

@@ -11,11 +11,12 @@ from minimx.core.kernels import find
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays.join import BackwardDiag
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
+from minimx.operators.rules import Gradients, computed_by
 
 
 class _Triangle(Move):
@@ -31,12 +32,9 @@ class _Triangle(Move):
             raise ShapeError(f"{self.name}: an array without axes has no triangle.")
         return data.with_shape(data.shape * 2) if data.ndim == 1 else data
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A copy, then zeros."""
-        made: Kernel = find("np_shape.triangle")(self.k, self.lower)
-        return made
+    kernel = computed_by("np_shape.triangle", "k", "lower")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same triangle; the rows that a vector became add up."""
         kept = bind(type(self).of(k=self.k), dout)
         return (sum_to(kept, at.outs[0].shape, at.ins[0].shape),)
@@ -117,7 +115,7 @@ class Diagonal(_Diagonals):
         )
         return made
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the diagonal was."""
         return (self.placed(at, dout),)
 
@@ -145,7 +143,7 @@ class Trace(_Diagonals):
 
         return launch
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same number all along the diagonal."""
         shape = self.diagonal(at.ins[0])
         column = reshaped(dout, shape[:-1], (*shape[:-1], 1))
@@ -185,9 +183,7 @@ class NumpyDiag(Move):
         made: Kernel = find(f"shape.{word}_diagonal")(self.k, 0, 1)
         return made
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The other way."""
         pick = Diagonal.of(offset=self.k)
         if at.ins[0].ndim == 1:
@@ -211,7 +207,7 @@ class DiagFlat(Move):
         place = find("shape.place_diagonal")(self.k, 0, 1)
         return lambda data, out: place(data.reshape(-1), out)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The diagonal, in the shape of data."""
         (data,) = at.ins
         flat = bind(Diagonal.of(offset=self.k), dout)

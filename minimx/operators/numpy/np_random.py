@@ -8,7 +8,7 @@ a standard number, gradients flow to the parameters: the standard numbers are ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, ClassVar
@@ -18,18 +18,11 @@ from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.reduce import sum_to
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-    with_settings,
-)
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, computed_by
 
 
 def _as_shape(size: Any) -> Shape | None:
@@ -143,7 +136,7 @@ class _LocScale(Draw):
         """The standard numbers, where the scale is an array."""
         return ("out1",) if "scale" in self.arrays else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """1 for loc, the standard number for scale."""
         rules = {"loc": lambda: dout, "scale": lambda: dout * saved[0]}
         return self.to_arrays(at, rules)
@@ -187,7 +180,7 @@ class NpUniform(Draw):
     keeps_standard = True
     saves = ("out1",)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """High gets the standard number's share, low the rest."""
         share = dout * saved[0]
         rules = {"low": lambda: dout - share, "high": lambda: share}
@@ -215,7 +208,7 @@ class _Scaled(Draw):
         """The standard numbers, where the scale is an array."""
         return ("out1",) if self.arrays else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The standard number."""
         return self.to_arrays(at, {"scale": lambda: dout * saved[0]})
 
@@ -246,7 +239,7 @@ class _Shaped(Draw):
         """The numbers and the parameter, where it is an array."""
         return ("out", "input1") if self.arrays else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """- power · log(power) / a."""
         if not at.ins:
             return []
@@ -392,10 +385,7 @@ class NpChoice(Op):
             )
         return Spec.of(shape, INT64)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """The generator's choice."""
-        made: Kernel = find("np_random.choice")(self.a, self.replace)
-        return made
+    kernel = computed_by("np_random.choice", "a", "replace")
 
 
 @register("_npi_multinomial")
@@ -429,7 +419,4 @@ class NpMultinomial(Op):
         k = specs[0].shape[0] if specs else len(self.pvals)
         return Spec.of((*(_as_shape(self.size) or ()), k), INT64)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """The generator's counts."""
-        made: Kernel = find("np_random.multinomial")(self.n, self.pvals)
-        return made
+    kernel = computed_by("np_random.multinomial", "n", "pvals")

@@ -13,20 +13,13 @@ import numpy as np
 from minimx.core.dtypes import INT64, is_float, resolve
 from minimx.core.errors import ShapeError
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-    with_settings,
-)
-from minimx.core.ops.spec import Cost, Spec
+from minimx.core.ops.registry import with_settings
+from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
 from minimx.operators.numpy.np_elementwise import BOOL
+from minimx.operators.rules import Gradients, per_element
 
 
 @with_settings
@@ -54,9 +47,7 @@ class Quantifier(Op):
         axes, keep, function = self.axes(specs[0]), self.keepdims, type(self).function
         return lambda x, out: np.copyto(out, function(x, axis=axes, keepdims=keep))
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One comparison for each element."""
-        return Cost(specs[0].size, specs[0].nbytes)
+    cost = per_element(1, 1)
 
 
 @register("_np_any", "_np_sometrue")
@@ -100,9 +91,7 @@ class Place(Op):
         axis, function = self.axis, type(self).function
         return lambda x, out: np.copyto(out, function(x, axis).reshape(out.shape))
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One comparison for each element."""
-        return Cost(specs[0].size, specs[0].nbytes)
+    cost = per_element(1, 1)
 
 
 @register("_npi_argmax")
@@ -148,9 +137,7 @@ class CumProd(Op):
 
         return launch
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The later products over the element: not a number at 0."""
         (data,), (out,) = at.ins, at.outs
         if not (is_float(data.dtype) and is_float(out.dtype)):
@@ -164,6 +151,4 @@ class CumProd(Op):
         back = bind(flip, bind(run, bind(flip, weighted)))
         return (reshaped(back, out.shape, data.shape) / elements,)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One multiplication for each element."""
-        return Cost(specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(1, 2)

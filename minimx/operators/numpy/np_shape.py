@@ -15,9 +15,10 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.shape import Move, Stretch, Transpose
 from minimx.core.operators.views import View, reshaped
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis
+from minimx.operators.rules import Gradients
 
 
 def _kernel(name: str, *args: Any) -> Kernel:
@@ -206,7 +207,7 @@ class _AtLeast(Move):
         """One output for each input."""
         return self.num_args
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient in the shape of the input."""
         douts = dout if isinstance(dout, tuple | list) else (dout,)
         triples = zip(douts, at.outs, at.ins, strict=True)
@@ -296,9 +297,7 @@ class MoveAxis(Move):
         """A copy of the turned view."""
         return self.turn(specs[0].ndim).kernel(*specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Back to where they were."""
         return tuple(self.turn(at.ins[0].ndim).grad(at, dout))
 
@@ -344,7 +343,7 @@ class Roll(Move):
         """Copies of parts."""
         return _kernel("roll", self.pairs(specs[0].ndim))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same way back."""
         shift = self.shift
         back = tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
@@ -384,6 +383,6 @@ class Rot90(Move):
         k, plane = self.k, self.plane(specs[0].ndim)
         return lambda data, out: np.copyto(out, np.rot90(data, k, plane))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Turned back."""
         return (bind(Rot90.of(k=-self.k, axes=self.axes), dout),)

@@ -14,20 +14,13 @@ from minimx.core.kernels import find, pointwise
 from minimx.core.kernels.formula import Formula
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.reduce import sum_to
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
 from minimx.operators.arrays.mixed import BackwardWhereX, BackwardWhereY
 from minimx.operators.numpy.np_join import NumpyPad
+from minimx.operators.rules import Gradients, as_first_input, computed_by
 
 
 @register("_npi_diff")
@@ -53,7 +46,7 @@ class Diff(Op):
         n, axis = self.n, self.axis
         return lambda a, out: np.copyto(out, np.diff(a, n, axis))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Plus to the later one, minus to the earlier one."""
         a, length = at.ins[0], at.outs[0].shape[self.axis]
         axis = self.axis % a.ndim
@@ -87,9 +80,7 @@ class NanToNum(Op):
     neginf: float | None = None
     saves = ("data",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = as_first_input
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's replacement."""
@@ -98,9 +89,7 @@ class NanToNum(Op):
         }  # fmt: skip
         return lambda x, out: np.copyto(out, np.nan_to_num(x, **words))
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient of what was a number before."""
         (data,) = saved
         finite = bind(lookup("isfinite").of(), data)
@@ -135,7 +124,7 @@ class NumpyWhere(Op):
             out.dtype,
         )
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient goes where the element came from."""
         out = at.outs[0].shape
         condition = saved[0]
@@ -229,7 +218,4 @@ class UnravelIndex(Op):
             )
         return data.with_shape((len(self.shape), *data.shape))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Division with remainder."""
-        made: Kernel = find("np_statistics.unravel")(self.shape)
-        return made
+    kernel = computed_by("np_statistics.unravel", "shape")

@@ -23,7 +23,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
 
-from minimx.core.ops.registry import ALIASES, Op
+from minimx.core.ops import Op
+from minimx.core.ops.registry import ALIASES
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import Entries, Rows, stypes_of
 

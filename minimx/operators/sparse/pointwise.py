@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from minimx.core.operators.pointwise import Backward
-from minimx.core.ops.registry import REGISTRY, Kernel, Op
+from minimx.core.ops import Kernel, Op
+from minimx.core.ops.registry import REGISTRY
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import (
     CSR,

@@ -8,7 +8,7 @@ import numpy as np
 
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
-from minimx.core.ops.registry import Op
+from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, dense, like
 from minimx.operators.sparse import Answer, Target, rule

@@ -6,7 +6,6 @@ in `minimx.operators.sparse`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,19 +14,12 @@ from minimx.core.dtypes import INT64
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.operators.pointwise import binary, unary
 from minimx.core.operators.reduce import OverAxes
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import DEFAULT, ROW_SPARSE, like, stype_of
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 
 @register("cast_storage")
@@ -55,7 +47,7 @@ class CastStorage(Op):
         """A copy."""
         return lambda data, out: np.copyto(out, data)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same gradient, however it is stored."""
         return (dout,)
 
@@ -92,7 +84,7 @@ class SparseRetain(Op):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradients of the rows that were kept."""
         return (bind(self, dout, *saved) if at.wants[0] else None, None)
 
@@ -109,7 +101,7 @@ class SquareSum(OverAxes):
         total = lookup("sum").of(**self.settings).kernel(*specs)
         return lambda data, out: total(data * data, out)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Twice the element, times the gradient of its sum."""
         (data,) = saved
         spread = bind(
@@ -177,7 +169,7 @@ class BackwardSparseEmbedding(Op):
         dense_rule = lookup("_backward_take").of(shape=self.shape, mode="clip")
         return dense_rule.kernel(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Look up again."""
         (data,) = saved
         table, width = self.shape
@@ -212,7 +204,7 @@ class SparseEmbedding(Op):
         """That of Embedding."""
         return self._embedding().kernel(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Rows looked up several times add up."""
         if not at.wants[1]:
             return (None, None)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.errors import OperatorError
-from minimx.core.ops.registry import Op
+from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import ROW_SPARSE, Rows, dense, stype_of
 from minimx.operators.sparse import Answer, rule

@@ -1,0 +1,68 @@
+"""What many data sheets say in the same words, said once.
+
+    kernel = computed_by("places.ravel", "shape")   # find("places.ravel")(self.shape)
+    infer = as_first_input                          # out: the spec of the first input
+    cost = per_element(4, 3)                        # flops, arrays read and written
+
+A sheet takes them as its methods, as it takes a rule of `core/ops/deduction.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minimx.core.kernels import find
+from minimx.core.ops import Kernel, Value
+from minimx.core.ops.spec import Cost, Spec
+
+#: What `grad` gives: for each input its gradient; None where there is none.
+Gradients = Sequence[Value | None]
+
+_PREFIXES = ("_linalg_", "_contrib_", "_npi_", "_np_", "_")
+
+
+def short_name(op: Any) -> str:
+    """The name of an operator without MXNet's prefix: `det` for `_linalg_det`."""
+    name = str(op.name)
+    return name.removeprefix(next((p for p in _PREFIXES if name.startswith(p)), ""))
+
+
+def computed_by(name: str, *settings: str) -> Callable[..., Kernel]:
+    """A sheet's `kernel`: the function `name`, as `file.function`.
+
+    A name that ends in a dot goes on with the operator's own, see `short_name`.
+    settings: names of settings. With some, the function takes their values and returns
+    the kernel; without, it is the kernel.
+    """
+
+    def kernel(op: Any, *specs: Spec) -> Kernel:
+        found = find(name + short_name(op) if name.endswith(".") else name)
+        made: Kernel = found
+        if settings:
+            made = found(*[getattr(op, setting) for setting in settings])
+        return made
+
+    return kernel
+
+
+def as_first_input(op: Any, *specs: Spec) -> Spec:
+    """The spec of the first input."""
+    return specs[0]
+
+
+def in_given_shape(op: Any, *specs: Spec) -> Spec:
+    """The setting `shape`, in the element type of the first input."""
+    return specs[0].with_shape(op.shape)
+
+
+def per_element(flops: int, arrays: int) -> Callable[..., Cost]:
+    """A sheet's `cost`: so many operations for each element of the first input.
+
+    arrays: how many arrays of its size are read and written.
+    """
+
+    def cost(op: Any, *specs: Spec) -> Cost:
+        return Cost(flops * specs[0].size, arrays * specs[0].nbytes)
+
+    return cost
