@@ -20,6 +20,7 @@ from minimx.core.operators.shape import Move
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.rules import Gradients, as_first_input, computed_by
@@ -263,6 +264,7 @@ class CountSketch(Move):
         return bind(Take.of(axis=axis), dout, flat) * sign, None, None
 
 
+@with_settings
 class Fourier(Op):
     """A transform along the last axis, of which a complex number takes two elements."""
 
@@ -287,8 +289,6 @@ class FFT(Fourier):
 
     Real and imaginary parts take turns; compute_size is MXNet's and changes nothing.
     """
-
-    compute_size: int = 128
 
     casting = SINGLE
 

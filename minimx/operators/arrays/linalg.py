@@ -17,6 +17,7 @@ from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.views import ExpandDims
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays import triangles
@@ -32,6 +33,7 @@ def turned(value: Value) -> Value:
 class Linalg(Op):
     """What operators on stacks of matrices share."""
 
+    casting = SINGLE
     inputs: ClassVar[Any] = ("A",)
 
     def check(self, *specs: Spec, square: bool = False) -> None:
@@ -186,7 +188,6 @@ class Gemm(Linalg):
     beta: float = 1.0
     axis: int = -2
 
-    casting = SINGLE
     inputs = ("A", "B", "C")
     saves = ("A", "B")
 
@@ -228,6 +229,7 @@ class Gemm(Linalg):
         return [*first, dout * self.beta if at.wants[2] else None]
 
 
+@with_settings
 class Triangular(Linalg):
     """What products with a triangle and their inverses share."""
 
@@ -281,11 +283,6 @@ class Trmm(Triangular):
     transpose: Aᵀ in place of A; lower: which triangle A is.
     """
 
-    transpose: bool = False
-    rightside: bool = False
-    lower: bool = True
-    alpha: float = 1.0
-    casting = SINGLE
     saves = ("A", "B")
 
     def grad(self, at: GradContext, dout: Any, a: Value, b: Value) -> Gradients:
@@ -307,11 +304,6 @@ class Trsm(Triangular):
     error, raised where somebody waits for the numbers; CUDA devices divide by it.
     """
 
-    transpose: bool = False
-    rightside: bool = False
-    lower: bool = True
-    alpha: float = 1.0
-    casting = SINGLE
     saves = ("A", "out")
 
     def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
@@ -332,7 +324,6 @@ class Syrk(Linalg):
 
     transpose: bool = False
     alpha: float = 1.0
-    casting = SINGLE
     saves = ("A",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -360,6 +351,7 @@ def mirrored(value: Value) -> Value:
     return low + turned(low) - triangles.with_diagonal(triangles.diagonal_of(value))
 
 
+@with_settings
 class Square(Linalg):
     """An operator from square matrices to matrices of the same shape."""
 
@@ -396,8 +388,6 @@ class Potrf(Square):
     lower=False: the upper triangle Lᵀ, and only that of A is read.
     """
 
-    lower: bool = True
-    casting = SINGLE
     saves = ("out",)
 
     def grad(self, at: GradContext, dout: Any, low: Value) -> Gradients:
@@ -416,8 +406,6 @@ class Potri(Square):
     lower=False: of Aᵀ · A for an upper triangle A.
     """
 
-    lower: bool = True
-    casting = SINGLE
     saves = ("A", "out")
 
     def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
@@ -435,7 +423,6 @@ class Gelqf(Linalg):
     A (..., m, n) with m <= n; outs Q (..., m, n), L (..., m, m)
     """
 
-    casting = SINGLE
     visible = 2
     saves = ("out", "out1")
 

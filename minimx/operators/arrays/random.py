@@ -12,6 +12,7 @@ from minimx.core.operators.random import Normal, Random, Uniform
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import EITHER
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.rules import Gradients, as_first_input, computed_by
@@ -125,6 +126,7 @@ class Bernoulli(Random):
         self.require(0 <= self.prob <= 1, f"prob={self.prob} must be from 0 to 1")
 
 
+@with_settings
 class Sample(Op):
     """Numbers of distributions whose parameters are arrays."""
 
@@ -156,8 +158,6 @@ class Sample(Op):
 class SampleUniform(Sample):
     """Evenly in [low, high). low, high (n,), shape=(m,); out (n, m)."""
 
-    shape: Shape = ()
-    dtype: str = "float32"
     inputs = ("low", "high")
 
 
@@ -165,8 +165,6 @@ class SampleUniform(Sample):
 class SampleNormal(Sample):
     """Means `mu`, deviations `sigma`. mu, sigma (n,), shape=(m,); out (n, m)."""
 
-    shape: Shape = ()
-    dtype: str = "float32"
     inputs = ("mu", "sigma")
 
 
@@ -174,8 +172,6 @@ class SampleNormal(Sample):
 class SampleGamma(Sample):
     """Shapes `alpha`, scales `beta`. alpha, beta (n,), shape=(m,); out (n, m)."""
 
-    shape: Shape = ()
-    dtype: str = "float32"
     inputs = ("alpha", "beta")
 
 
@@ -183,8 +179,6 @@ class SampleGamma(Sample):
 class SampleExponential(Sample):
     """Rates `lam`. lam (n,), shape=(m,); out (n, m)."""
 
-    shape: Shape = ()
-    dtype: str = "float32"
     inputs = ("lam",)
 
 
@@ -192,8 +186,6 @@ class SampleExponential(Sample):
 class SamplePoisson(Sample):
     """Means `lam`. lam (n,), shape=(m,); out (n, m)."""
 
-    shape: Shape = ()
-    dtype: str = "float32"
     inputs = ("lam",)
 
 

@@ -87,8 +87,6 @@ class GeneralizedNegativeBinomialLike(Like):
 class SampleNegativeBinomial(Sample):
     """Failures before `k` successes of probability `p`. k, p (n,); out (n, *shape)."""
 
-    shape: Shape = ()
-    dtype: str = "float32"
     inputs = ("k", "p")
 
 
@@ -98,8 +96,6 @@ class SampleNegativeBinomial(Sample):
 class SampleGeneralizedNegativeBinomial(Sample):
     """Counts of means `mu` that spread by `alpha`. mu, alpha (n,); out (n, *shape)."""
 
-    shape: Shape = ()
-    dtype: str = "float32"
     inputs = ("mu", "alpha")
 
 

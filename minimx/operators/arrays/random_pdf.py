@@ -22,16 +22,19 @@ from minimx.core.operators.reduce import Sum
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.rules import Gradients
 
 
+@with_settings
 class Density(Op):
     """A density that is one formula of a number x and the parameters."""
 
     is_log: bool = False
 
+    casting = WIDEST
     #: The logarithm of the density, and its slopes; None: a count has none.
     text: ClassVar[str] = ""
     slopes: ClassVar[tuple[str | None, ...]] = ()
@@ -135,8 +138,6 @@ def _rows(value: Value, sample: Spec, parameter: Spec) -> Value:
 class PDFUniform(Density):
     """1 / (high - low), for any number. sample (n, m), low, high (n,); out (n, m)."""
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "low", "high")
     text = "0 * x - log(high - low)"
     slopes = (None, "1 / (high - low)", "1 / (low - high)")
@@ -149,8 +150,6 @@ class PDFNormal(Density):
     exp(-(x - mu)² / (2 sigma²)) / (sqrt(2 pi) sigma)
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "mu", "sigma")
     text = (
         "-0.5 * (x - mu) * (x - mu) / (sigma * sigma) - log(2.5066282746310002 * sigma)"
@@ -169,8 +168,6 @@ class PDFGamma(Density):
     beta**alpha * x**(alpha - 1) * exp(-beta * x) / gamma(alpha): beta is a rate here
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "alpha", "beta")
     text = "alpha * log(beta) + (alpha - 1) * log(x) - beta * x - gammaln(alpha)"
     slopes = (
@@ -187,8 +184,6 @@ class PDFExponential(Density):
     lam * exp(-lam * x)
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "lam")
     text = "log(lam) - lam * x"
     slopes = ("0 * x - lam", "1 / lam - x")
@@ -201,8 +196,6 @@ class PDFPoisson(Density):
     lam**x * exp(-lam) / x!
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "lam")
     text = "x * log(lam) - gammaln(x + 1) - lam"
     slopes = (None, "x / lam - 1")
@@ -215,8 +208,6 @@ class PDFNegativeBinomial(Density):
     gamma(x + k) / (x! gamma(k)) * p**k * (1 - p)**x
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "k", "p")
     text = "gammaln(x + k) - gammaln(x + 1) - gammaln(k) + k * log(p) + x * log(1 - p)"
     slopes = (None, "digamma(x + k) - digamma(k) + log(p)", "k / p - x / (1 - p)")
@@ -237,8 +228,6 @@ class PDFGeneralizedNegativeBinomial(Density):
     The negative binomial distribution with k = 1 / alpha and p = 1 / (mu * alpha + 1).
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "mu", "alpha")
     text = (
         "gammaln(x + 1 / alpha) - gammaln(x + 1) - gammaln(1 / alpha) "

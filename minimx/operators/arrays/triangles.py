@@ -16,6 +16,7 @@ from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.operators.arrays.shape import SwapAxis
 from minimx.operators.rules import Gradients, computed_by
@@ -38,6 +39,7 @@ def _stack(op: Op, spec: Spec) -> None:
 class Solved(Op):
     """An operator whose work is an LU factorisation of square matrices."""
 
+    casting = SINGLE
     inputs = ("A",)
 
     def numbers(self, a: Spec) -> Spec:
@@ -73,7 +75,6 @@ class Inverse(Solved):
     on CUDA devices NaN.
     """
 
-    casting = SINGLE
     saves = ("out",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -109,7 +110,6 @@ class Det(Solved):
     The gradient at a singular matrix is 0, as in MXNet.
     """
 
-    casting = SINGLE
     saves = ("A", "out")
 
     def infer(self, *specs: Spec) -> Spec:
@@ -130,7 +130,6 @@ class Slogdet(Solved):
     0 and the logarithm -inf, and as in MXNet the gradient 0.
     """
 
-    casting = SINGLE
     visible = 2
     saves = ("A",)
 
@@ -148,7 +147,6 @@ class Slogdet(Solved):
 class SumLogDiag(Solved):
     """The sum of the logarithms on the diagonal. A (..., n, n); out (...) or (1,)."""
 
-    casting = SINGLE
     saves = ("A",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -171,11 +169,14 @@ class SumLogDiag(Solved):
 # -- diagonals and triangles as vectors ------------------------------------------------
 
 
+@with_settings
 class Line(Move):
     """An operator between matrices and a vector for each."""
 
-    inputs = ("A",)
     offset: int = 0
+
+    casting = SINGLE
+    inputs = ("A",)
 
     def side(self, a: Spec) -> int:
         """How long the diagonal with this offset is; there must be one."""
@@ -202,10 +203,6 @@ class ExtractDiag(Line):
     offset: above the main diagonal, below it if negative.
     """
 
-    offset: int = 0
-
-    casting = SINGLE
-
     def infer(self, *specs: Spec) -> Spec:
         """A row for each matrix."""
         (a,) = specs
@@ -222,10 +219,6 @@ class MakeDiag(Line):
 
     offset: above the main diagonal, below it if negative; out is larger by that.
     """
-
-    offset: int = 0
-
-    casting = SINGLE
 
     def infer(self, *specs: Spec) -> Spec:
         """A square matrix for each row."""
@@ -249,10 +242,7 @@ class ExtractTrian(Line):
     lower: which triangle is meant if the offset is 0.
     """
 
-    offset: int = 0
     lower: bool = True
-
-    casting = SINGLE
 
     def infer(self, *specs: Spec) -> Spec:
         """A row for each matrix."""
@@ -273,10 +263,7 @@ class MakeTrian(Line):
     offset, lower: which triangle, as for extracttrian.
     """
 
-    offset: int = 0
     lower: bool = True
-
-    casting = SINGLE
 
     def infer(self, *specs: Spec) -> Spec:
         """A square matrix for each row."""

@@ -16,6 +16,7 @@ from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.checks import same_reals
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
@@ -355,6 +356,7 @@ class RandomColours(Colours):
     deterministic = False
 
 
+@with_settings
 class RandomFactor(RandomColours):
     """A change by a random number between two bounds."""
 
@@ -373,18 +375,12 @@ class RandomFactor(RandomColours):
 class RandomBrightness(RandomFactor):
     """An image times a random number. data (H, W, C); out: as data."""
 
-    min_factor: float
-    max_factor: float
-
     change = "brightness"
 
 
 @register("_image_random_contrast")
 class RandomContrast(RandomFactor):
     """An image away from its mean brightness by a random number. data (H, W, C)."""
-
-    min_factor: float
-    max_factor: float
 
     change = "contrast"
 
@@ -393,18 +389,12 @@ class RandomContrast(RandomFactor):
 class RandomSaturation(RandomFactor):
     """Pixels away from their own brightness by a random number. data (H, W, C)."""
 
-    min_factor: float
-    max_factor: float
-
     change = "saturation"
 
 
 @register("_image_random_hue")
 class RandomHue(RandomFactor):
     """Colours round their circle by a random part of it. data (H, W, C)."""
-
-    min_factor: float
-    max_factor: float
 
     change = "hue"
 

@@ -5,6 +5,7 @@ And of the window that is the same for all images of a batch.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from minimx.core.operators.shape import Key, Part
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
@@ -25,13 +27,14 @@ from minimx.operators.rules import Gradients, in_given_shape
 # -- position-sensitive pooling --------------------------------------------------------
 
 
+@with_settings
 class _Cells(Op):
     """What the two directions of PSROIPooling share."""
 
     spatial_scale: float
     output_dim: int
     pooled_size: int
-    group_size: int
+    group_size: int = 0
 
     inputs: ClassVar[Any] = ("data", "rois")
     saves = ("rois",)
@@ -60,11 +63,6 @@ class PSROIPooling(_Cells):
     the image's number and the corners, which spatial_scale takes from the picture to
     data; out (R, output_dim, pooled_size, pooled_size)
     """
-
-    spatial_scale: float
-    output_dim: int
-    pooled_size: int
-    group_size: int = 0
 
     casting = WIDEST
 
@@ -97,11 +95,7 @@ class PSROIPooling(_Cells):
 class PSROIPoolingGradient(_Cells):
     """The gradient of the images of PSROIPooling; dout (R, C, h, w); out: `shape`."""
 
-    shape: Shape
-    spatial_scale: float
-    output_dim: int
-    pooled_size: int
-    group_size: int
+    shape: Shape = field(kw_only=True)
 
     inputs = ("dout", "rois")
 
@@ -161,19 +155,21 @@ class RROIAlign(Op):
 # -- proposals -------------------------------------------------------------------------
 
 
+@with_settings
 class _Proposing(Op):
     """What the two operators share; see Proposal."""
 
-    rpn_pre_nms_top_n: int
-    rpn_post_nms_top_n: int
-    threshold: float
-    rpn_min_size: int
-    scales: Any
-    ratios: Any
-    feature_stride: int
-    output_score: bool
-    iou_loss: bool
+    rpn_pre_nms_top_n: int = 6000
+    rpn_post_nms_top_n: int = 300
+    threshold: float = 0.7
+    rpn_min_size: int = 16
+    scales: Any = (4.0, 8.0, 16.0, 32.0)
+    ratios: Any = (0.5, 1.0, 2.0)
+    feature_stride: int = 16
+    output_score: bool = False
+    iou_loss: bool = False
 
+    casting = WIDEST
     inputs = ("cls_prob", "bbox_pred", "im_info")
     differentiable = False
 
@@ -283,18 +279,6 @@ class Proposal(_Proposing):
     take part; of regions that overlap by more than threshold the best one stays.
     """
 
-    rpn_pre_nms_top_n: int = 6000
-    rpn_post_nms_top_n: int = 300
-    threshold: float = 0.7
-    rpn_min_size: int = 16
-    scales: Any = (4.0, 8.0, 16.0, 32.0)
-    ratios: Any = (0.5, 1.0, 2.0)
-    feature_stride: int = 16
-    output_score: bool = False
-    iou_loss: bool = False
-
-    casting = WIDEST
-
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """One image only."""
         if specs[0].shape[:1] != (1,):
@@ -312,18 +296,6 @@ class MultiProposal(_Proposing):
     cls_prob (N, 2A, H, W), bbox_pred (N, 4A, H, W), im_info (N, 3); out
     (N · rpn_post_nms_top_n, 5), with output_score also (N · rpn_post_nms_top_n, 1)
     """
-
-    rpn_pre_nms_top_n: int = 6000
-    rpn_post_nms_top_n: int = 300
-    threshold: float = 0.7
-    rpn_min_size: int = 16
-    scales: Any = (4.0, 8.0, 16.0, 32.0)
-    ratios: Any = (0.5, 1.0, 2.0)
-    feature_stride: int = 16
-    output_score: bool = False
-    iou_loss: bool = False
-
-    casting = WIDEST
 
 
 # -- the same window for all -----------------------------------------------------------

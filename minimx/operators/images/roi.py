@@ -12,6 +12,7 @@ from minimx.core.kernels.half import computing, in_single
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import same_reals
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.rules import Gradients, in_given_shape
@@ -137,14 +138,17 @@ class ROIPicked(Op):
         return bind(op, dout, *saved), None, None
 
 
+@with_settings
 class Aligned(Op):
     """What the two directions of ROIAlign share."""
 
     pooled_size: Shape
     spatial_scale: float
-    sample_ratio: int
-    position_sensitive: bool
-    aligned: bool
+    sample_ratio: int = -1
+    position_sensitive: bool = False
+    aligned: bool = False
+
+    saves = ("rois",)
 
     def launch(self, dtype: Any, backward: bool) -> Any:
         """`run(images, rois, grids)`; backward writes to the images."""
@@ -172,15 +176,8 @@ class ROIAlign(Aligned):
     own channels, so out has C / (h·w). aligned: pixel centres stand at half numbers.
     """
 
-    pooled_size: Shape
-    spatial_scale: float
-    sample_ratio: int = -1
-    position_sensitive: bool = False
-    aligned: bool = False
-
     casting = WIDEST
     inputs = ("data", "rois")
-    saves = ("rois",)
 
     def infer(self, *specs: Spec) -> Spec:
         """A grid for each region."""

@@ -23,15 +23,19 @@ from minimx.core.operators.shape import BackwardBasicIndex, BasicIndex, Transpos
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.rules import Gradients
 
 
+@with_settings
 class Heads(Op):
     """What the four operators share."""
 
     heads: int = 1
+
+    casting = WIDEST
     #: How many projections lie interleaved in each input; 0: scores.
     parts: ClassVar[tuple[int, ...]] = (3,)
     #: For each factor of the product: which input, and which of its projections.
@@ -214,8 +218,6 @@ class SelfAttentionScores(Scores):
     out (n * heads, l, l): queries · keysᵀ / sqrt(width)
     """
 
-    heads: int
-    casting = WIDEST
     inputs = saves = ("queries_keys_values",)
 
 
@@ -226,8 +228,6 @@ class SelfAttentionValues(Weighted):
     attention (n * heads, l, l); out (l, n, heads * width)
     """
 
-    heads: int
-    casting = WIDEST
     inputs = saves = ("queries_keys_values", "attention")
     parts = (3, 0)
     factors = ((1, 0), (0, 2))
@@ -241,8 +241,6 @@ class CrossAttentionScores(Scores):
     out (n * heads, l, m): queries · keysᵀ / sqrt(width)
     """
 
-    heads: int
-    casting = WIDEST
     inputs = saves = ("queries", "keys_values")
     parts = (1, 2)
     factors = ((0, 0), (1, 0))
@@ -256,7 +254,7 @@ class CrossAttentionValues(Weighted):
     out (l, n, heads * width)
     """
 
-    heads: int
+    heads: int = 1
     casting = WIDEST
     inputs = saves = ("keys_values", "attention")
     parts = (2, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.sampling import SampleGradient, SamplePixels
@@ -84,23 +85,24 @@ class DeformedPlaces(Op):
     cost = per_element(1, 2)
 
 
+@with_settings
 class Deformable(Op):
     """What both deformable convolutions share; the second also has a mask."""
 
-    kernel: Any
-    stride: Shape
-    dilate: Shape
-    pad: Shape
-    num_filter: int
-    num_group: int
-    num_deformable_group: int
-    no_bias: bool
-    layout: str | None
+    kernel: Shape = field()  # type: ignore[assignment]
+    stride: Shape = ()
+    dilate: Shape = ()
+    pad: Shape = ()
+    num_filter: int = field(kw_only=True)
+    num_group: int = 1
+    num_deformable_group: int = 1
+    workspace: int = 1024  # type: ignore[assignment]
+    no_bias: bool = False
 
     #: What comes between data and weight.
-    moving: Any = ("offset",)
+    moving: ClassVar[tuple[str, ...]] = ("offset",)
     #: The bilinear surface ends at the last pixels, see `SamplePixels`.
-    sharp: Any = True
+    sharp: ClassVar[bool] = True
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -129,7 +131,7 @@ class Deformable(Op):
         return Convolution.of(
             kernel=self.kernel, stride=self.stride, dilate=self.dilate, pad=self.pad,
             num_filter=self.num_filter, num_group=self.num_group, no_bias=self.no_bias,
-            layout=self.layout,
+            layout=self.settings["layout"],
         )  # fmt: skip
 
     def complete(self, data: Spec) -> dict[str, Shape]:
@@ -266,15 +268,6 @@ class DeformableConvolution(Deformable):
     out (N, num_filter, H', W'), as of Convolution
     """
 
-    kernel: Shape = field()
-    stride: Shape = ()
-    dilate: Shape = ()
-    pad: Shape = ()
-    num_filter: int = field(kw_only=True)
-    num_group: int = 1
-    num_deformable_group: int = 1
-    workspace: int = 1024  # type: ignore[assignment]
-    no_bias: bool = False
     layout: str | None = None
 
     casting = SINGLE

@@ -20,6 +20,7 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import LOSS, Casting
 from minimx.core.ops.checks import expect, same_reals
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, merge
 from minimx.operators.rules import Gradients
@@ -31,6 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@with_settings
 class Regression(Op):
     """An output whose gradient is that of a loss, whatever gradient arrives.
 
@@ -38,8 +40,9 @@ class Regression(Op):
     The gradient is divided by the number of elements of one sample.
     """
 
-    grad_scale: float
+    grad_scale: float = 1.0
 
+    casting = LOSS
     inputs = ("data", "label")
     saves = ("out", "label")
     unchanged = {"out": "data"}
@@ -87,10 +90,6 @@ class LinearRegressionOutput(Regression):
     data: any shape; label: as many elements; out: the shape of data
     """
 
-    grad_scale: float = 1.0
-
-    casting = LOSS
-
 
 @register("MAERegressionOutput")
 class MAERegressionOutput(Regression):
@@ -98,10 +97,6 @@ class MAERegressionOutput(Regression):
 
     data: any shape; label: as many elements; out: the shape of data
     """
-
-    grad_scale: float = 1.0
-
-    casting = LOSS
 
     def loss_gradient(self, difference: Value) -> Value:
         """Its sign."""
@@ -115,9 +110,6 @@ class LogisticRegressionOutput(Regression):
     data: any shape; label: as many elements; out: the shape of data
     """
 
-    grad_scale: float = 1.0
-
-    casting = LOSS
     unchanged = {}
     inplace = {"out": "data"}
 

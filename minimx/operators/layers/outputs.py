@@ -23,6 +23,7 @@ from minimx.operators.rules import Gradients, as_first_input
 class Through(Op):
     """The data as they are."""
 
+    casting = LOSS
     unchanged = {"out": "data"}
     saves: Any = ("data",)
 
@@ -40,7 +41,6 @@ class Loss(Through):
     data: any shape; out: the same shape. The gradient that arrives is ignored.
     """
 
-    casting = LOSS
     saves = ()
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
@@ -60,8 +60,6 @@ class MakeLoss(Through):
     grad_scale: float = 1.0
     valid_thresh: float = 0.0
     normalization: str = "null"
-
-    casting = LOSS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,7 +99,6 @@ class SVMOutput(Through):
     regularization_coefficient: float = 1.0
     use_linear: bool = False
 
-    casting = LOSS
     inputs = ("data", "label")
     saves = ("data", "label")
 

@@ -31,6 +31,7 @@ def _kernel(name: str, *args: Any) -> Kernel:
 class _Join(Move):
     """Join arrays that are first looked at in a shape with enough axes."""
 
+    casting = WIDEST
     variadic = True
 
     def seen(self, shape: Shape) -> Shape:
@@ -88,8 +89,6 @@ class Concatenate(_Join):
 
     dim: int | None = 0
 
-    casting = WIDEST
-
     def seen(self, shape: Shape) -> Shape:
         """Flat without an axis."""
         return (prod(shape),) if self.dim is None else shape
@@ -102,8 +101,6 @@ class Concatenate(_Join):
 @register("_npi_vstack")
 class VStack(_Join):
     """Join rows: along the first of two axes or more. data (3,), (2, 3); out (3, 3)."""
-
-    casting = WIDEST
 
     def seen(self, shape: Shape) -> Shape:
         """At least two axes."""
@@ -118,8 +115,6 @@ class VStack(_Join):
 class HStack(_Join):
     """Join along the second axis, or the only one. data (2,), (3,); out (5,)."""
 
-    casting = WIDEST
-
     def seen(self, shape: Shape) -> Shape:
         """At least one axis."""
         return at_least(shape, 1)
@@ -133,8 +128,6 @@ class HStack(_Join):
 class DStack(_Join):
     """Join along the third axis. data (2, 3), (2, 3); out (2, 3, 2)."""
 
-    casting = WIDEST
-
     def seen(self, shape: Shape) -> Shape:
         """At least three axes."""
         return at_least(shape, 3)
@@ -147,8 +140,6 @@ class DStack(_Join):
 @register("_npi_column_stack")
 class ColumnStack(_Join):
     """Join columns, as which vectors are taken. data (3,), (3, 2); out (3, 3)."""
-
-    casting = WIDEST
 
     def seen(self, shape: Shape) -> Shape:
         """A column for a vector."""

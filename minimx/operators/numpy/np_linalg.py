@@ -11,7 +11,6 @@ from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.views import ExpandDims, reshaped
 from minimx.core.ops import GradContext, Kernel, Value, bind, register
-from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.linalg import Gemm2, Linalg, turned
@@ -40,7 +39,6 @@ class Svd(_Numpy):
     gradient is only defined where all elements of L differ.
     """
 
-    casting = SINGLE
     visible = 3
     saves = ("out", "out1", "out2")
 
@@ -90,7 +88,6 @@ class Solve(_Numpy):
     NaN.
     """
 
-    casting = SINGLE
     inputs = ("A", "B")
     saves = ("A", "out")
 
@@ -136,7 +133,6 @@ class Eig(_Numpy):
     devices this one and `eigvals` visit the host.
     """
 
-    casting = SINGLE
     visible = 2
     differentiable = False
 
@@ -154,7 +150,6 @@ class EigVals(_Numpy):
     Real matrices with complex eigenvalues give an error where somebody waits.
     """
 
-    casting = SINGLE
     differentiable = False
 
     def infer(self, *specs: Spec) -> Spec:

@@ -12,6 +12,7 @@ from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays.join import BackwardDiag
@@ -19,6 +20,7 @@ from minimx.operators.numpy.np_shape import NumpyBroadcastTo
 from minimx.operators.rules import Gradients, computed_by
 
 
+@with_settings
 class _Triangle(Move):
     """One of the two triangles of the last two axes."""
 
@@ -47,8 +49,6 @@ class Tril(_Triangle):
     data (n,): out (n, n), whose rows are data, with zeros above the diagonal
     """
 
-    k: int = 0
-
 
 @register("_npi_triu")
 class Triu(_Triangle):
@@ -57,10 +57,10 @@ class Triu(_Triangle):
     data (n,): out (n, n), whose rows are data, with zeros below the diagonal
     """
 
-    k: int = 0
     lower = False
 
 
+@with_settings
 class _Diagonals(Move):
     """Diagonals of two axes."""
 
@@ -100,10 +100,6 @@ class _Diagonals(Move):
 class Diagonal(_Diagonals):
     """Diagonals of two axes, along the last axis of out. data (2, 3, 4); out (4, 2)."""
 
-    offset: int = 0
-    axis1: int = 0
-    axis2: int = 1
-
     def infer(self, *specs: Spec) -> Spec:
         """The shape of the diagonals."""
         return specs[0].with_shape(self.diagonal(specs[0]))
@@ -123,10 +119,6 @@ class Diagonal(_Diagonals):
 @register("_np_trace")
 class Trace(_Diagonals):
     """Sums over diagonals of two axes. data (2, 3, 4); out (4,)."""
-
-    offset: int = 0
-    axis1: int = 0
-    axis2: int = 1
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape without the two axes."""

@@ -16,6 +16,7 @@ from minimx.core.kernels import find
 from minimx.core.operators.shape import Move, Stretch, Transpose
 from minimx.core.operators.views import View, reshaped
 from minimx.core.ops import GradContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis
 from minimx.operators.rules import Gradients
@@ -179,6 +180,7 @@ def at_least(shape: Shape, ndim: int) -> Shape:
     return (1, *shape, 1) if len(shape) == 1 else (*shape, 1)
 
 
+@with_settings
 class _AtLeast(Move):
     """Arrays with so many axes or more: short ones get axes of length 1."""
 
@@ -186,7 +188,7 @@ class _AtLeast(Move):
     variadic = True
     is_view = False  # there may be several
 
-    num_args: int
+    num_args: int = 1
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """One output for each input."""
@@ -218,14 +220,11 @@ class _AtLeast(Move):
 class AtLeast1d(_AtLeast):
     """Arrays with an axis or more. arys (), (2, 3); outs (1,), (2, 3)."""
 
-    num_args: int = 1
-
 
 @register("_np_atleast_2d")
 class AtLeast2d(_AtLeast):
     """Arrays with two axes or more. arys (), (3,); outs (1, 1), (1, 3)."""
 
-    num_args: int = 1
     ndim = 2
 
 
@@ -233,7 +232,6 @@ class AtLeast2d(_AtLeast):
 class AtLeast3d(_AtLeast):
     """Arrays with three axes or more. arys (3,), (2, 3); outs (1, 3, 1), (2, 3, 1)."""
 
-    num_args: int = 1
     ndim = 3
 
 
