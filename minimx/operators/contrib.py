@@ -12,7 +12,6 @@ import numpy as np
 
 from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.kernels.formula import Formula
 from minimx.core.operators.indexing import Take
 from minimx.core.operators.pointwise import Pointwise, same_dtype, unary
@@ -23,7 +22,7 @@ from minimx.core.ops.checks import expect
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
-from minimx.operators.rules import Gradients, as_first_input, computed_by
+from minimx.operators.rules import Gradients, computed_by, like_first
 
 # -- formulas --------------------------------------------------------------------------
 
@@ -81,7 +80,7 @@ class DivSqrtDim(Op):
         """What is multiplied by."""
         return 1 / sqrt(max(1, data.shape[-1])) if data.ndim else 1.0
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A multiplication."""
@@ -270,10 +269,7 @@ class Fourier(Op):
 
     compute_size: int = 128
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """NumPy's."""
-        made: Kernel = find(f"transforms.{self.name.removeprefix('_contrib_')}")
-        return made
+    kernel = computed_by("transforms.")
 
     def cost(self, *specs: Spec) -> Cost:
         """N log n operations for each line."""

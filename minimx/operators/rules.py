@@ -1,7 +1,9 @@
 """What many data sheets say in the same words, said once.
 
     kernel = computed_by("places.ravel", "shape")   # find("places.ravel")(self.shape)
-    infer = as_first_input                          # out: the spec of the first input
+    return kernel_of("places.slice_fill", key, 0.0) # find("places.slice_fill")(key, 0)
+    one_of(self, "mode", "edge", "reflect")         # or an error that says so
+    infer = like_first                          # out: the spec of the first input
     cost = per_element(4, 3)                        # flops, arrays read and written
 
 A sheet takes them as its methods, as it takes a rule of `core/ops/deduction.py`.
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
 from minimx.core.ops import Kernel, Value
 from minimx.core.ops.spec import Cost, Spec
@@ -28,6 +31,12 @@ def short_name(op: Any) -> str:
     return name.removeprefix(next((p for p in _PREFIXES if name.startswith(p)), ""))
 
 
+def kernel_of(name: str, *settings: Any) -> Kernel:
+    """The kernel that the function `name`, as `file.function`, makes of settings."""
+    made: Kernel = find(name)(*settings)
+    return made
+
+
 def computed_by(name: str, *settings: str) -> Callable[..., Kernel]:
     """A sheet's `kernel`: the function `name`, as `file.function`.
 
@@ -37,16 +46,26 @@ def computed_by(name: str, *settings: str) -> Callable[..., Kernel]:
     """
 
     def kernel(op: Any, *specs: Spec) -> Kernel:
-        found = find(name + short_name(op) if name.endswith(".") else name)
-        made: Kernel = found
+        full = name + short_name(op) if name.endswith(".") else name
         if settings:
-            made = found(*[getattr(op, setting) for setting in settings])
-        return made
+            return kernel_of(full, *[getattr(op, setting) for setting in settings])
+        found: Kernel = find(full)
+        return found
 
     return kernel
 
 
-def as_first_input(op: Any, *specs: Spec) -> Spec:
+def one_of(op: Any, setting: str, *known: str) -> None:
+    """Raise OperatorError unless a setting is one of the words `known`."""
+    value = getattr(op, setting)
+    if value not in known:
+        words = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise OperatorError(
+            f"{short_name(op)}: {setting}={value!r} is not known: choose {words}."
+        )
+
+
+def like_first(op: Any, *specs: Spec) -> Spec:
     """The spec of the first input."""
     return specs[0]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.operators.join import (
     Concat,
     Pieces,
@@ -18,7 +18,7 @@ from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
-from minimx.operators.rules import Gradients, in_given_shape
+from minimx.operators.rules import Gradients, in_given_shape, one_of
 
 __all__ = [
     "BackwardDiag", "BackwardPad", "Concat", "DepthToSpace", "Diag", "Frame", "Pad",
@@ -34,14 +34,9 @@ class Frame(Move):
     pad_width: Shape
     constant_value: float = 0.0
 
-    modes: ClassVar[tuple[str, ...]] = ("constant", "edge", "reflect")
-
     def widths(self, ndim: int) -> tuple[tuple[int, int], ...]:
         """(before, after) for each axis."""
-        if self.mode not in self.modes:
-            raise OperatorError(
-                f"Pad: mode {self.mode!r} is not known; choose {', '.join(self.modes)}."
-            )
+        one_of(self, "mode", "constant", "edge", "reflect")
         width = self.pad_width
         if len(width) != 2 * ndim or min(width) < 0:
             raise ShapeError(

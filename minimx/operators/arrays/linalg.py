@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.errors import DTypeError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.matmul import Product, inner
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.views import ExpandDims
@@ -22,7 +21,7 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays import triangles
 from minimx.operators.arrays.shape import SwapAxis
-from minimx.operators.rules import Gradients, computed_by
+from minimx.operators.rules import Gradients, computed_by, kernel_of
 
 
 def turned(value: Value) -> Value:
@@ -52,10 +51,7 @@ class Linalg(Op):
                     "axes are those of a matrix."
                 )
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """LAPACK's, one matrix after the other."""
-        made: Kernel = find(f"linalg.{self.name.removeprefix('_linalg_')}")
-        return made
+    kernel = computed_by("linalg.")
 
     def cost(self, *specs: Spec) -> Cost:
         """About n³ operations for each matrix."""
@@ -119,10 +115,8 @@ class Gemm2(Product):
         """The product, then the factor."""
         axis = self.rows(specs[0])
         if axis != specs[0].ndim - 2:
-            made: Kernel = find("linalg.matmul")(
-                axis, self.transpose_a, self.transpose_b, self.alpha, 0.0
-            )
-            return made
+            settings = axis, self.transpose_a, self.transpose_b, self.alpha, 0.0
+            return kernel_of("linalg.matmul", *settings)
         product, alpha = super().kernel(*specs), self.alpha
         if alpha == 1:
             return product
@@ -254,12 +248,7 @@ class Triangular(Linalg):
             )
         return b
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Only the triangle is read."""
-        made: Kernel = find(f"linalg.{self.name.removeprefix('_linalg_')}")(
-            self.transpose, self.rightside, self.lower, self.alpha
-        )
-        return made
+    kernel = computed_by("linalg.", "transpose", "rightside", "lower", "alpha")
 
     def back(self, dout: Value, a: Value) -> Value:
         """The gradient of B: the same with the other transpose."""

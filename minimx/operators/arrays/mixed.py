@@ -19,7 +19,7 @@ from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.deduction import all_alike, first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
-from minimx.operators.rules import Gradients, as_first_input
+from minimx.operators.rules import Gradients, like_first
 
 
 @register("cast", "Cast")
@@ -134,7 +134,7 @@ class _Chosen(Backward):
     inplace = {"out": ("dz", "c")}
     takes = ("condition",)
 
-    infer = as_first_input
+    infer = like_first
 
 
 @register("_backward_where_x")
@@ -218,7 +218,7 @@ class Filled(Op):
     ignores = ("data",)
     deduce = first_is_out
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A fill; data is not read."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from minimx.core.dtypes import resolve
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import BasicIndex, Move, Slice, numpy_key
 from minimx.core.operators.shape import picked as shape_picked
@@ -19,7 +18,7 @@ from minimx.core.ops.deduction import like_second
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.indexing import GatherNd
-from minimx.operators.rules import Gradients, computed_by
+from minimx.operators.rules import Gradients, computed_by, kernel_of
 
 
 @register("_ravel_multi_index", "ravel_multi_index")
@@ -176,8 +175,7 @@ class SliceAssign(Assigned):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Two copies."""
-        made: Kernel = find("places.slice_assign")(numpy_key(self.key(specs[0])))
-        return made
+        return kernel_of("places.slice_assign", numpy_key(self.key(specs[0])))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To rhs from its part, to lhs from the rest."""
@@ -207,8 +205,7 @@ class SliceAssignScalar(Assigned):
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, then a fill."""
         key = numpy_key(self.key(specs[0]))
-        made: Kernel = find("places.slice_fill")(key, self.scalar)
-        return made
+        return kernel_of("places.slice_fill", key, self.scalar)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """None where the number stands."""

@@ -24,7 +24,7 @@ from minimx.core.ops.deduction import all_alike, first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, merge
 from minimx.operators.arrays.mixed import Cast
-from minimx.operators.rules import Gradients, as_first_input, computed_by
+from minimx.operators.rules import Gradients, computed_by, like_first
 
 
 @register("amp_cast")
@@ -87,7 +87,7 @@ class ScaledLoss(Op):
     deduce = all_alike
     inplace = {"out": "data"}
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, unless the output lies over the data."""
@@ -109,7 +109,7 @@ class ScaledLossGradient(Op):
     deterministic = False
     differentiable = False
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A product with a number that is looked up when it runs."""
@@ -369,6 +369,6 @@ class MultiLars(Op):
     inputs = ("lrs", "weights_sum_sq", "grads_sum_sq", "wds")
     differentiable = False
 
-    infer = as_first_input
+    infer = like_first
 
     kernel = computed_by("updates.lars", "eta", "eps", "rescale_grad")

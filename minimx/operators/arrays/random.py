@@ -7,7 +7,6 @@ from typing import Any
 
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.random import Normal, Random, Uniform
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
@@ -15,7 +14,7 @@ from minimx.core.ops.casting import EITHER
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, as_first_input, computed_by
+from minimx.operators.rules import Gradients, computed_by, kernel_of, like_first
 
 __all__ = [
     "Bernoulli", "Exponential", "Gamma", "GeneralizedNegativeBinomial",
@@ -150,8 +149,7 @@ class Sample(Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """A row of numbers for every set of parameters."""
         word = self.name.removeprefix("_sample_")
-        made: Kernel = find("random.sample")(word, prod(self.shape))
-        return made
+        return kernel_of("random.sample", word, prod(self.shape))
 
 
 @register("_sample_uniform", "sample_uniform")
@@ -252,6 +250,6 @@ class Shuffle(Op):
     deterministic = False
     differentiable = False
 
-    infer = as_first_input
+    infer = like_first
 
     kernel = computed_by("random.shuffle")

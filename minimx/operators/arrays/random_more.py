@@ -12,7 +12,7 @@ from minimx.core.ops import Kernel, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.random import Sample
-from minimx.operators.rules import as_first_input, computed_by
+from minimx.operators.rules import computed_by, like_first
 
 
 class Like(Random):
@@ -20,7 +20,7 @@ class Like(Random):
 
     inputs: ClassVar[Any] = ("data",)
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """The loop of the same distribution; data is not read."""

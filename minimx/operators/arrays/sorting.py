@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import INT64, resolve
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.indexing import PutAlongAxis
 from minimx.core.operators.views import reshaped
@@ -18,7 +18,7 @@ from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
-from minimx.operators.rules import Gradients
+from minimx.operators.rules import Gradients, one_of
 
 
 class Ordering(Op):
@@ -143,11 +143,7 @@ class TopK(Ordering):
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """K elements along the axis."""
         (data,) = specs
-        if self.ret_typ not in ("indices", "value", "both", "mask"):
-            raise OperatorError(
-                f"topk: ret_typ {self.ret_typ!r} is not known; choose indices, value, "
-                "both or mask."
-            )
+        one_of(self, "ret_typ", "indices", "value", "both", "mask")
         shape, axis = self.split(data)
         if not 0 <= self.k <= shape[axis]:
             raise ShapeError(

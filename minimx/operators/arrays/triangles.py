@@ -10,11 +10,10 @@ from typing import Any
 
 from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.errors import DTypeError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
-from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
+from minimx.core.ops import GradContext, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
@@ -52,10 +51,7 @@ class Solved(Op):
         shape = at.ins[0].shape
         return reshaped(value, shape[:-2] or (1,), (*shape[:-2], 1, 1))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """LAPACK's, one matrix after the other."""
-        made: Kernel = find(f"linalg.{self.name.removeprefix('_linalg_').lstrip('_')}")
-        return made
+    kernel = computed_by("linalg.")
 
     def cost(self, *specs: Spec) -> Cost:
         """About n³ operations for each matrix."""
@@ -99,8 +95,6 @@ class InverseOrZeros(Inverse):
     """The inverse of every matrix that has one, zeros for the others. A (..., n, n)."""
 
     saves = ("out",)
-
-    kernel = computed_by("linalg.inverse_or_zeros")
 
 
 @register("_linalg_det", "linalg_det")
@@ -189,11 +183,7 @@ class Line(Move):
             )
         return left
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather or a scatter."""
-        word = self.name.removeprefix("_linalg_")
-        made: Kernel = find(f"linalg.{word}")(**self.settings)
-        return made
+    kernel = computed_by("linalg.", "offset")
 
 
 @register("_linalg_extractdiag", "linalg_extractdiag")
@@ -244,6 +234,8 @@ class ExtractTrian(Line):
 
     lower: bool = True
 
+    kernel = computed_by("linalg.", "offset", "lower")
+
     def infer(self, *specs: Spec) -> Spec:
         """A row for each matrix."""
         (a,) = specs
@@ -264,6 +256,8 @@ class MakeTrian(Line):
     """
 
     lower: bool = True
+
+    kernel = computed_by("linalg.", "offset", "lower")
 
     def infer(self, *specs: Spec) -> Spec:
         """A square matrix for each row."""

@@ -15,7 +15,7 @@ from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
-from minimx.operators.rules import Gradients, as_first_input
+from minimx.operators.rules import Gradients, like_first
 
 FORMATS = ("corner", "center")
 
@@ -200,7 +200,7 @@ class UndoNMS(Op):
     inputs = ("dout", "record")
     differentiable = False
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One copy for each row."""

@@ -20,7 +20,7 @@ from minimx.core.ops.checks import same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.layers.deconv import Deconvolution
-from minimx.operators.rules import Gradients, in_given_shape
+from minimx.operators.rules import Gradients, in_given_shape, one_of
 
 
 def _images(op: str, name: str, spec: Spec) -> None:
@@ -189,10 +189,7 @@ class BilinearResize2D(Resampling):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mode not in MODES:
-            raise OperatorError(
-                f"{self.name}: mode={self.mode!r}: choose one of {', '.join(MODES)}."
-            )
+        one_of(self, "mode", *MODES)
         scales = self.scale_height, self.scale_width
         if None in scales and (self.mode == "odd_scale" or scales != (None, None)):
             raise OperatorError(
@@ -262,16 +259,10 @@ class UpSampling(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choices = (
-            ("sample_type", ("nearest", "bilinear")),
-            ("multi_input_mode", ("concat", "sum")),
-        )
-        for name, known in choices:
-            if getattr(self, name) not in known or self.scale < 1:
-                raise OperatorError(
-                    f"UpSampling: {name}={getattr(self, name)!r} must be one of "
-                    f"{', '.join(known)}, and scale={self.scale} positive."
-                )
+        one_of(self, "sample_type", "nearest", "bilinear")
+        one_of(self, "multi_input_mode", "concat", "sum")
+        if self.scale < 1:
+            raise OperatorError(f"UpSampling: scale={self.scale} must be positive.")
         if self.sample_type == "bilinear":
             object.__setattr__(self, "saves", ("data0", "data1"))
             object.__setattr__(self, "inputs", ("data", "weight"))
@@ -379,5 +370,4 @@ class UpSampling(Op):
         """A copy for every pixel, or the transposed convolution."""
         if self.sample_type == "bilinear":
             return self._spreading(specs[0]).cost(*specs)
-        out = self.infer(*specs)
-        return Cost(out.size, out.nbytes + sum(spec.nbytes for spec in specs))
+        return super().cost(*specs)

@@ -19,7 +19,7 @@ from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.sampling import SampleGradient, flat
-from minimx.operators.rules import Gradients, per_element
+from minimx.operators.rules import Gradients, one_of, per_element
 
 
 def _corners(height: int, width: int) -> Any:
@@ -45,11 +45,7 @@ class GridGenerator(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.transform_type not in ("affine", "warp"):
-            raise OperatorError(
-                f"GridGenerator: transform_type={self.transform_type!r}: choose affine "
-                "or warp."
-            )
+        one_of(self, "transform_type", "affine", "warp")
 
     @property
     def is_affine(self) -> bool:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
-from minimx.operators.rules import Gradients, as_first_input
+from minimx.operators.rules import Gradients, like_first, one_of
 
 # Sums of logarithms, for one place of the label at one step.
 STEPS = 40
@@ -42,10 +42,7 @@ class CTCLoss(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.blank_label not in ("first", "last"):
-            raise OperatorError(
-                f"CTCLoss: blank_label={self.blank_label!r}: choose first or last."
-            )
+        one_of(self, "blank_label", "first", "last")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -130,7 +127,7 @@ class CTCLossGradient(Op):
         """Those of the loss, and the gradient of its output."""
         return (*self.forward.inputs, "dout")
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.layers.ctc`."""

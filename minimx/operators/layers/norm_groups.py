@@ -22,7 +22,7 @@ from minimx.core.ops.checks import same_reals
 from minimx.core.ops.deduction import first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, as_first_input, per_element
+from minimx.operators.rules import Gradients, like_first, one_of, per_element
 
 
 class Grouped(Op):
@@ -273,11 +273,7 @@ class L2Normalization(Op):
 
     def vectors(self, data: Spec) -> Shape:
         """Data as (groups, length, inner)."""
-        if self.mode not in ("instance", "channel", "spatial"):
-            raise OperatorError(
-                f"L2Normalization: mode={self.mode!r}: choose instance, channel or "
-                "spatial."
-            )
+        one_of(self, "mode", "instance", "channel", "spatial")
         if data.ndim < (2 if self.mode == "instance" else 3):
             raise ShapeError(
                 f"L2Normalization: data {data.shape} has too few axes for mode "
@@ -332,7 +328,7 @@ class L2NormalizationGradient(Op):
 
     inputs = ("dout", "data", "norm")
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.norm`."""

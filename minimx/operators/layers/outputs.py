@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import same_reals
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, as_first_input
+from minimx.operators.rules import Gradients, like_first, one_of
 
 
 class Through(Op):
@@ -27,7 +27,7 @@ class Through(Op):
     unchanged = {"out": "data"}
     saves: Any = ("data",)
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, unless the output lies over the data."""
@@ -63,11 +63,7 @@ class MakeLoss(Through):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.normalization not in ("null", "batch", "valid"):
-            raise OperatorError(
-                f"MakeLoss: normalization={self.normalization!r}: choose null, batch "
-                "or valid."
-            )
+        one_of(self, "normalization", "null", "batch", "valid")
 
     @property
     def saves(self) -> tuple[str, ...]:
@@ -149,10 +145,7 @@ class SoftmaxActivation(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mode not in ("instance", "channel"):
-            raise OperatorError(
-                f"SoftmaxActivation: mode={self.mode!r}: choose instance or channel."
-            )
+        one_of(self, "mode", "instance", "channel")
 
     def _softmax(self) -> Op:
         axis = 1 if self.mode == "channel" else -1

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
 from minimx.core.operators.softmax import (
@@ -24,7 +24,7 @@ from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
-from minimx.operators.rules import Gradients, per_element
+from minimx.operators.rules import Gradients, one_of, per_element
 
 __all__ = [
     "Family", "HideBeyond", "LogSoftmax", "Softmax", "SoftmaxCrossEntropy",
@@ -144,11 +144,7 @@ class SoftmaxOutput(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.normalization not in ("null", "batch", "valid"):
-            raise OperatorError(
-                f"SoftmaxOutput: normalization={self.normalization!r}: choose null, "
-                "batch or valid."
-            )
+        one_of(self, "normalization", "null", "batch", "valid")
 
     def groups(self, data: Spec) -> Shape:
         """Data as (groups, classes, inner)."""

@@ -15,7 +15,6 @@ from string import ascii_letters
 from typing import Any
 
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.shape import Move
@@ -26,7 +25,7 @@ from minimx.core.ops.devices import Multiplies
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
-from minimx.operators.rules import Gradients, computed_by, in_given_shape
+from minimx.operators.rules import Gradients, computed_by, in_given_shape, kernel_of
 
 
 class Labels:
@@ -138,8 +137,7 @@ class Einsum(Multiplies, Op):
         shapes = [spec.shape for spec in specs]
         read = self.read(specs)
         plain = bool(self.optimize) or len(specs) == 2
-        made: Kernel = find("np_contraction.einsum")(read.text, shapes, plain)
-        return made
+        return kernel_of("np_contraction.einsum", read.text, shapes, plain)
 
     @property
     def saves(self) -> tuple[str, ...]:
@@ -203,8 +201,7 @@ class PlaceDiagonals(Move):
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros, then NumPy's view of the diagonal."""
         unique = "".join(dict.fromkeys(self.labels))
-        made: Kernel = find("np_contraction.place")(f"{self.labels}->{unique}")
-        return made
+        return kernel_of("np_contraction.place", f"{self.labels}->{unique}")
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The diagonal."""
@@ -253,8 +250,7 @@ class _TensorDot(Multiplies, Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One product of matrices."""
-        made: Kernel = find("np_contraction.tensordot")(*self.pairs(*specs))
-        return made
+        return kernel_of("np_contraction.tensordot", *self.pairs(*specs))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """As for the einsum."""

@@ -18,8 +18,8 @@ from minimx.core.errors import DTypeError
 from minimx.core.operators.pointwise import binary, same_dtype, unary
 from minimx.core.ops import GradContext, Kernel, Op, Value, register
 from minimx.core.ops.casting import SINGLE, USUAL, WIDEST
-from minimx.core.ops.spec import Cost, Spec
-from minimx.operators.rules import Gradients, as_first_input
+from minimx.core.ops.spec import Spec
+from minimx.operators.rules import Gradients, like_first
 
 BOOL = np.dtype(np.bool_)
 
@@ -146,11 +146,6 @@ class Looped(Op):
 
         return launch
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One operation for each element."""
-        out = self.infer(*specs)
-        return Cost(out.size, sum(spec.nbytes for spec in specs) + out.nbytes)
-
 
 def _looped(
     name: str, function: Any, inputs: Sequence[str], doc: str, kinds: str = "biu"
@@ -191,7 +186,7 @@ class Around(Op):
     saves = ()
     inplace = {"out": "data"}
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's."""

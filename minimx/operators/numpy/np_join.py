@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import Move, SliceAxis
 from minimx.core.operators.views import reshaped
@@ -17,13 +16,7 @@ from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.numpy.np_shape import at_least
-from minimx.operators.rules import Gradients, in_given_shape
-
-
-def _kernel(name: str, *args: Any) -> Kernel:
-    made: Kernel = find(f"np_shape.{name}")(*args)
-    return made
-
+from minimx.operators.rules import Gradients, in_given_shape, kernel_of, one_of
 
 # -- joining ---------------------------------------------------------------------------
 
@@ -65,7 +58,7 @@ class _Join(Move):
     def kernel(self, *specs: Spec) -> Kernel:
         """One copy for each input."""
         seen = [self.seen(spec.shape) for spec in specs]
-        return _kernel("join", seen, self.along(len(seen[0])))
+        return kernel_of("np_shape.join", seen, self.along(len(seen[0])))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Each input gets its piece."""
@@ -166,11 +159,7 @@ class _Framed(Move):
 
     def widths(self, ndim: int) -> tuple[tuple[int, int], ...]:
         """(before, after) for each axis; one pair serves all of them."""
-        if self.mode not in ("constant", "edge", "reflect", "symmetric"):
-            raise OperatorError(
-                f"pad: mode {self.mode!r} is not known; choose constant, edge, reflect "
-                "or symmetric."
-            )
+        one_of(self, "mode", "constant", "edge", "reflect", "symmetric")
         flat = np.asarray(self.pad_width)
         try:
             found = np.broadcast_to(flat, (ndim, 2)).tolist()
@@ -213,8 +202,8 @@ class NumpyPad(_Framed):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's padding."""
-        return _kernel(
-            "pad", self.widths(specs[0].ndim), self.mode, self.constant_value
+        return kernel_of(
+            "np_shape.pad", self.widths(specs[0].ndim), self.mode, self.constant_value
         )
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
@@ -237,7 +226,9 @@ class BackwardNumpyPad(_Framed):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """The inside, or a sum over what was repeated."""
-        return _kernel("unpad", self.widths(len(self.shape)), self.mode, self.shape)
+        return kernel_of(
+            "np_shape.unpad", self.widths(len(self.shape)), self.mode, self.shape
+        )
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Padding again: the operator is linear."""

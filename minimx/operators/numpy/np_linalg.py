@@ -8,23 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.core.errors import ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.views import ExpandDims, reshaped
 from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.linalg import Gemm2, Linalg, turned
 from minimx.operators.arrays.triangles import Det, Slogdet, Solved, with_diagonal
-from minimx.operators.rules import Gradients
+from minimx.operators.rules import Gradients, computed_by, kernel_of
 
 
 class _Numpy(Linalg):
     """An operator on stacks of matrices whose kernel is NumPy's."""
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """LAPACK's, one matrix after the other."""
-        made: Kernel = find(f"np_linalg.{self.name.removeprefix('_npi_')}")
-        return made
+    kernel = computed_by("np_linalg.")
 
 
 def _times(a: Value, b: Value, ta: bool = False, tb: bool = False) -> Value:
@@ -110,8 +106,7 @@ class Solve(_Numpy):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """LAPACK's LU solver."""
-        made: Kernel = find("np_linalg.solve")(self.columns(*specs))
-        return made
+        return kernel_of("np_linalg.solve", self.columns(*specs))
 
     def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
         """DB = A⁻ᵀ · dx, dA = -dB · xᵀ."""
@@ -170,11 +165,6 @@ class _Numbers(Solved):
         """A number for each matrix, ready to be stretched over its elements."""
         shape = at.ins[0].shape[:-2]
         return reshaped(value, shape, (*shape, 1, 1))
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """By LU factorisation."""
-        made: Kernel = find(f"linalg.{self.name.removeprefix('_npi_')}")
-        return made
 
 
 @register("_npi_det")

@@ -17,7 +17,7 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays.join import BackwardDiag
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
-from minimx.operators.rules import Gradients, computed_by
+from minimx.operators.rules import Gradients, computed_by, kernel_of
 
 
 @with_settings
@@ -106,10 +106,7 @@ class Diagonal(_Diagonals):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy of NumPy's view of the diagonal."""
-        made: Kernel = find("shape.pick_diagonal")(
-            self.offset, *self.axes(specs[0].ndim)
-        )
-        return made
+        return kernel_of("shape.pick_diagonal", self.offset, *self.axes(specs[0].ndim))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the diagonal was."""
@@ -172,8 +169,7 @@ class NumpyDiag(Move):
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy from or to the diagonal."""
         word = "place" if specs[0].ndim == 1 else "pick"
-        made: Kernel = find(f"shape.{word}_diagonal")(self.k, 0, 1)
-        return made
+        return kernel_of(f"shape.{word}_diagonal", self.k, 0, 1)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The other way."""

@@ -16,13 +16,12 @@ from typing import Any, ClassVar
 from minimx.core import shapes
 from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.reduce import sum_to
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, computed_by
+from minimx.operators.rules import Gradients, computed_by, kernel_of
 
 
 def _as_shape(size: Any) -> Shape | None:
@@ -82,8 +81,7 @@ class Draw(Op):
         """The generator's own loop, moved and stretched."""
         word = self.name.removeprefix("_npi_").removesuffix("_n")
         given = {name: getattr(self, name) for name in self.parameters}
-        made: Kernel = find("np_random.draw")(word, given)
-        return made
+        return kernel_of("np_random.draw", word, given)
 
     def cost(self, *specs: Spec) -> Cost:
         """Some ten operations for each number."""
@@ -342,8 +340,7 @@ class NpBernoulli(Draw):
         """Uniform numbers, compared."""
         word = "bernoulli_logit" if self.is_logit else "bernoulli"
         given = {"p": self.logit if self.is_logit else self.prob}
-        made: Kernel = find("np_random.draw")(word, given)
-        return made
+        return kernel_of("np_random.draw", word, given)
 
 
 @register("_npi_choice")

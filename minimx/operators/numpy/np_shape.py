@@ -12,20 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.shape import Move, Stretch, Transpose
 from minimx.core.operators.views import View, reshaped
 from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis
-from minimx.operators.rules import Gradients
-
-
-def _kernel(name: str, *args: Any) -> Kernel:
-    made: Kernel = find(f"np_shape.{name}")(*args)
-    return made
-
+from minimx.operators.rules import Gradients, kernel_of
 
 # -- other shapes ----------------------------------------------------------------------
 
@@ -339,7 +332,7 @@ class Roll(Move):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Copies of parts."""
-        return _kernel("roll", self.pairs(specs[0].ndim))
+        return kernel_of("np_shape.roll", self.pairs(specs[0].ndim))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same way back."""

@@ -10,7 +10,7 @@ import numpy as np
 from minimx.core import shapes
 from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.errors import DTypeError, OperatorError, ShapeError
-from minimx.core.kernels import find, pointwise
+from minimx.core.kernels import pointwise
 from minimx.core.kernels.formula import Formula
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.reduce import sum_to
@@ -20,7 +20,7 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
 from minimx.operators.arrays.mixed import BackwardWhereX, BackwardWhereY
 from minimx.operators.numpy.np_join import NumpyPad
-from minimx.operators.rules import Gradients, as_first_input, computed_by
+from minimx.operators.rules import Gradients, computed_by, kernel_of, like_first, one_of
 
 
 @register("_npi_diff")
@@ -80,7 +80,7 @@ class NanToNum(Op):
     neginf: float | None = None
     saves = ("data",)
 
-    infer = as_first_input
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's replacement."""
@@ -163,11 +163,7 @@ class Percentile(Op):
     def infer(self, *specs: Spec) -> Spec:
         """The shape of q, then a without the axes."""
         a, *q = specs
-        if self.interpolation not in _BETWEEN:
-            raise OperatorError(
-                f"percentile: interpolation={self.interpolation!r} is not known; "
-                f"choose {', '.join(_BETWEEN)}."
-            )
+        one_of(self, "interpolation", *_BETWEEN)
         if self.q_scalar is not None and not 0 <= self.q_scalar <= 100:
             raise OperatorError(
                 f"percentile: q={self.q_scalar} must lie between 0 and 100."
@@ -185,10 +181,8 @@ class Percentile(Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's percentile."""
         axes = normalize_axes("percentile", self.axis, specs[0].ndim)
-        made: Kernel = find("np_statistics.percentile")(
-            axes, self.interpolation, self.keepdims, self.q_scalar
-        )
-        return made
+        settings = axes, self.interpolation, self.keepdims, self.q_scalar
+        return kernel_of("np_statistics.percentile", *settings)
 
     def cost(self, *specs: Spec) -> Cost:
         """A partial sort."""

@@ -144,6 +144,17 @@ def pick(parts: Rows | Entries, array: Any) -> Any:
     return array[row_of_each(parts), parts.indices]
 
 
+def rows_at(parts: Rows, wanted: Any) -> Any:
+    """The rows of those numbers; 0 where none is stored. The stored ones must rise."""
+    found = np.zeros((len(wanted), *parts.data.shape[1:]), parts.data.dtype)
+    if len(parts.indices):
+        place = np.searchsorted(parts.indices, wanted)
+        place = np.minimum(place, len(parts.indices) - 1)
+        hit = parts.indices[place] == wanted
+        found[hit] = parts.data[place[hit]]
+    return found
+
+
 @rule("zeros_like", ROW_SPARSE, CSR)
 def zeros_like(op: Op, x: Spec) -> Answer:
     """Nothing is stored."""
@@ -183,12 +194,7 @@ def _values_at(parts: Any, other: Any) -> Any:
         return parts.data if other is parts else pick(parts, other)
     other = in_order(other)
     if isinstance(parts, Rows):
-        found = np.zeros_like(parts.data)
-        place = np.searchsorted(other.indices, parts.indices)
-        place = np.minimum(place, max(0, len(other.indices) - 1))
-        hit = other.indices[place] == parts.indices if len(other.indices) else []
-        found[hit] = other.data[place[hit]] if len(other.indices) else 0
-        return found
+        return rows_at(other, parts.indices)
     return _entries_at(parts, other)
 
 
@@ -197,12 +203,7 @@ def _entries_at(parts: Entries, other: Entries) -> Any:
     columns = 1 + max(_largest(parts.indices), _largest(other.indices))
     have = row_of_each(other) * columns + other.indices
     wanted = row_of_each(parts) * columns + parts.indices
-    found = np.zeros_like(parts.data)
-    if len(have):
-        place = np.minimum(np.searchsorted(have, wanted), len(have) - 1)
-        hit = have[place] == wanted
-        found[hit] = other.data[place[hit]]
-    return found
+    return rows_at(Rows(other.data, have), wanted)
 
 
 def _largest(numbers: Any) -> int:
