@@ -2,6 +2,7 @@
 
     kernel = computed_by("places.ravel", "shape")   # find("places.ravel")(self.shape)
     return kernel_of("places.slice_fill", key, 0.0) # find("places.slice_fill")(key, 0)
+    return with_half(run, specs)              # half precision as single
     one_of(self, "mode", "edge", "reflect")         # or an error that says so
     infer = like_first                          # out: the spec of the first input
     cost = per_element(4, 3)                        # flops, arrays read and written
@@ -14,10 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minimx.core.errors import OperatorError
+from minimx.core.dtypes import NARROW
+from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
+from minimx.core.kernels.half import in_single
 from minimx.core.ops import Kernel, Value
 from minimx.core.ops.spec import Cost, Spec
+from minimx.core.shapes import normalize_axis
 
 #: What `grad` gives: for each input its gradient; None where there is none.
 Gradients = Sequence[Value | None]
@@ -55,13 +59,34 @@ def computed_by(name: str, *settings: str) -> Callable[..., Kernel]:
     return kernel
 
 
+def with_half(run: Kernel, specs: Sequence[Spec]) -> Kernel:
+    """The kernel; with inputs in half precision, it computes in single precision.
+
+    specs: of all inputs, which the kernel only reads.
+    """
+    half = any(spec.dtype in NARROW for spec in specs)
+    return in_single(run, len(specs)) if half else run
+
+
+def different_axes(op: Any, ndim: int) -> tuple[int, int]:
+    """The settings `axis1` and `axis2`, counted from the front; ShapeError if equal."""
+    name = short_name(op)
+    one, two = (normalize_axis(name, axis, ndim) for axis in (op.axis1, op.axis2))
+    if one == two:
+        raise ShapeError(
+            f"{name}: axis1={op.axis1} and axis2={op.axis2} are one axis; a diagonal "
+            "runs along two."
+        )
+    return one, two
+
+
 def one_of(op: Any, setting: str, *known: str) -> None:
     """Raise OperatorError unless a setting is one of the words `known`."""
     value = getattr(op, setting)
     if value not in known:
         words = f"{', '.join(known[:-1])} or {known[-1]}"
         raise OperatorError(
-            f"{short_name(op)}: {setting}={value!r} is not known: choose {words}."
+            f"{short_name(op)}: {setting}={value!r} is not known; choose {words}."
         )
 
 

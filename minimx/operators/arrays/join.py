@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.core.errors import ShapeError
+from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.operators.join import (
     Concat,
     Pieces,
@@ -17,8 +17,8 @@ from minimx.core.operators.shape import Move
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
-from minimx.core.shapes import Shape, normalize_axis
-from minimx.operators.rules import Gradients, in_given_shape, one_of
+from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, different_axes, in_given_shape
 
 __all__ = [
     "BackwardDiag", "BackwardPad", "Concat", "DepthToSpace", "Diag", "Frame", "Pad",
@@ -36,7 +36,10 @@ class Frame(Move):
 
     def widths(self, ndim: int) -> tuple[tuple[int, int], ...]:
         """(before, after) for each axis."""
-        one_of(self, "mode", "constant", "edge", "reflect")
+        if self.mode not in ("constant", "edge", "reflect"):
+            raise OperatorError(
+                f"Pad: mode {self.mode!r} is not known; choose constant, edge, reflect."
+            )
         width = self.pad_width
         if len(width) != 2 * ndim or min(width) < 0:
             raise ShapeError(
@@ -176,24 +179,13 @@ class Diag(Move):
     axis1: int = 0
     axis2: int = 1
 
-    def axes(self, ndim: int) -> tuple[int, int]:
-        """The two axes, which must differ."""
-        one = normalize_axis(self.name, self.axis1, ndim)
-        two = normalize_axis(self.name, self.axis2, ndim)
-        if one == two:
-            raise ShapeError(
-                f"diag: axis1={self.axis1} and axis2={self.axis2} are one axis; a "
-                "diagonal runs along two."
-            )
-        return one, two
-
     def infer(self, *specs: Spec) -> Spec:
         """Shorter by an axis, or one more."""
         (data,) = specs
         if data.ndim == 1:
             side = data.size + abs(self.k)
             return data.with_shape((side, side))
-        one, two = self.axes(data.ndim)
+        one, two = different_axes(self, data.ndim)
         rows, columns = data.shape[one], data.shape[two]
         length = min(rows + min(self.k, 0), columns - max(self.k, 0))
         if length < 1:
@@ -207,14 +199,14 @@ class Diag(Move):
         """A copy of NumPy's view of the diagonal."""
         if specs[0].ndim == 1:
             return _kernel("place_diagonal", self.k, 0, 1)
-        return _kernel("pick_diagonal", self.k, *self.axes(specs[0].ndim))
+        return _kernel("pick_diagonal", self.k, *different_axes(self, specs[0].ndim))
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the diagonal was."""
         shape = at.ins[0].shape
         if len(shape) == 1:
             return (bind(Diag.of(k=self.k), dout),)
-        one, two = self.axes(len(shape))
+        one, two = different_axes(self, len(shape))
         back = BackwardDiag.of(k=self.k, axis1=one, axis2=two, shape=shape)
         return (bind(back, dout),)
 

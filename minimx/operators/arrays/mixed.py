@@ -110,13 +110,18 @@ class Where(Op):
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient goes where the element came from."""
         (condition,) = saved
-        spec, out = at.ins[0], at.outs[0].shape
-        wide = reshaped(condition, spec.shape, by_rows(spec.shape, out))
+        shape = at.ins[0].shape
+        wide = reshaped(condition, shape, by_rows(shape, at.outs[0].shape))
+        return self.shared_out(at, dout, wide)
+
+    @staticmethod
+    def shared_out(at: GradContext, dout: Value, condition: Value) -> Gradients:
+        """The gradient, to x where the condition is not 0, to y elsewhere."""
         grads: list[Value | None] = [None] * 3
         for k, chosen in ((1, BackwardWhereX), (2, BackwardWhereY)):
             if at.wants[k]:
-                found = bind(chosen.of(), dout, wide)
-                grads[k] = sum_to(found, out, at.ins[k].shape)
+                found = bind(chosen.of(), dout, condition)
+                grads[k] = sum_to(found, at.outs[0].shape, at.ins[k].shape)
         return grads
 
 

@@ -10,12 +10,11 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
-from minimx.operators.rules import Gradients, like_first
+from minimx.operators.rules import Gradients, like_first, with_half
 
 FORMATS = ("corner", "center")
 
@@ -73,7 +72,7 @@ class BoxIoU(Op):
             left, right = (to_corners(x.reshape(-1, 4), form) for x in (lhs, rhs))
             overlaps(left, right, out.reshape(len(left), len(right)))
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """About 16 operations for each pair."""
@@ -146,7 +145,7 @@ class BoxNMS(Op):
             for rows, found, places in many:
                 self._choose(rows, found, places)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _choose(self, rows: Any, out: Any, record: Any) -> None:
         """One set of boxes."""
@@ -260,7 +259,7 @@ class BipartiteMatching(Op):
                 order = order[sign * scores[order] < sign * limit]
                 pair(order, shape[1], to_column, to_row, top)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
 
 @register("_contrib_box_encode")
@@ -307,7 +306,7 @@ class BoxEncode(Op):
             targets[...] = np.where(counts, found, 0)
             masks[...] = counts
 
-        return in_single(run, 6) if specs[2].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
 
 @register("_contrib_box_decode")
@@ -352,4 +351,4 @@ class BoxDecode(Op):
             half = np.exp(logs) * own[..., 2:] / 2
             np.concatenate([centre - half, centre + half], -1, out=out)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)

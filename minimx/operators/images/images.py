@@ -20,7 +20,7 @@ from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
-from minimx.operators.rules import Gradients, in_given_shape
+from minimx.operators.rules import Gradients, in_given_shape, with_half
 
 
 def _short(op: Op) -> str:
@@ -108,7 +108,7 @@ class Normalize(Op):
             np.subtract(data, mean.astype(data.dtype), out=out)
             out /= std.astype(data.dtype)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Divided by the same numbers."""

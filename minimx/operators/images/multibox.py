@@ -9,12 +9,12 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.ops import Kernel, Op, register
 from minimx.core.ops.casting import Casting
 from minimx.core.ops.checks import same_reals
 from minimx.core.ops.spec import Spec
 from minimx.operators.images.boxes import to_centers
+from minimx.operators.rules import with_half
 
 Floats = tuple[float, ...]
 
@@ -145,7 +145,7 @@ class MultiBoxTarget(Op):
                     outs_n = [out[n] for out in outs]
                     self._one(anchor[0], boxes, pred[n], variances, *outs_n)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _one(
         self, anchor: Any, boxes: Any, pred: Any, variances: Floats,
@@ -234,7 +234,7 @@ class MultiBoxDetection(Op):
             for n in range(len(prob)):
                 self._one(prob[n], boxes[n], out[n])
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _one(self, prob: Any, boxes: Any, out: Any) -> None:
         """One image."""

@@ -5,14 +5,13 @@ And of the window that is the same for all images of a batch.
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.shape import Key, Part
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
@@ -21,8 +20,8 @@ from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
-from minimx.operators.images.roi import check_regions, grid_of
-from minimx.operators.rules import Gradients, in_given_shape
+from minimx.operators.images.roi import _RegionGradient, check_regions, grid_of
+from minimx.operators.rules import Gradients, with_half
 
 # -- position-sensitive pooling --------------------------------------------------------
 
@@ -44,13 +43,13 @@ class _Cells(Op):
         """How many groups of channels there are along each side."""
         return self.group_size or self.pooled_size
 
-    def launch(self, backward: bool) -> Any:
+    def launch(self, dtype: Any, backward: bool) -> Any:
         """`run(images, rois, grids)`; backward writes to the images."""
         means, groups = find("regions.cell_means"), self.groups
-        scale = self.spatial_scale
+        scale = computing(dtype).type(self.spatial_scale)
 
         def run(images: Any, rois: Any, grids: Any) -> None:
-            means(images, rois, images.dtype.type(scale), groups, grids, backward)
+            means(images, rois, scale, groups, grids, backward)
 
         return run
 
@@ -82,8 +81,8 @@ class PSROIPooling(_Cells):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.regions`."""
-        run = self.launch(backward=False)
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        run = self.launch(specs[0].dtype, backward=False)
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Shared out over the cell."""
@@ -92,28 +91,10 @@ class PSROIPooling(_Cells):
 
 
 @register("_backward_PSROIPooling")
-class PSROIPoolingGradient(_Cells):
+class PSROIPoolingGradient(_RegionGradient, _Cells):
     """The gradient of the images of PSROIPooling; dout (R, C, h, w); out: `shape`."""
 
-    shape: Shape = field(kw_only=True)
-
-    inputs = ("dout", "rois")
-
-    infer = in_given_shape
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.images.regions`."""
-        launch = self.launch(backward=True)
-
-        def run(dout: Any, rois: Any, out: Any) -> None:
-            launch(out, rois, dout)
-
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
-
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
-        """PSROIPooling itself, as that is linear in the images."""
-        settings = {k: v for k, v in self.settings.items() if k != "shape"}
-        return bind(PSROIPooling.of(**settings), dout, *saved), None
+    forward = PSROIPooling
 
 
 @register("_contrib_RROIAlign")
@@ -149,7 +130,7 @@ class RROIAlign(Op):
         def run(data: Any, rois: Any, out: Any) -> None:
             turned(data, rois, scale, ratio, out)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
 
 # -- proposals -------------------------------------------------------------------------
@@ -219,7 +200,7 @@ class _Proposing(Op):
                 out[rows, 0], out[rows, 1:] = n, boxes[places]
                 scores[rows, 0] = found[places]
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _of_image(self, prob: Any, pred: Any, info: Any) -> tuple[Any, Any]:
         """The best regions of an image, and their scores."""

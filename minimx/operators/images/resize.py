@@ -13,14 +13,14 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.pooling import Pooling
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.layers.deconv import Deconvolution
-from minimx.operators.rules import Gradients, in_given_shape, one_of
+from minimx.operators.rules import Gradients, in_given_shape, one_of, with_half
 
 
 def _images(op: str, name: str, spec: Spec) -> None:
@@ -64,7 +64,7 @@ class Resampling(Op):
             if arrays[-2].size:
                 gather(arrays[0], tables, *arrays[-2:])
 
-        return in_single(run, len(specs)) if out.dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for new rows of old pixels."""
@@ -111,7 +111,7 @@ class ResampleGradient(Op):
             if ddata.size:
                 spread(dout, tables, ddata, between)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """As much as the resampling."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import same_reals
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, in_given_shape
+from minimx.operators.rules import Gradients, in_given_shape, with_half
 
 
 def check_regions(op: str, data: Spec, rois: Spec, columns: tuple[int, ...]) -> None:
@@ -68,7 +69,7 @@ class ROIPooling(Op):
         def run(data: Any, rois: Any, out: Any, places: Any) -> None:
             pool(data, rois, data.dtype.type(scale), out, places)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the largest numbers stand."""
@@ -102,7 +103,7 @@ class ROIPoolingGradient(Op):
         def run(dout: Any, rois: Any, places: Any, out: Any) -> None:
             gradient(dout, rois, places, out.reshape(flat))
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Each gradient was copied from one place."""
@@ -130,12 +131,43 @@ class ROIPicked(Op):
         def run(data: Any, rois: Any, places: Any, out: Any) -> None:
             gather(data.reshape(flat), rois, places, out)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Back again."""
         op = ROIPoolingGradient.of(shape=at.ins[0].shape)
         return bind(op, dout, *saved), None, None
+
+
+@with_settings
+class _RegionGradient(Op):
+    """The gradient of the images of an operator that is linear in them.
+
+    dout (R, C, h, w), rois; out: `shape`. It stands before the base of that operator,
+    whose `launch` fills grids from images, or images backward.
+    """
+
+    shape: Shape = field(kw_only=True)
+
+    inputs = ("dout", "rois")
+    forward: ClassVar[type[Op]]
+    launch: ClassVar[Any]
+
+    infer = in_given_shape
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """That of the operator, backward."""
+        launch = self.launch(specs[0].dtype, backward=True)
+
+        def run(dout: Any, rois: Any, out: Any) -> None:
+            launch(out, rois, dout)
+
+        return with_half(run, specs)
+
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
+        """The operator itself, as it is linear."""
+        settings = {k: v for k, v in self.settings.items() if k != "shape"}
+        return bind(self.forward.of(**settings), dout, *saved), None
 
 
 @with_settings
@@ -197,7 +229,7 @@ class ROIAlign(Aligned):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.boxes`."""
         run = self.launch(specs[0].dtype, backward=False)
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To the pixels around each point."""
@@ -211,31 +243,7 @@ class ROIAlign(Aligned):
 
 
 @register("_backward_ROIAlign")
-class ROIAlignGradient(Aligned):
+class ROIAlignGradient(_RegionGradient, Aligned):
     """The gradient of the images of ROIAlign; dout (R, C, h, w); out: `shape`."""
 
-    shape: Shape
-    pooled_size: Shape
-    spatial_scale: float
-    sample_ratio: int
-    position_sensitive: bool
-    aligned: bool
-
-    inputs = ("dout", "rois")
-    saves = ("rois",)
-
-    infer = in_given_shape
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.images.boxes`."""
-        launch = self.launch(specs[0].dtype, backward=True)
-
-        def run(dout: Any, rois: Any, out: Any) -> None:
-            launch(out, rois, dout)
-
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
-
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
-        """ROIAlign itself, as that is linear in the images."""
-        settings = {k: v for k, v in self.settings.items() if k != "shape"}
-        return bind(ROIAlign.of(**settings), dout, *saved), None
+    forward = ROIAlign

@@ -12,13 +12,12 @@ from typing import Any, ClassVar
 
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, in_given_shape, per_element
+from minimx.operators.rules import Gradients, in_given_shape, per_element, with_half
 
 
 class Places(Op):
@@ -67,7 +66,7 @@ class SamplePixels(Places):
         def kernel(data: Any, y: Any, x: Any, out: Any) -> None:
             run(data, y, x, sharp, out)
 
-        return in_single(kernel, 3) if specs[0].dtype.itemsize == 2 else kernel
+        return with_half(kernel, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all three."""
@@ -100,7 +99,7 @@ class SampleGradient(Op):
         def kernel(dout: Any, data: Any, y: Any, x: Any, *outs: Any) -> None:
             run(dout, data, y, x, sharp, *outs)
 
-        return in_single(kernel, 4) if specs[0].dtype.itemsize == 2 else kernel
+        return with_half(kernel, specs)
 
     def _axis(self, at: Value, length: int) -> tuple[Any, ...]:
         """The pixel before each place, the rest, and where that matters; or None."""
@@ -158,8 +157,7 @@ class FetchPixels(Places):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.sampling`."""
-        run: Kernel = find("sampling.fetch")
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(find("sampling.fetch"), specs)
 
     def grad(self, at: GradContext, dout: Any, y: Value, x: Value) -> Gradients:
         """Put back to where it was fetched."""
@@ -179,8 +177,7 @@ class PutPixels(Places):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.sampling`."""
-        run: Kernel = find("sampling.put")
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(find("sampling.put"), specs)
 
     def grad(self, at: GradContext, dout: Any, y: Value, x: Value) -> Gradients:
         """Fetch from where it was put."""

@@ -12,14 +12,14 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.sampling import SampleGradient, flat
-from minimx.operators.rules import Gradients, one_of, per_element
+from minimx.operators.rules import Gradients, one_of, per_element, with_half
 
 
 def _corners(height: int, width: int) -> Any:
@@ -83,7 +83,7 @@ class GridGenerator(Op):
             out += corners[:2].reshape(2, height, width)
 
         run = affine if self.is_affine else warp
-        return in_single(run, 1) if data.dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The transposed product."""
@@ -152,7 +152,7 @@ class GridGradient(Op):
             else:
                 np.multiply(dout, scale, out=out)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The linear part; for flows, which are only scaled, this again."""
@@ -235,7 +235,7 @@ class BilinearSampler(Looking):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.sampling`."""
         run = self.look(*specs)
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for the grid, counted in pixels."""
@@ -310,7 +310,7 @@ class SpatialTransformer(Looking):
             generate(loc, made)
             look(data, made, out, workspace[grid.nbytes :])
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for the grid, twice."""

@@ -52,32 +52,34 @@ class Heads(Op):
         width = features // (self.heads * parts)
         return (length, batch, self.heads, parts, width)
 
+    def _part(
+        self, spec: Spec, which: tuple[int, int]
+    ) -> tuple[Shape, tuple[Any, ...], Shape, Shape]:
+        """Of one projection: the split shape, its index there, and its two shapes.
+
+        They are (batch, heads, length, width) and (batch * heads, length, width).
+        """
+        split = self.split(spec, self.parts[which[0]])
+        length, batch, heads, _, width = split
+        key = (*((0, n, 1) for n in split[:3]), which[1], (0, width, 1))
+        return split, key, (batch, heads, length, width), (batch * heads, length, width)
+
     def take(self, value: Value, spec: Spec, which: tuple[int, int]) -> Value:
         """One projection as a stack of matrices (batch * heads, length, width)."""
-        source, part = which
-        parts = self.parts[source]
-        if not parts:
+        if not self.parts[which[0]]:
             return value
-        split = self.split(spec, parts)
-        length, batch, heads, _, width = split
-        key = _key(split, part)
+        split, key, shape, stack = self._part(spec, which)
         one = bind(BasicIndex.of(key=key), reshaped(value, spec.shape, split))
         turned = bind(Transpose.of(axes=(1, 2, 0, 3)), one)
-        shape = (batch, heads, length, width)
-        return reshaped(turned, shape, (batch * heads, length, width))
+        return reshaped(turned, shape, stack)
 
     def put(self, value: Value, spec: Spec, which: tuple[int, int]) -> Value:
         """The gradient of `take`."""
-        source, part = which
-        parts = self.parts[source]
-        if not parts:
+        if not self.parts[which[0]]:
             return value
-        split = self.split(spec, parts)
-        length, batch, heads, _, width = split
-        shape = (batch, heads, length, width)
-        value = reshaped(value, (batch * heads, length, width), shape)
-        turned = bind(Transpose.of(axes=(2, 0, 1, 3)), value)
-        place = BackwardBasicIndex.of(key=_key(split, part), shape=split)
+        split, key, shape, stack = self._part(spec, which)
+        turned = bind(Transpose.of(axes=(2, 0, 1, 3)), reshaped(value, stack, shape))
+        place = BackwardBasicIndex.of(key=key, shape=split)
         return reshaped(bind(place, turned), split, spec.shape)
 
     def views(self, specs: Sequence[Spec], arrays: Sequence[Any]) -> list[Any]:
@@ -106,10 +108,6 @@ class Heads(Op):
             before = found[source]
             found[source] = placed if before is None else before + placed
         return found
-
-
-def _key(split: Shape, part: int) -> tuple[Any, ...]:
-    return (*((0, n, 1) for n in split[:3]), part, (0, split[4], 1))
 
 
 class Scores(Heads):

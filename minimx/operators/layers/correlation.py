@@ -11,13 +11,12 @@ from typing import Any
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients
+from minimx.operators.rules import Gradients, with_half
 
 
 @register("Correlation")
@@ -89,7 +88,7 @@ class Correlation(Op):
         def run(data1: Any, data2: Any, out: Any) -> None:
             correlate(data1, data2, multiply, at, out)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, data1: Value, data2: Value) -> Gradients:
         """One operator for each image, or one for both."""
@@ -142,7 +141,7 @@ class CorrelationSpread(Op):
         def run(dout: Any, other: Any, out: Any) -> None:
             spread(dout, other, first, at, out)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, head: Value, other: Value) -> Gradients:
         """Linear in both: the correlation, and the gradient for the other image."""
@@ -183,7 +182,7 @@ class CorrelationSigns(Op):
         def run(dout: Any, data1: Any, data2: Any, *outs: Any) -> None:
             spread(dout, data1, data2, at, *outs)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """As much as the correlation, twice."""

@@ -9,12 +9,11 @@ import numpy as np
 
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
-from minimx.operators.rules import Gradients, like_first, one_of
+from minimx.operators.rules import Gradients, like_first, one_of, with_half
 
 # Sums of logarithms, for one place of the label at one step.
 STEPS = 40
@@ -96,8 +95,7 @@ class CTCLoss(Op):
         def run(*arrays: Any) -> None:
             losses(*self.read(arrays[:-1]), arrays[-1])
 
-        half = specs[0].dtype.itemsize == 2
-        return in_single(run, len(specs)) if half else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator, for data."""
@@ -136,8 +134,7 @@ class CTCLossGradient(Op):
         def run(*arrays: Any) -> None:
             gradient(*forward.read(arrays[:-2]), *arrays[-2:])
 
-        half = specs[0].dtype.itemsize == 2
-        return in_single(run, len(specs)) if half else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """Twice the work of the loss."""

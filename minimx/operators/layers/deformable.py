@@ -14,7 +14,7 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.conv import Convolution, ConvolutionData, ConvolutionWeight
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
@@ -24,7 +24,7 @@ from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.sampling import SampleGradient, SamplePixels
-from minimx.operators.rules import Gradients, per_element
+from minimx.operators.rules import Gradients, per_element, with_half
 
 
 @register("_deformed_places")
@@ -64,7 +64,7 @@ class DeformedPlaces(Op):
                 target = out.reshape(seen[0], seen[1], seen[3])
                 np.add(moves[:, :, k], still[k], out=target, casting="same_kind")
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def still(self, data: Spec) -> Any:
         """Y and x of unmoved taps, (2, K, H' * W'), in the type of the computation."""
@@ -200,7 +200,7 @@ class Deformable(Op):
                 matrix = parameters[0].reshape(weight), *parameters[1:]
                 inner(columns.reshape(seen.shape), *matrix, out[n : n + 1], *extra)
 
-        return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def scratch(self, *specs: Spec) -> int:
         """Room for one sample's places and columns, and for the convolution."""
@@ -284,15 +284,6 @@ class ModulatedDeformableConvolution(Deformable):
     Towards the outside the image runs down to 0 over one pixel.
     """
 
-    kernel: Shape = field()
-    stride: Shape = ()
-    dilate: Shape = ()
-    pad: Shape = ()
-    num_filter: int = field(kw_only=True)
-    num_group: int = 1
-    num_deformable_group: int = 1
-    workspace: int = 1024  # type: ignore[assignment]
-    no_bias: bool = False
     im2col_step: int = 64
     layout: str | None = None
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.conv import Convolution
 from minimx.core.operators.nn import ACTIVATIONS
 from minimx.core.operators.norm import grouped
@@ -24,7 +24,7 @@ from minimx.core.ops import GradContext, Kernel, Types, Value, lookup, register
 from minimx.core.ops.checks import expect
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients
+from minimx.operators.rules import Gradients, with_half
 
 _NORM = ("gamma", "beta", "moving_mean", "moving_var")
 
@@ -94,7 +94,7 @@ class FoldedConvolution(Convolution):
     def compute(self, *specs: Spec) -> Kernel:
         """Fold, convolve, bend."""
         run = self._run(*map(_widened, specs))
-        return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _run(self, *specs: Spec) -> Kernel:
         conv = self.plain

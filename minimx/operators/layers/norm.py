@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.norm import (
     STEPS,
     BatchNorm,
@@ -25,7 +25,7 @@ from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.deduction import first_is_out
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
-from minimx.operators.rules import Gradients, per_element
+from minimx.operators.rules import Gradients, per_element, with_half
 
 __all__ = [
     "BatchNorm", "BatchNormAgain", "BatchNormGradient", "LayerNorm",
@@ -88,7 +88,7 @@ class LayerNorm(Op):
             normalize(rows, gamma, beta, eps, result, *stats)
             room.write(result, out)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for data and out as rows."""
@@ -185,7 +185,7 @@ class LayerNormGradient(Op):
             room.write(result, ddata)
             of_parameters(heads, rows, *stats, dgamma, dbeta)
 
-        return in_single(run, 5) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for three arrays as rows."""

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.operators.norm import STEPS, check_parameters
 from minimx.core.operators.pooling import Pooling
 from minimx.core.operators.views import reshaped
@@ -22,7 +21,7 @@ from minimx.core.ops.checks import same_reals
 from minimx.core.ops.deduction import first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, like_first, one_of, per_element
+from minimx.operators.rules import Gradients, like_first, one_of, per_element, with_half
 
 
 class Grouped(Op):
@@ -80,7 +79,7 @@ class Grouped(Op):
                 rows = data.reshape(shape), out.reshape(shape)
                 normalize(rows[0], gamma, beta, eps, rows[1], *stats)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all three."""
@@ -170,7 +169,7 @@ class GroupNormGradient(Op):
             stats = mean.reshape(-1), std.reshape(-1)
             gradient(*rows, gamma, *stats, ddata.reshape(shape), dgamma, dbeta)
 
-        return in_single(run, 5) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def composed(
         self, dout: Value, data: Value, gamma: Value, mean: Value, std: Value
@@ -234,7 +233,7 @@ class LRN(Op):
         def run(data: Any, out: Any) -> None:
             normalize(data.reshape(shape), *numbers, out.reshape(shape))
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, data: Value) -> Gradients:
         """Through the number itself, and through what it adds to its neighbours."""
@@ -301,7 +300,7 @@ class L2Normalization(Op):
         def run(data: Any, out: Any, norm: Any) -> None:
             normalize(data.reshape(shape), eps, out.reshape(shape), norm)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator, from the data and the lengths."""
@@ -337,7 +336,7 @@ class L2NormalizationGradient(Op):
         def run(dout: Any, data: Any, norm: Any, out: Any) -> None:
             gradient(dout.reshape(shape), data.reshape(shape), norm, out.reshape(shape))
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def composed(self, dout: Value, data: Value, norm: Value) -> Value:
         """The same, made of operators; the lengths are taken again."""

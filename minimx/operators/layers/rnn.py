@@ -8,7 +8,7 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError, did_you_mean
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.join import Concat
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import TARGET_IN_FLOAT16, USUAL
@@ -16,7 +16,7 @@ from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.devices import Multiplies
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape
-from minimx.operators.rules import Gradients
+from minimx.operators.rules import Gradients, with_half
 
 if TYPE_CHECKING:
     from minimx.operators.kernels.layers.rnn import Net
@@ -199,7 +199,7 @@ class RNN(Multiplies, Op):
                 notes = notes.view(x.dtype)
             forward(net, x, flat, states, lengths, out, tuple(lasts), notes, *rng)
 
-        return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all."""
@@ -300,8 +300,7 @@ class RNNGradient(Multiplies, Op):
             arguments = (net, x, flat, lengths, notes, given["dout"], tuple(lasts))
             backward(*arguments, dx, dflat, tuple(dstates))
 
-        half = specs[0].dtype.itemsize == 2
-        return in_single(run, len(specs)) if half else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """Twice the work of the network itself."""

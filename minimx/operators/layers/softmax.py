@@ -9,7 +9,6 @@ import numpy as np
 
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.operators.softmax import (
     STEPS,
     Family,
@@ -24,7 +23,7 @@ from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
-from minimx.operators.rules import Gradients, one_of, per_element
+from minimx.operators.rules import Gradients, one_of, per_element, with_half
 
 __all__ = [
     "Family", "HideBeyond", "LogSoftmax", "Softmax", "SoftmaxCrossEntropy",
@@ -83,7 +82,7 @@ class SoftmaxCrossEntropy(Op):
                 cross_entropy(data, label, losses)
             out[0] = losses.sum(dtype=np.float64)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, data: Value, label: Value) -> Gradients:
         """softmax(data) - one_hot(label)."""
@@ -182,7 +181,7 @@ class SoftmaxOutput(Op):
                 one = data.dtype.type(1)
                 softmax(data.reshape(shape), one, False, out.reshape(shape))
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, label: Value, out: Value) -> Gradients:
         """The output minus the label, whatever the gradient of the output is."""
@@ -246,7 +245,7 @@ class SoftmaxOutputGradient(Op):
             out *= out.dtype.type(scale)
 
         run = of_probabilities if label.shape == y.shape else of_numbers
-        return in_single(run, 2) if y.dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """One subtraction and one product for every element."""

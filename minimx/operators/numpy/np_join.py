@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,13 +27,17 @@ class _Join(Move):
     casting = WIDEST
     variadic = True
 
+    #: How many axes inputs are given, if they have fewer; and which of them grows.
+    least: ClassVar[int] = 1
+    grows: ClassVar[int] = 0
+
     def seen(self, shape: Shape) -> Shape:
         """The shape in which an input is joined."""
-        return shape
+        return at_least(shape, self.least)
 
     def along(self, ndim: int) -> int:
         """The axis to join along, for inputs of so many axes as seen."""
-        raise OperatorError(f"{self.name} does not say along which axis it joins")
+        return min(self.grows, ndim - 1)
 
     def infer(self, *specs: Spec) -> Spec:
         """The lengths along the axis add up; the others must be equal."""
@@ -95,52 +99,33 @@ class Concatenate(_Join):
 class VStack(_Join):
     """Join rows: along the first of two axes or more. data (3,), (2, 3); out (3, 3)."""
 
-    def seen(self, shape: Shape) -> Shape:
-        """At least two axes."""
-        return at_least(shape, 2)
-
-    def along(self, ndim: int) -> int:
-        """The first axis."""
-        return 0
+    least = 2
 
 
 @register("_npi_hstack")
 class HStack(_Join):
     """Join along the second axis, or the only one. data (2,), (3,); out (5,)."""
 
-    def seen(self, shape: Shape) -> Shape:
-        """At least one axis."""
-        return at_least(shape, 1)
-
-    def along(self, ndim: int) -> int:
-        """The second axis, if there is one."""
-        return min(1, ndim - 1)
+    grows = 1
 
 
 @register("_npi_dstack")
 class DStack(_Join):
     """Join along the third axis. data (2, 3), (2, 3); out (2, 3, 2)."""
 
-    def seen(self, shape: Shape) -> Shape:
-        """At least three axes."""
-        return at_least(shape, 3)
-
-    def along(self, ndim: int) -> int:
-        """The third axis."""
-        return 2
+    least = 3
+    grows = 2
 
 
 @register("_npi_column_stack")
 class ColumnStack(_Join):
     """Join columns, as which vectors are taken. data (3,), (3, 2); out (3, 3)."""
 
+    grows = 1
+
     def seen(self, shape: Shape) -> Shape:
         """A column for a vector."""
         return (prod(shape), 1) if len(shape) < 2 else shape
-
-    def along(self, ndim: int) -> int:
-        """The second axis."""
-        return 1
 
 
 def joined(values: list[Value], axis: int) -> Value:

@@ -14,10 +14,10 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
-from minimx.core.shapes import Shape, normalize_axis
+from minimx.core.shapes import Shape
 from minimx.operators.arrays.join import BackwardDiag
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
-from minimx.operators.rules import Gradients, computed_by, kernel_of
+from minimx.operators.rules import Gradients, computed_by, different_axes, kernel_of
 
 
 @with_settings
@@ -68,21 +68,9 @@ class _Diagonals(Move):
     axis1: int = 0
     axis2: int = 1
 
-    def axes(self, ndim: int) -> tuple[int, int]:
-        """The two axes, which must differ."""
-        name = self.name.removeprefix("_np_")
-        one = normalize_axis(name, self.axis1, ndim)
-        two = normalize_axis(name, self.axis2, ndim)
-        if one == two:
-            raise ShapeError(
-                f"{name}: axis1={self.axis1} and axis2={self.axis2} are one axis; a "
-                "diagonal runs along two."
-            )
-        return one, two
-
     def diagonal(self, data: Spec) -> Shape:
         """The shape of the diagonals: without the two axes, with their own."""
-        one, two = self.axes(data.ndim)
+        one, two = different_axes(self, data.ndim)
         rows, columns = data.shape[one], data.shape[two]
         length = min(rows + min(self.offset, 0), columns - max(self.offset, 0))
         kept = (n for axis, n in enumerate(data.shape) if axis not in (one, two))
@@ -91,7 +79,7 @@ class _Diagonals(Move):
     def placed(self, at: GradContext, value: Value) -> Value:
         """The gradient of data from that of its diagonals."""
         (data,) = at.ins
-        one, two = self.axes(data.ndim)
+        one, two = different_axes(self, data.ndim)
         back = BackwardDiag.of(k=self.offset, axis1=one, axis2=two, shape=data.shape)
         return bind(back, value)
 
@@ -106,7 +94,9 @@ class Diagonal(_Diagonals):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy of NumPy's view of the diagonal."""
-        return kernel_of("shape.pick_diagonal", self.offset, *self.axes(specs[0].ndim))
+        return kernel_of(
+            "shape.pick_diagonal", self.offset, *different_axes(self, specs[0].ndim)
+        )
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the diagonal was."""
@@ -123,7 +113,7 @@ class Trace(_Diagonals):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's sum."""
-        offset, (one, two) = self.offset, self.axes(specs[0].ndim)
+        offset, (one, two) = self.offset, different_axes(self, specs[0].ndim)
 
         def launch(data: Any, out: Any) -> None:
             wide = np.float64 if data.dtype.kind == "f" else data.dtype

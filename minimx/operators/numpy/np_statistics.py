@@ -13,12 +13,11 @@ from minimx.core.errors import DTypeError, OperatorError, ShapeError
 from minimx.core.kernels import pointwise
 from minimx.core.kernels.formula import Formula
 from minimx.core.operators.pointwise import same_dtype
-from minimx.core.operators.reduce import sum_to
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
-from minimx.operators.arrays.mixed import BackwardWhereX, BackwardWhereY
+from minimx.operators.arrays.mixed import BackwardWhereX, Where
 from minimx.operators.numpy.np_join import NumpyPad
 from minimx.operators.rules import Gradients, computed_by, kernel_of, like_first, one_of
 
@@ -126,16 +125,10 @@ class NumpyWhere(Op):
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient goes where the element came from."""
-        out = at.outs[0].shape
         condition = saved[0]
         if at.ins[0].dtype != at.outs[0].dtype:
             condition = bind(lookup("cast").of(dtype=at.outs[0].dtype.name), condition)
-        grads: list[Value | None] = [None] * 3
-        for k, chosen in ((1, BackwardWhereX), (2, BackwardWhereY)):
-            if at.wants[k]:
-                found = bind(chosen.of(), dout, condition)
-                grads[k] = sum_to(found, out, at.ins[k].shape)
-        return grads
+        return Where.shared_out(at, dout, condition)
 
 
 @register("_npi_percentile")
