@@ -84,7 +84,7 @@ def one_of(op: Any, setting: str, *known: str) -> None:
     """Raise OperatorError unless a setting is one of the words `known`."""
     value = getattr(op, setting)
     if value not in known:
-        words = f"{', '.join(known[:-1])} or {known[-1]}"
+        words = ", ".join(known)
         raise OperatorError(
             f"{short_name(op)}: {setting}={value!r} is not known; choose {words}."
         )

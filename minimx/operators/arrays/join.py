@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.operators.join import (
     Concat,
     Pieces,
@@ -18,7 +18,7 @@ from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, different_axes, in_given_shape
+from minimx.operators.rules import Gradients, different_axes, in_given_shape, one_of
 
 __all__ = [
     "BackwardDiag", "BackwardPad", "Concat", "DepthToSpace", "Diag", "Frame", "Pad",
@@ -36,10 +36,7 @@ class Frame(Move):
 
     def widths(self, ndim: int) -> tuple[tuple[int, int], ...]:
         """(before, after) for each axis."""
-        if self.mode not in ("constant", "edge", "reflect"):
-            raise OperatorError(
-                f"Pad: mode {self.mode!r} is not known; choose constant, edge, reflect."
-            )
+        one_of(self, "mode", "constant", "edge", "reflect")
         width = self.pad_width
         if len(width) != 2 * ndim or min(width) < 0:
             raise ShapeError(
@@ -221,7 +218,7 @@ class BackwardDiag(Move):
     shape: Shape
     inputs = ("dout",)
 
-    infer = in_given_shape
+    infer = in_given_shape, one_of
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros, then the diagonal."""

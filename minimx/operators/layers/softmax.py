@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.errors import ShapeError
+from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.softmax import (
     STEPS,
@@ -23,7 +23,7 @@ from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
-from minimx.operators.rules import Gradients, one_of, per_element, with_half
+from minimx.operators.rules import Gradients, per_element, with_half
 
 __all__ = [
     "Family", "HideBeyond", "LogSoftmax", "Softmax", "SoftmaxCrossEntropy",
@@ -143,7 +143,11 @@ class SoftmaxOutput(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self, "normalization", "null", "batch", "valid")
+        if self.normalization not in ("null", "batch", "valid"):
+            raise OperatorError(
+                f"SoftmaxOutput: normalization={self.normalization!r}: choose null, "
+                "batch or valid."
+            )
 
     def groups(self, data: Spec) -> Shape:
         """Data as (groups, classes, inner)."""
