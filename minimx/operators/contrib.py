@@ -72,7 +72,11 @@ class GradientMultiplier(Pointwise):
 
 @register("_contrib_div_sqrt_dim")
 class DivSqrtDim(Op):
-    """Divide by the square root of the last axis's length. data, out: one shape."""
+    """Divide by the square root of the length of the last axis.
+
+    data (..., d); out: the same shape and type, data / sqrt(d). It scales the scores of
+    attention heads.
+    """
 
     inplace = {"out": "data"}
 
@@ -162,9 +166,10 @@ class ArangeLike(Op):
 
 @register("_contrib_index_array")
 class IndexArray(Op):
-    """Where each element stands. data (2, 3); out (2, 3, 2), int64.
+    """Where each element of an array stands.
 
-    axes: only the places along those.
+    data (2, 3), which is not read; out (2, 3, 2), int64: the index of each element
+    along every axis, or along those of `axes` only, in that order.
     """
 
     axes: Any = None
@@ -198,7 +203,13 @@ class IndexArray(Op):
 
 @register("_contrib_index_copy")
 class IndexCopy(Move):
-    """Rows of a copy replaced. old (5, 3), index (2,), new (2, 3); out (5, 3)."""
+    """A copy of an array with some of its rows replaced.
+
+    old_tensor (n, ...), index_vector (m,): row numbers, new_tensor (m, ...); out (n,
+    ...), with out[index_vector[j]] = new_tensor[j]. A row that does not exist is an
+    error where the numbers are waited for. Gradients flow to the new rows, and to the
+    old ones that were kept. Raises ShapeError for shapes that do not fit.
+    """
 
     inputs = ("old_tensor", "index_vector", "new_tensor")
     saves = ("index_vector",)
@@ -281,9 +292,11 @@ class Fourier(Op):
 
 @register("_contrib_fft")
 class FFT(Fourier):
-    """Fourier's transform of real numbers. data (..., n); out (..., 2 n).
+    """The discrete Fourier transform of real numbers, along the last axis.
 
-    Real and imaginary parts take turns; compute_size is MXNet's and changes nothing.
+    data (..., n); out (..., 2 n): real and imaginary parts take turns. compute_size is
+    how many lines MXNet hands to cuFFT at once, and changes nothing here. Computed by
+    NumPy in double precision. The gradient is `ifft`.
     """
 
     casting = SINGLE
@@ -300,9 +313,11 @@ class FFT(Fourier):
 
 @register("_contrib_ifft")
 class IFFT(Fourier):
-    """The real part of the transform back. data (..., 2 n); out (..., n).
+    """The real part of the inverse Fourier transform, along the last axis.
 
-    It is not divided by n: as in MXNet, ifft(fft(x)) is n * x.
+    data (..., 2 n): real and imaginary parts take turns; out (..., n). It is not
+    divided by n: as in MXNet, ifft(fft(x)) is n * x. compute_size changes nothing here.
+    Raises ShapeError if the last axis is odd.
     """
 
     compute_size: int = 128

@@ -32,7 +32,12 @@ __all__ = [
 
 @register("batch_take")
 class BatchTake(Move):
-    """One element of each row. a (3, 4), indices (3,); out (3,)."""
+    """Pick one element of each row.
+
+    a (n, k), indices (n,): a column number for each row, cut off at the ends; out (n,):
+    out[i] = a[i, indices[i]]. `pick` does the same along any axis. Raises ShapeError
+    for other shapes.
+    """
 
     inputs = ("a", "indices")
     saves = ("indices",)
@@ -61,9 +66,14 @@ class BatchTake(Move):
 
 @register("gather_nd")
 class GatherNd(Move):
-    """Elements or slices by coordinates. data (3, 4, 5), indices (2, 7); out (7, 5).
+    """Pick elements or slices of data by their coordinates.
 
-    Column j of indices is a place: out[j] = data[indices[0, j], indices[1, j]].
+    data (3, 4, 5), indices (2, 7): each of the 7 columns names a slice of shape (5,),
+    so out (7, 5): out[j] = data[indices[0, j], indices[1, j]]. In general indices are
+    (m, *columns) with m <= data.ndim, and out (*columns, *data.shape[m:]). A negative
+    index counts from the end; one that is too large is an error where the numbers are
+    waited for. The gradient of what was picked several times adds up. Raises ShapeError
+    if m is too large.
     """
 
     np_shape: bool = False
@@ -113,9 +123,12 @@ class BackwardGatherNd(Move):
 
 @register("scatter_nd")
 class ScatterNd(Move):
-    """Zeros with data at coordinates. data (7, 5), indices (2, 7), shape=(3, 4, 5).
+    """Zeros with the elements of data at given coordinates.
 
-    Of several elements at one place the last one stays. out: `shape`.
+    data (7, 5), indices (2, 7), shape=(3, 4, 5); out: `shape`, with out[indices[0, j],
+    indices[1, j]] = data[j] and 0 elsewhere. Where several columns name one position
+    the last one stays; `_backward_gather_nd` adds them up. Raises ShapeError if data
+    are not (*columns, *shape[m:]) for indices (m, *columns).
     """
 
     shape: Shape

@@ -48,9 +48,14 @@ class Frame(Move):
 
 @register("Pad", "pad")
 class Pad(Frame):
-    """Put a frame around data, of a constant, its edge or its reflection.
+    """Put a frame around data: of a constant, of its edge, or of its reflection.
 
-    data (1, 1, 2, 3), pad_width=(0, 0, 0, 0, 1, 1, 2, 2); out (1, 1, 4, 7)
+    data (1, 1, 2, 3), pad_width=(0, 0, 0, 0, 1, 1, 2, 2); out (1, 1, 4, 7) pad_width:
+    how many elements go before and after, for each axis in turn. mode: 'constant',
+    filled with constant_value; 'edge', which repeats the last element; 'reflect', which
+    mirrors without repeating it. Raises ShapeError where a reflection is longer than
+    the axis. MXNet pads arrays of 4 or 5 axes only, and their last ones; here any axis
+    will do.
     """
 
     def infer(self, *specs: Spec) -> Spec:
@@ -112,7 +117,11 @@ def _check_blocks(op: Op, data: Spec, size: int, *split: int) -> None:
 
 @register("depth_to_space")
 class DepthToSpace(Move):
-    """Channels become blocks of pixels. data (n, b*b*c, h, w); out (n, c, b*h, b*w)."""
+    """Channels become blocks of pixels: sub-pixel convolution's last step.
+
+    data (n, b*b*c, h, w) with b = block_size; out (n, c, b*h, b*w). Raises ShapeError
+    if the channels are no multiple of b². `space_to_depth` is the way back.
+    """
 
     block_size: int
 
@@ -139,7 +148,11 @@ class DepthToSpace(Move):
 
 @register("space_to_depth")
 class SpaceToDepth(Move):
-    """Blocks of pixels become channels. data (n, c, b*h, b*w); out (n, b*b*c, h, w)."""
+    """Blocks of pixels become channels.
+
+    data (n, c, b*h, b*w) with b = block_size; out (n, b*b*c, h, w). Raises ShapeError
+    if height or width are no multiple of b. `depth_to_space` is the way back.
+    """
 
     block_size: int
 

@@ -308,7 +308,9 @@ class Trsm(Triangular):
 class Syrk(Linalg):
     """alpha * A · Aᵀ, or with transpose alpha * Aᵀ · A.
 
-    A (..., m, n); out (..., m, m) or (..., n, n)
+    A (..., m, n); out (..., m, m), or (..., n, n) with transpose; a symmetric matrix
+    for each of the stack. Raises ShapeError for less than two axes, DTypeError unless A
+    is float32 or float64.
     """
 
     transpose: bool = False
@@ -407,9 +409,11 @@ class Potri(Square):
 
 @register("_linalg_gelqf", "linalg_gelqf")
 class Gelqf(Linalg):
-    """A = L · Q with a lower triangle L and orthonormal rows in Q.
+    """The LQ factorisation A = L · Q, with a lower triangle L and orthonormal rows in Q.
 
-    A (..., m, n) with m <= n; outs Q (..., m, n), L (..., m, m)
+    A (..., m, n) with m <= n; outs Q (..., m, n), L (..., m, m). Raises ShapeError if
+    there are more rows than columns: transpose A. The gradient asks for rows that are
+    independent.
     """
 
     visible = 2

@@ -24,7 +24,12 @@ from minimx.operators.rules import Gradients, like_first
 
 @register("cast", "Cast")
 class Cast(Op):
-    """Convert to another element type; fractions are cut off. data, out: one shape."""
+    """Convert to another element type.
+
+    data: any shape; out: the same shape, of type `dtype`. From floating-point numbers
+    to integers fractions are cut off, and what does not fit is undefined, as in C. The
+    gradient is converted back, even from integers, as in MXNet.
+    """
 
     dtype: str
 
@@ -55,9 +60,12 @@ class Cast(Op):
 
 @register("where")
 class Where(Op):
-    """x where the condition is not 0, y elsewhere.
+    """Choose elements of x where the condition is not 0, of y elsewhere.
 
-    x, y: one shape; condition: the same shape, or (n,), a number for each row of x
+    x, y: one shape and type; condition: the same shape, or (n,), a number for each row
+    of x; any type. out: the shape and type of x. Gradients flow to where each element
+    came from, none to the condition. Raises ShapeError for shapes that do not fit,
+    DTypeError if the types of x and y differ.
     """
 
     casting = WIDEST
@@ -158,7 +166,12 @@ class BackwardWhereY(_Chosen):
 
 @register("add_n", "ElementWiseSum", "element_wise_sum")
 class AddN(Op):
-    """The sum of any number of arrays of one shape, which is the shape of out."""
+    """The sum of any number of arrays.
+
+    args: one array or more, of one shape and type; out: the same. Faster than adding
+    them pair by pair, as the intermediate sums are not stored. Raises ShapeError or
+    DTypeError if they differ.
+    """
 
     casting = WIDEST
     variadic = True
@@ -241,7 +254,7 @@ class Filled(Op):
 
 @register("zeros_like")
 class ZerosLike(Filled):
-    """Zeros in the shape and element type of data."""
+    """Zeros in the shape and element type of data, which is not read."""
 
 
 @register("ones_like")

@@ -29,7 +29,11 @@ from minimx.operators.rules import Gradients, computed_by, like_first
 
 @register("amp_cast")
 class AmpCast(Op):
-    """Convert floating-point numbers to `dtype`; others stay. data, out: one shape."""
+    """Convert floating-point numbers to `dtype`, for mixed precision.
+
+    data: any shape; out: the same shape, of type `dtype` if data are floating-point
+    numbers, else of its own. The gradient is converted back.
+    """
 
     dtype: str
     unchanged = {"out": "data"}
@@ -294,7 +298,11 @@ class Exponents(Many):
 
 @register("reset_arrays")
 class ResetArrays(Many):
-    """Write zeros over all arrays; there is no output. data: num_arrays arrays."""
+    """Write zeros over all arrays, in one call; there is no output.
+
+    data: num_arrays arrays of any shapes and types, which are changed in place. Raises
+    OperatorError for another number of arrays.
+    """
 
     num_arrays: int
 

@@ -136,7 +136,12 @@ def _rows(value: Value, sample: Spec, parameter: Spec) -> Value:
 
 @register("_random_pdf_uniform", "random_pdf_uniform")
 class PDFUniform(Density):
-    """1 / (high - low), for any number. sample (n, m), low, high (n,); out (n, m)."""
+    """The density of the uniform distribution, 1 / (high - low), at any number.
+
+    sample (n, m): m numbers for each pair of parameters; low, high (n,); out (n, m).
+    Numbers outside [low, high) get the same density, as in MXNet. is_log: its
+    logarithm. Gradients flow to the parameters.
+    """
 
     inputs = ("sample", "low", "high")
     text = "0 * x - log(high - low)"
@@ -145,9 +150,11 @@ class PDFUniform(Density):
 
 @register("_random_pdf_normal", "random_pdf_normal")
 class PDFNormal(Density):
-    """The normal distribution. sample (n, m), mu, sigma (n,); out (n, m).
+    """The density of the normal distribution.
 
-    exp(-(x - mu)² / (2 sigma²)) / (sqrt(2 pi) sigma)
+    sample (n, m): m numbers for each pair of parameters; mu, sigma (n,): means and
+    standard deviations; out (n, m): exp(-(x - mu)² / (2 sigma²)) / (sqrt(2 pi) sigma),
+    or with is_log its logarithm.
     """
 
     inputs = ("sample", "mu", "sigma")
@@ -163,9 +170,12 @@ class PDFNormal(Density):
 
 @register("_random_pdf_gamma", "random_pdf_gamma")
 class PDFGamma(Density):
-    """The gamma distribution. sample (n, m), alpha, beta (n,); out (n, m).
+    """The density of the gamma distribution of shape alpha and rate beta.
 
-    beta**alpha * x**(alpha - 1) * exp(-beta * x) / gamma(alpha): beta is a rate here
+    sample (n, m): m numbers for each pair of parameters; alpha, beta (n,); out (n, m):
+    beta**alpha * x**(alpha - 1) * exp(-beta * x) / gamma(alpha), or with is_log its
+    logarithm. As in MXNet beta is a rate here, while it is a scale where numbers are
+    drawn.
     """
 
     inputs = ("sample", "alpha", "beta")
@@ -179,9 +189,10 @@ class PDFGamma(Density):
 
 @register("_random_pdf_exponential", "random_pdf_exponential")
 class PDFExponential(Density):
-    """The exponential distribution. sample (n, m), lam (n,); out (n, m).
+    """The density of the exponential distribution of rate lam.
 
-    lam * exp(-lam * x)
+    sample (n, m): m numbers for each rate; lam (n,); out (n, m): lam * exp(-lam * x),
+    or with is_log its logarithm.
     """
 
     inputs = ("sample", "lam")
@@ -191,9 +202,10 @@ class PDFExponential(Density):
 
 @register("_random_pdf_poisson", "random_pdf_poisson")
 class PDFPoisson(Density):
-    """Poisson's distribution. sample (n, m) of counts, lam (n,); out (n, m).
+    """The probability of counts under Poisson's distribution.
 
-    lam**x * exp(-lam) / x!
+    sample (n, m): m counts for each mean; lam (n,); out (n, m): lam**x * exp(-lam) /
+    x!, or with is_log its logarithm. Gradients flow to lam; that of the counts is 0.
     """
 
     inputs = ("sample", "lam")

@@ -38,7 +38,13 @@ __all__ = [
 
 @register("prod")
 class Prod(OverAxes):
-    """Multiply the elements. data: any shape; out: without the reduced axes."""
+    """Multiply the elements along some axes, or all.
+
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    axis: a number, a tuple, or None for all; exclude: reduce over all other axes
+    instead. The gradient divides the product by each element, so it is no number where
+    one is 0.
+    """
 
     casting = SINGLE
     kind = "prod"
@@ -52,7 +58,12 @@ class Prod(OverAxes):
 
 @register("nansum")
 class NanSum(OverAxes):
-    """Add up the elements that are numbers. out: data without the reduced axes."""
+    """Add up the elements along some axes, taking NaN for 0.
+
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    axis: a number, a tuple, or None for all; exclude: reduce over all other axes
+    instead. No gradient goes to elements that are NaN.
+    """
 
     casting = SINGLE
     kind = "nansum"
@@ -66,7 +77,12 @@ class NanSum(OverAxes):
 
 @register("nanprod")
 class NanProd(OverAxes):
-    """Multiply the elements that are numbers. out: data without the reduced axes."""
+    """Multiply the elements along some axes, taking NaN for 1.
+
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    axis: a number, a tuple, or None for all; exclude: reduce over all other axes
+    instead. No gradient goes to elements that are NaN.
+    """
 
     casting = SINGLE
     kind = "nanprod"
@@ -82,9 +98,12 @@ class NanProd(OverAxes):
 
 @register("norm")
 class Norm(Reduction):
-    """The length of vectors, Euclid's or, with ord=1, the sum of absolute values.
+    """The length of vectors: Euclid's or, with ord=1, the sum of absolute values.
 
-    data: any shape; out: without the reduced axes
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    axis: a number, a tuple, or None for all elements together. out_dtype: the type in
+    which is computed and that out has; that of data without it. Raises ShapeError
+    unless ord is 1 or 2.
     """
 
     ord: int = 2

@@ -60,9 +60,11 @@ class Ordering(Op):
 
 @register("sort", "_npi_sort")
 class Sort(Ordering):
-    """The elements in order along an axis. data: any shape; out: the same shape.
+    """The elements in order along an axis.
 
-    A second, hidden output says where each of them stood.
+    data: any shape; out: the same shape and type. axis: None sorts the flat array, out
+    (size,). is_ascend=False: the largest first. Equal elements keep their order, NaN
+    counts as largest. The gradient goes back to where each element was.
     """
 
     axis: int | None = -1
@@ -88,7 +90,13 @@ class Sort(Ordering):
 
 @register("argsort", "_npi_argsort")
 class ArgSort(Ordering):
-    """The places of the elements in order. data: any shape; out: the same shape."""
+    """The indices that would sort the elements along an axis.
+
+    data: any shape; out: the same shape, of type `dtype`: float32 by default as in
+    MXNet, which holds indices up to 2**24 exactly. axis: None sorts the flat array, out
+    (size,). is_ascend=False: the largest first. Equal elements keep their order. No
+    gradient.
+    """
 
     axis: int | None = -1
     is_ascend: bool = True
@@ -111,8 +119,13 @@ class ArgSort(Ordering):
 class TopK(Ordering):
     """The k largest elements along an axis, or with is_ascend the smallest.
 
-    data (2, 5), k=3; out (2, 3). ret_typ: "indices", "value", "both" (values, then
-    places), or "mask", which is 1 where an element was chosen, in the shape of data.
+    data (2, 5), k=3; out (2, 3). k=0 takes all. axis: None for the flat array. ret_typ:
+    "indices", the positions of the elements; "value", the elements; "both", the
+    elements and then their positions; "mask", 1 where an element was chosen and 0
+    elsewhere, in the shape of data. dtype: of the positions, float32 by default as in
+    MXNet, which holds positions up to 2**24 exactly. The best comes first; equal
+    elements keep their order. Gradients flow through the elements. Raises ShapeError if
+    k is more than there are, OperatorError for another ret_typ.
     """
 
     axis: int | None = -1

@@ -22,7 +22,9 @@ from minimx.operators.rules import Gradients, computed_by, per_element
 class CumSum(Op):
     """Running sums along an axis, or with axis=None of the flat array.
 
-    a (2, 3), axis=1; out (2, 3). dtype: of the sums; that of a if None.
+    a (2, 3), axis=1; out (2, 3); axis=None: out (6,). dtype: of the sums, that of a if
+    None. The gradient is a running sum from the other end. MXNet's `cumsum`, as NumPy
+    has it.
     """
 
     axis: int | None = None
@@ -107,7 +109,9 @@ class Histogram(Op):
 class Moments(Op):
     """The mean and the variance over some axes, or over all.
 
-    data (2, 3, 4), axes=(0, 2); outs (3,) each, with keepdims (1, 3, 1)
+    data (2, 3, 4), axes=(0, 2); outs: mean and variance, (3,) each, with keepdims (1,
+    3, 1). The variance is the mean of (data - mean)²: divided by the number of
+    elements, not one less. Gradients flow through both.
     """
 
     axes: Any = None

@@ -99,9 +99,11 @@ class InverseOrZeros(Inverse):
 
 @register("_linalg_det", "linalg_det")
 class Det(Solved):
-    """The determinant of every matrix. A (..., n, n); out (...), (1,) for one matrix.
+    """The determinant of every matrix.
 
-    The gradient at a singular matrix is 0, as in MXNet.
+    A (..., n, n), float32 or float64; out (...), or (1,) for one matrix. The gradient
+    at a singular matrix is 0, as in MXNet. `linalg_slogdet` does not overflow. Raises
+    ShapeError unless the last two axes are equally long.
     """
 
     saves = ("A", "out")
@@ -139,7 +141,12 @@ class Slogdet(Solved):
 
 @register("_linalg_sumlogdiag", "linalg_sumlogdiag")
 class SumLogDiag(Solved):
-    """The sum of the logarithms on the diagonal. A (..., n, n); out (...) or (1,)."""
+    """The sum of the logarithms of the diagonal of every matrix.
+
+    A (..., n, n), with a positive diagonal; out (...), or (1,) for one matrix. Of the
+    factor that `linalg_potrf` gives it is half the logarithm of the determinant. A
+    number that is not positive makes the sum NaN or -inf.
+    """
 
     saves = ("A",)
 
@@ -188,9 +195,11 @@ class Line(Move):
 
 @register("_linalg_extractdiag", "linalg_extractdiag")
 class ExtractDiag(Line):
-    """A diagonal of every matrix. A (..., n, n), offset=-1; out (..., n - 1).
+    """A diagonal of every matrix, as a vector.
 
-    offset: above the main diagonal, below it if negative.
+    A (..., n, n); out (..., n - |offset|). offset: 0 the main diagonal, above it if
+    positive, below it if negative. Raises ShapeError if there is no such diagonal. The
+    gradient is `linalg_makediag`.
     """
 
     def infer(self, *specs: Spec) -> Spec:
@@ -205,9 +214,10 @@ class ExtractDiag(Line):
 
 @register("_linalg_makediag", "linalg_makediag")
 class MakeDiag(Line):
-    """A matrix with the elements of A on a diagonal. A (..., n); out (..., n, n).
+    """A matrix with the elements of a vector on a diagonal, zeros elsewhere.
 
-    offset: above the main diagonal, below it if negative; out is larger by that.
+    A (..., n); out (..., n + |offset|, n + |offset|). offset: 0 the main diagonal,
+    above it if positive, below it if negative. The gradient is `linalg_extractdiag`.
     """
 
     def infer(self, *specs: Spec) -> Spec:
@@ -302,7 +312,10 @@ def lower_of(value: Value) -> Value:
 class KhatriRao(Op):
     """Column by column, the Kronecker product of the columns of all matrices.
 
-    args (m1, n), (m2, n), ...; out (m1 * m2 * ..., n)
+    args (m1, n), (m2, n), ...: one matrix or more; out (m1 * m2 * ..., n). With a (2,
+    n) and b (3, n), row 3 * i + j of out is a[i] * b[j]. Raises ShapeError if the
+    numbers of columns differ, DTypeError if the element types do. No gradient flows
+    through.
     """
 
     casting = SINGLE

@@ -40,9 +40,11 @@ def _images(op: Op, data: Spec, layout: str = "(H, W, C)") -> None:
 
 @register("_image_to_tensor")
 class ToTensor(Op):
-    """Numbers from 0 to 255 become numbers from 0 to 1, and channels come first.
+    """Turn images into tensors: numbers from 0 to 1, channels first.
 
-    data (H, W, C) or (N, H, W, C); out (C, H, W) or (N, C, H, W), float32
+    data (H, W, C) or (N, H, W, C), of any type, with numbers from 0 to 255; out (C, H,
+    W) or (N, C, H, W), float32: data / 255. Raises ShapeError for another number of
+    axes.
     """
 
     differentiable = False
@@ -141,14 +143,20 @@ class Flip(Op):
 
 @register("_image_flip_left_right")
 class FlipLeftRight(Flip):
-    """Mirror images. data (H, W, C) or (N, H, W, C); out: the same shape."""
+    """Mirror images: the left side becomes the right one.
+
+    data (H, W, C) or (N, H, W, C); out: the same shape and type.
+    """
 
     axis = -2
 
 
 @register("_image_flip_top_bottom")
 class FlipTopBottom(Flip):
-    """Turn images upside down. data (H, W, C) or (N, H, W, C); out: the same shape."""
+    """Turn images upside down.
+
+    data (H, W, C) or (N, H, W, C); out: the same shape and type.
+    """
 
     axis = -3
 
@@ -172,14 +180,22 @@ class RandomFlip(Flip):
 
 @register("_image_random_flip_left_right")
 class RandomFlipLeftRight(RandomFlip):
-    """Mirror images, in half of the cases. data (H, W, C); out: the same shape."""
+    """Mirror images with a probability of one half.
+
+    data (H, W, C) or (N, H, W, C), all images of a batch alike; out: the same shape and
+    type.
+    """
 
     axis = -2
 
 
 @register("_image_random_flip_top_bottom")
 class RandomFlipTopBottom(RandomFlip):
-    """Turn images upside down, in half of the cases. data (H, W, C); out: as data."""
+    """Turn images upside down with a probability of one half.
+
+    data (H, W, C) or (N, H, W, C), all images of a batch alike; out: the same shape and
+    type.
+    """
 
     axis = -3
 
@@ -373,28 +389,47 @@ class RandomFactor(RandomColours):
 
 @register("_image_random_brightness")
 class RandomBrightness(RandomFactor):
-    """An image times a random number. data (H, W, C); out: as data."""
+    """Multiply an image by a number drawn evenly from [min_factor, max_factor).
+
+    data (H, W, C) with 3 channels or 1; out: the same shape and type, whole numbers cut
+    off at the limits of their type.
+    """
 
     change = "brightness"
 
 
 @register("_image_random_contrast")
 class RandomContrast(RandomFactor):
-    """An image away from its mean brightness by a random number. data (H, W, C)."""
+    """Move the pixels of an image away from its mean brightness, or towards it.
+
+    data (H, W, C) with 3 channels or 1; out: the same shape and type, f * data + (1 -
+    f) * mean, with f drawn evenly from [min_factor, max_factor); whole numbers are cut
+    off at the limits of their type.
+    """
 
     change = "contrast"
 
 
 @register("_image_random_saturation")
 class RandomSaturation(RandomFactor):
-    """Pixels away from their own brightness by a random number. data (H, W, C)."""
+    """Move the pixels of an image away from their own brightness, or towards it.
+
+    data (H, W, C) with 3 channels (red, green, blue); an image of 1 channel does not
+    change. out: the same shape and type, f * data + (1 - f) * grey, with f drawn evenly
+    from [min_factor, max_factor).
+    """
 
     change = "saturation"
 
 
 @register("_image_random_hue")
 class RandomHue(RandomFactor):
-    """Colours round their circle by a random part of it. data (H, W, C)."""
+    """Turn the colours of an image round their circle, by a random part of it.
+
+    data (H, W, C) with 3 channels (red, green, blue); an image of 1 channel does not
+    change. out: the same shape and type. The part is drawn evenly from [min_factor,
+    max_factor); 1 is the whole circle.
+    """
 
     change = "hue"
 
@@ -447,7 +482,12 @@ class AdjustLighting(Colours):
 
 @register("_image_random_lighting")
 class RandomLighting(RandomColours):
-    """As adjust_lighting, by normal random numbers of deviation alpha_std."""
+    """Add noise along the three directions in which colours of photographs vary.
+
+    data (H, W, C) with 3 channels; out: the same shape and type. As adjust_lighting
+    with three normal random numbers of standard deviation alpha_std (AlexNet's colour
+    augmentation).
+    """
 
     alpha_std: float = 0.05
 

@@ -211,9 +211,12 @@ class Weighted(Heads):
 
 @register("_contrib_interleaved_matmul_selfatt_qk")
 class SelfAttentionScores(Scores):
-    """Scores of a sequence with itself. queries_keys_values (l, n, heads * 3 * width).
+    """Attention scores of a sequence with itself, all heads at once.
 
-    out (n * heads, l, l): queries · keysᵀ / sqrt(width)
+    queries_keys_values (l, n, heads * 3 * width): for each head its queries, keys and
+    values side by side; l is the length, n the batch. out (n * heads, l, l): queries ·
+    keysᵀ / sqrt(width), one matrix for every head of every sample. Raises ShapeError if
+    the last axis is no multiple of 3 * heads.
     """
 
     inputs = saves = ("queries_keys_values",)
@@ -221,9 +224,12 @@ class SelfAttentionScores(Scores):
 
 @register("_contrib_interleaved_matmul_selfatt_valatt")
 class SelfAttentionValues(Weighted):
-    """Values weighted by attention. queries_keys_values (l, n, heads * 3 * width).
+    """Values of a sequence weighted by attention to itself.
 
-    attention (n * heads, l, l); out (l, n, heads * width)
+    queries_keys_values (l, n, heads * 3 * width), as for
+    `interleaved_matmul_selfatt_qk`; attention (n * heads, l, l), mostly a softmax of
+    its scores; out (l, n, heads * width): attention · values, the heads side by side.
+    Raises ShapeError for shapes that do not fit.
     """
 
     inputs = saves = ("queries_keys_values", "attention")

@@ -59,9 +59,13 @@ class Sequences(Move):
 
 @register("SequenceMask")
 class SequenceMask(Sequences):
-    """Put `value` where a sequence has ended. data (time, batch, ...); out: the same.
+    """Put `value` in place of what follows the end of each sequence.
 
-    sequence_length (batch,), with use_sequence_length; axis: where time is.
+    data (time, batch, ...), or (batch, time, ...) with axis=1; out: the same shape and
+    type. sequence_length (batch,), with use_sequence_length=True: how many steps of
+    each sequence count; without it data pass unchanged. No gradient flows to replaced
+    elements. Raises ShapeError if data have less than two axes, or the lengths are not
+    (batch,).
     """
 
     use_sequence_length: bool = False
@@ -78,9 +82,12 @@ class SequenceMask(Sequences):
 
 @register("SequenceLast")
 class SequenceLast(Sequences):
-    """The last element of each sequence. data (time, batch, ...); out (batch, ...).
+    """The last element of each sequence.
 
-    sequence_length (batch,), with use_sequence_length; axis: where time is.
+    data (time, batch, ...), or (batch, time, ...) with axis=1; out (batch, ...).
+    sequence_length (batch,), with use_sequence_length=True: the element before that
+    position is taken; without it the last step. Raises ShapeError if data have less
+    than two axes, or the lengths are not (batch,).
     """
 
     use_sequence_length: bool = False
@@ -124,10 +131,11 @@ class BackwardSequenceLast(Sequences):
 
 @register("SequenceReverse")
 class SequenceReverse(Sequences):
-    """Each sequence backwards; what follows its end stays.
+    """Reverse each sequence in time; what follows its end stays where it is.
 
-    data, out (time, batch, ...); sequence_length (batch,), with
-    use_sequence_length. Time must be axis 0.
+    data, out (time, batch, ...). sequence_length (batch,), with
+    use_sequence_length=True: how many steps of each sequence are reversed; without it
+    all. Raises ShapeError unless axis is 0, as in MXNet: exchange the axes first.
     """
 
     use_sequence_length: bool = False

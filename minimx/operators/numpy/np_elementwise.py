@@ -150,8 +150,10 @@ class Looped(Op):
 def _looped(
     name: str, function: Any, inputs: Sequence[str], doc: str, kinds: str = "biu"
 ) -> None:
+    what = "integers" if kinds == "iu" else "integers or bool"
+    shapes_of = "shapes that stretch to that of out" if len(inputs) > 1 else "any shape"
     facts = {
-        "__doc__": doc,
+        "__doc__": f"{doc}\n\n{', '.join(inputs)}: {what}, {shapes_of}; out: their type.",
         "__module__": __name__,
         "function": staticmethod(function),
         "inputs": tuple(inputs),

@@ -82,7 +82,12 @@ class _Join(Move):
 
 @register("_npi_concatenate", "_np_concat")
 class Concatenate(_Join):
-    """Join arrays along an axis; None joins them flat. data (2, 3), (5, 3); (7, 3)."""
+    """Join arrays along an axis, as `np.concatenate`.
+
+    data (2, 3), (5, 3), ..., of one type; out (7, 3). dim: the axis; None joins the
+    flat arrays. Raises ShapeError if other axes differ in length. Each input gets its
+    piece of the gradient.
+    """
 
     dim: int | None = 0
 

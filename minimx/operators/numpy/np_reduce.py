@@ -96,21 +96,33 @@ class Place(Op):
 
 @register("_npi_argmax")
 class PlaceOfMaximum(Place):
-    """Where the largest element stands. data: any shape; out: int64."""
+    """The index of the largest element along an axis, the first one of several.
+
+    data: any shape; out: without the axis, or with length 1 there if keepdims; int64.
+    axis: None for the flat array. Raises ShapeError for an axis without elements.
+    """
 
     function = staticmethod(np.argmax)
 
 
 @register("_npi_argmin")
 class PlaceOfMinimum(Place):
-    """Where the smallest element stands. data: any shape; out: int64."""
+    """The index of the smallest element along an axis, the first one of several.
+
+    data: any shape; out: without the axis, or with length 1 there if keepdims; int64.
+    axis: None for the flat array. Raises ShapeError for an axis without elements.
+    """
 
     function = staticmethod(np.argmin)
 
 
 @register("_npi_cumprod")
 class CumProd(Op):
-    """The product so far. data (2, 3): out (6,), or (2, 3) along an axis."""
+    """Running products along an axis, or with axis=None of the flat array.
+
+    data (2, 3), axis=1; out (2, 3); axis=None: out (6,). dtype: of the products. The
+    gradient divides by the elements, so it is no number where one is 0.
+    """
 
     axis: int | None = None
     dtype: str | None = None

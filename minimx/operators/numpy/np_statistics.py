@@ -24,7 +24,11 @@ from minimx.operators.rules import Gradients, computed_by, kernel_of, like_first
 
 @register("_npi_diff")
 class Diff(Op):
-    """What each element adds to the one before, n times. a (2, 5), n=1; out (2, 4)."""
+    """Differences between neighbours along an axis, n times over.
+
+    a (2, 5), n=1; out (2, 4): out[..., i] = a[..., i + 1] - a[..., i]. Raises
+    OperatorError for a negative n.
+    """
 
     n: int = 1
     axis: int = -1
@@ -97,7 +101,11 @@ class NanToNum(Op):
 
 @register("_npi_where")
 class NumpyWhere(Op):
-    """x where the condition is not 0, y elsewhere; all three stretch to one shape."""
+    """Choose elements of x where the condition is not 0, of y elsewhere.
+
+    condition, x, y: shapes that stretch to one, which is that of out; x and y of one
+    type. Gradients flow to where each element came from, none to the condition.
+    """
 
     casting = WIDEST
     inputs = ("condition", "x", "y")

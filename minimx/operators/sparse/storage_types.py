@@ -26,8 +26,10 @@ from minimx.operators.rules import Gradients
 class CastStorage(Op):
     """The same elements, stored as `stype`: default, row_sparse or csr.
 
-    data, out: one shape; a matrix for csr. There is no way from csr to row_sparse or
-    back that does not pass through default.
+    data, out: one shape and type; csr takes a matrix (m, n). To row_sparse, rows that
+    are 0 all over are left out; to csr, elements that are 0. There is no direct way
+    between csr and row_sparse: OperatorError says to go through default. The gradient
+    passes unchanged.
     """
 
     stype: str
@@ -56,8 +58,9 @@ class CastStorage(Op):
 class SparseRetain(Op):
     """Keep the rows that indices name; the others become 0.
 
-    data (n, …), indices (m,): numbers of rows; out: the shape of data, row_sparse if
-    data is
+    data (n, ...), indices (m,): row numbers, each once; out: the shape of data,
+    row_sparse if data is. The gradient goes to the rows that were kept. Raises
+    ShapeError if indices have more than one axis.
     """
 
     inputs = ("data", "indices")
@@ -91,7 +94,12 @@ class SparseRetain(Op):
 
 @register("_square_sum")
 class SquareSum(OverAxes):
-    """Add up the squares of the elements. out: data without the reduced axes."""
+    """Add up the squares of the elements along some axes, or all.
+
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    Of a row_sparse matrix only the stored rows are read, and the sums of rows with
+    keepdims are row_sparse again.
+    """
 
     casting = SINGLE
     saves = ("data",)
