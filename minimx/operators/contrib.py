@@ -241,10 +241,13 @@ class IndexCopy(Move):
 
 @register("_contrib_count_sketch")
 class CountSketch(Move):
-    """Columns added up where a hash sends them (Charikar et al., 2002).
+    """Add up columns where a hash sends them: a count sketch (Charikar et al., 2002).
 
-    data (n, in_dim), h (1, in_dim) from 0 to out_dim - 1, s (1, in_dim) of 1 and -1
-    out (n, out_dim): out[i, h[j]] += s[j] * data[i, j]
+    data (n, in_dim); h (1, in_dim): columns, from 0 to out_dim - 1; s (1, in_dim): 1 or
+    -1 out (n, out_dim): out[i, h[j]] += s[j] * data[i, j]
+
+    out_dim: how many columns come out. processing_batch_size has no effect here.
+    Gradients flow to data. Raises ShapeError if h or s have not in_dim elements.
     """
 
     out_dim: int

@@ -409,7 +409,7 @@ class Potri(Square):
 
 @register("_linalg_gelqf", "linalg_gelqf")
 class Gelqf(Linalg):
-    """The LQ factorisation A = L · Q, with a lower triangle L and orthonormal rows in Q.
+    """The factors of A = L · Q: a lower triangle L, and orthonormal rows in Q.
 
     A (..., m, n) with m <= n; outs Q (..., m, n), L (..., m, m). Raises ShapeError if
     there are more rows than columns: transpose A. The gradient asks for rows that are

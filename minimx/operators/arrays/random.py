@@ -245,11 +245,16 @@ class SamplePoisson(Sample):
 
 @register("_sample_multinomial", "sample_multinomial", "multinomial")
 class SampleMultinomial(Op):
-    """Numbers of classes with given probabilities.
+    """Draw numbers of classes with given probabilities.
 
-    data (n, k) or (k,), each row a distribution; out (n, *shape); with get_prob a
-    second output holds the logarithm of each chosen probability, and gradients flow
-    from it to that probability (REINFORCE needs them)
+    data (n, k), or (k,) for one distribution: each row the probabilities of k classes,
+    which need not add up to 1 to the last digit
+    out (n, *shape), of type `dtype`: for each row as many numbers as `shape` says, one
+    without it
+
+    get_prob: a second output of the type of data, the logarithm of the probability of
+    each class that was drawn; gradients flow from it to that probability, as REINFORCE
+    needs.
     """
 
     shape: Shape = ()

@@ -46,8 +46,12 @@ def to_centers(boxes: Any) -> Any:
 class BoxIoU(Op):
     """The overlap of every box of lhs with every box of rhs: shared area / joint area.
 
-    lhs (…, 4), rhs (…, 4), as `format` says; out: the axes of lhs but the last, then
-    those of rhs
+    lhs (..., 4), rhs (..., 4): boxes; out: the axes of lhs but the last, then those of
+    rhs
+
+    format: 'corner', a box is left, top, right, bottom; 'center', it is x, y, width,
+    height. Boxes that do not meet have 0. No gradient. Raises ShapeError if the last
+    axis is not 4 long, OperatorError for another format.
     """
 
     format: str = "corner"
@@ -91,16 +95,23 @@ def _fours(op: str, names: Sequence[str], *specs: Spec) -> None:
 
 @register("_contrib_box_nms", "_contrib_box_non_maximum_suppression")
 class BoxNMS(Op):
-    """Of boxes that overlap by more than overlap_thresh, keep the one that scores best.
+    """Non-maximum suppression: of boxes that overlap, keep the one that scores best.
 
-    data (…, boxes, width): each row has four coordinates from coord_start on, a score
-    at score_index and, if id_index ≥ 0, a class at id_index; boxes of different classes
-    do not disturb each other, unless force_suppress. out: the shape of data, the kept
-    rows by falling score, then rows of -1.
+    data (..., boxes, width): each row is a box with its score
+    out: the shape of data: the kept rows by falling score, then rows of -1
 
-    Rows that score at most valid_thresh, or whose class is background_id, are dropped;
-    of the others the topk best take part, or all. in_format, out_format: corner or
-    center.
+    overlap_thresh: a box goes if it shares more than this part of the joint area with a
+    better one. valid_thresh: rows that score at most this do not take part. topk: only
+    so many of the best take part; -1: all.
+    coord_start, score_index, id_index: where in a row the four coordinates begin, the
+    score is, and the class is. Boxes of different classes do not disturb each other,
+    unless id_index is -1 or force_suppress is true. background_id: rows of this class
+    do not take part.
+    in_format, out_format: 'corner' (left, top, right, bottom) or 'center' (x, y, width,
+    height).
+
+    The gradient of a kept row goes to where it came from. Raises ShapeError if a row is
+    too short, OperatorError for another format.
     """
 
     overlap_thresh: float = 0.5

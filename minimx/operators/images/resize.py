@@ -165,12 +165,19 @@ MODES = ("size", "odd_scale", "like", *_PARITY)
 class BilinearResize2D(Resampling):
     """Images of another size; a new pixel lies between up to four old ones.
 
-    data (N, C, H, W); like: an image whose size is wanted, for mode 'like'
-    out (N, C, height, width) in mode 'size', or `scale_height` times H and so on where
-    scales are given; in mode 'odd_scale' that many times H where H is even, and
-    (H - 1) * scale_height + 1 where it is odd; 'to_even_up', 'to_even_down',
-    'to_odd_up', 'to_odd_down': the next length that is even or odd.
-    align_corners: the pixels in the corners stay there.
+    data (N, C, H, W); like (…, …, h, w): an image whose size is wanted, for mode='like'
+    out (N, C, height', width'), by `mode`:
+
+    'size': height and width, in pixels; or scale_height * H and scale_width * W where
+    scales are given, cut off to whole pixels
+    'odd_scale': scale_height * H where H is even, (H - 1) * scale_height + 1 where odd
+    'like': the size of `like`
+    'to_even_up', 'to_even_down', 'to_odd_up', 'to_odd_down': the next even or odd
+    length
+
+    align_corners: the pixels in the corners stay there; otherwise the edges of the
+    image do. Raises ShapeError for images without pixels, OperatorError for other
+    settings.
     """
 
     height: int = 1
@@ -241,12 +248,16 @@ def _scaled(length: int, scale: float, odd: bool) -> int:
 class UpSampling(Op):
     """Images that are `scale` times as large, by copying pixels or with a weight.
 
-    sample_type 'nearest': data (N, C, H, W), one or more; the first becomes `scale`
-    times as large, the others as large as that. Together they are joined along the
-    channels (multi_input_mode 'concat') or added up ('sum').
-    sample_type 'bilinear': data (N, C, H, W) and a weight (C, 1, k, k) with k = 2 *
-    scale - scale % 2, the kernel of a transposed convolution of each channel;
+    sample_type='nearest': data (N, C, H, W), one or more; the first becomes `scale`
+    times as large, the others as large as that. multi_input_mode: they are joined along
+    the channels ('concat') or added up ('sum').
+    sample_type='bilinear': data (N, C, H, W) and a weight (C, 1, k, k), k = 2 * scale -
+    scale % 2: the kernel of a transposed convolution of each channel;
     `mx.init.Bilinear` fills it so that it interpolates.
+    out (N, C, scale * H, scale * W)
+
+    num_filter: for 'bilinear', C or 0. workspace: scratch memory in MiB. Raises
+    ShapeError for images that do not fit, OperatorError for other settings.
     """
 
     scale: int

@@ -43,9 +43,16 @@ def grid_of(op: str, size: Shape) -> tuple[int, int]:
 class ROIPooling(Op):
     """The largest numbers of regions of images, each region cut into a grid.
 
-    data (N, C, H, W); rois (R, 5): the image's number and the corners, both ends
-    included, which spatial_scale takes from the picture to data; out (R, C, h, w) for
-    pooled_size (h, w)
+    data (N, C, H, W): images
+    rois (R, 5): for each region the number of its image, then left, top, right, bottom,
+    in pixels of the picture, both ends included
+    out (R, C, h, w) for pooled_size=(h, w)
+
+    spatial_scale: what coordinates are multiplied by to get to data, 1/16 if data are
+    16 times smaller than the picture. Scaled corners are rounded to whole pixels.
+
+    A cell without pixels and a region of no image give 0. Gradients flow to where the
+    largest numbers were, none to rois. Raises ShapeError for other shapes.
     """
 
     pooled_size: Shape
@@ -201,11 +208,19 @@ class Aligned(Op):
 class ROIAlign(Aligned):
     """Means over regions of images, taken at points between pixels.
 
-    data (N, C, H, W); rois (R, 5): the image's number and the corners, which
-    spatial_scale takes from the picture to data; (R, 4) for a single image. out (R, C,
-    h, w) for pooled_size (h, w). sample_ratio: points in a cell of the grid, down and
-    across; by default as many as it has pixels. position_sensitive: every cell has its
-    own channels, so out has C / (h·w). aligned: pixel centres stand at half numbers.
+    data (N, C, H, W): images
+    rois (R, 5): for each region the number of its image, then left, top, right, bottom,
+    in pixels of the picture; or (R, 4) for a single image
+    out (R, C, h, w) for pooled_size=(h, w)
+
+    spatial_scale: what coordinates are multiplied by to get to data, without rounding.
+    sample_ratio: how many points in a cell, down and across; by default (-1) as many as
+    it has pixels.
+    position_sensitive: every cell has its own channels, so out has C / (h·w).
+    aligned: the centres of pixels are at half numbers, which takes half a pixel off.
+
+    A point outside the image counts as 0. Gradients flow to the four pixels around each
+    point, none to rois. Raises ShapeError for other shapes.
     """
 
     casting = WIDEST

@@ -32,12 +32,16 @@ def _corners(height: int, width: int) -> Any:
 
 @register("GridGenerator")
 class GridGenerator(Op):
-    """A grid of places to look at, from affine maps or from a flow.
+    """A grid of positions for BilinearSampler, from affine maps or from a flow.
 
-    transform_type 'affine': data (N, 6), for each sample a matrix (2, 3) that maps
-    x, y, 1 of the output to x, y of the image; out (N, 2, *target_shape)
-    transform_type 'warp': data (N, 2, H, W), how many pixels further in x and in y to
+    transform_type='affine': data (N, 6), for each sample a matrix (2, 3) that maps x,
+    y, 1 of the output to x, y of the image; out (N, 2, *target_shape)
+    transform_type='warp': data (N, 2, H, W), how many pixels further in x and in y to
     look than at the pixel itself; out: the same shape
+
+    out holds x, then y, on a scale on which the image reaches from -1 to 1.
+    target_shape: height and width of the output, for 'affine'. Raises OperatorError for
+    another transform_type or target_shape, ShapeError for other shapes.
     """
 
     transform_type: str
@@ -208,10 +212,15 @@ class Looking(Op):
 
 @register("BilinearSampler")
 class BilinearSampler(Looking):
-    """Look at the places of an image that a grid tells; outside there is 0.
+    """Read an image at the positions that a grid names, between its pixels.
 
-    data (N, C, H, W); grid (N, 2, H', W'), x and y on a scale from -1 to 1
-    out (N, C, H', W')
+    data (N, C, H, W): images; grid (N, 2, H', W'): x, then y, on a scale on which the
+    image reaches from -1 to 1; out (N, C, H', W')
+
+    Each number is interpolated between four pixels; outside the image there is 0.
+    Gradients flow to the pixels and to the grid. cudnn_off has no effect. Raises
+    ShapeError for other shapes. PyTorch's `grid_sample` with align_corners=True, but
+    for the order of axes.
     """
 
     cudnn_off: bool | None = None
@@ -255,9 +264,13 @@ class BilinearSampler(Looking):
 class SpatialTransformer(Looking):
     """Look at an image through affine maps: GridGenerator, then BilinearSampler.
 
-    data (N, C, H, W); loc (N, 6), a matrix (2, 3) for each sample that maps x, y, 1 of
-    the output to x, y of the image, both on a scale from -1 to 1
+    data (N, C, H, W): images; loc (N, 6): for each sample a matrix (2, 3) that maps x,
+    y, 1 of the output to x, y of the image, both on a scale from -1 to 1
     out (N, C, *target_shape)
+
+    target_shape: height and width of the output. transform_type must be 'affine' and
+    sampler_type 'bilinear'; cudnn_off has no effect. Gradients flow to data and loc.
+    Raises OperatorError for other settings, ShapeError for other shapes.
     """
 
     target_shape: Shape = (0, 0)

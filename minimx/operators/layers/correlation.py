@@ -21,12 +21,18 @@ from minimx.operators.rules import Gradients, with_half
 
 @register("Correlation")
 class Correlation(Op):
-    """Compare windows of one image with displaced windows of another.
+    """Compare windows of one image with displaced windows of another, as FlowNet does.
 
-    data1, data2 (N, C, H, W); out (N, D * D, H', W'), a number for each displacement
-    of up to max_displacement pixels in steps of stride2, D = 2 * (max_displacement //
-    stride2) + 1, at stops in steps of stride1: the mean of the products of two windows,
-    or, with is_multiply=False, of their absolute differences. kernel_size is odd.
+    data1, data2 (N, C, H, W); out (N, D², H', W'): a number for each displacement
+
+    kernel_size: the side of a window, odd. max_displacement: how far windows are
+    displaced to each side, in pixels, in steps of stride2, so D = 2 * (max_displacement
+    // stride2) + 1. stride1: the steps between windows of data1. pad_size: pixels of 0
+    around images. is_multiply: the mean of the products of two windows; False: of their
+    absolute differences.
+
+    Raises OperatorError for an even kernel_size and other impossible settings,
+    ShapeError for images that differ in shape or are too small.
     """
 
     kernel_size: int = 1

@@ -21,15 +21,21 @@ STEPS = 40
 
 @register("CTCLoss", "ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss")
 class CTCLoss(Op):
-    """The cost of reading labels out of sequences, one number for each sample.
+    """Connectionist temporal classification: the cost of reading labels in sequences.
 
-    data (T, N, alphabet): scores, of which softmax is taken here; label (N, longest),
-    longest ≤ T; data_lengths, label_lengths (N,), with `use_data_lengths` and
-    `use_label_lengths`: steps and letters that count; out (N,)
+    data (T, N, alphabet): scores of T steps, of which softmax is taken here
+    label (N, L), L <= T: numbers of letters, of any type
+    data_lengths (N,), with use_data_lengths=True: steps that count
+    label_lengths (N,), with use_label_lengths=True: letters that count
+    out (N,): -log of the probability of all readings that give the label
 
-    blank_label: 'first', then letter 0 is the blank, and the first 0 in a label ends
-    it; or 'last', then the last letter is, and the first -1 ends a label. A label that
-    needs more steps than there are costs 0.
+    blank_label: 'first': letter 0 is the blank, and without lengths the first 0 in a
+    label ends it; 'last': the last letter is the blank, and the first -1 ends a label.
+
+    A label that needs more steps than there are costs 0, as in MXNet; one with an
+    unknown letter costs NaN. Only data get a gradient. Raises ShapeError for shapes
+    that do not fit and for L > T, OperatorError for another blank_label. MXNet's
+    `ctc_loss`; `gluon.loss.CTCLoss` sets blank_label='last'.
     """
 
     use_data_lengths: bool = False

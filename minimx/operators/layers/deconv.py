@@ -29,14 +29,22 @@ from minimx.operators.rules import Gradients
 
 @register("Deconvolution")
 class Deconvolution(Multiplies, Op):
-    """Spread every number of data over a window, and add up where windows overlap.
+    """Transposed convolution: spread every number over a window, and add up overlaps.
 
     data (N, C, *image), one to three image axes
-    weight (C, num_filter / num_group, *kernel), bias (num_filter,)
+    weight (C, num_filter / num_group, *kernel), bias (num_filter,) unless no_bias
     out (N, num_filter, *lengths); a length is
         stride * (image - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj
-    target_shape: the lengths that are wanted; pad and adj then follow from them.
-    workspace: the scratch memory that it may use, in MiB.
+
+    kernel, stride, dilate, pad, adj: a number for each image axis, in pixels; adj <
+    stride. target_shape: the lengths that are wanted; pad and adj then follow from
+    them. num_group: channels and filters are divided into so many groups that do not
+    mix. workspace: the scratch memory that it may use, in MiB. layout: None or the one
+    with channels second. cudnn_tune and cudnn_off have no effect.
+
+    It is the gradient of Convolution by its data, and undoes its change of shape. As in
+    MXNet no_bias is true by default. Raises ShapeError for shapes that do not fit,
+    OperatorError for settings that do not.
     """
 
     kernel: Shape = field()  # type: ignore[assignment]

@@ -35,12 +35,18 @@ __all__ = [
 
 @register("LayerNorm")
 class LayerNorm(Op):
-    """Normalize every vector along `axis` by its own mean and variance.
+    """Normalize every vector along an axis by its own mean and variance.
 
-    data: any shape; gamma, beta (data.shape[axis],)
+    data: any shape; gamma, beta (data.shape[axis],): scale and shift of each element
     out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
-    With output_mean_var also the means and sqrt(var + eps), of data's shape with 1
-    along the axis.
+
+    axis: along which the vectors lie, the last one by default. eps: added to the
+    variance. output_mean_var: two more outputs, the means and sqrt(var + eps), in the
+    shape of data with length 1 along the axis.
+
+    The variance is the mean of squared distances; sums are formed in double precision.
+    Raises ShapeError if gamma or beta do not fit, DTypeError for integers. As MXNet
+    1.9.1's; `gluon.nn.LayerNorm` holds the parameters.
     """
 
     axis: int = -1

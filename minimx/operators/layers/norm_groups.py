@@ -94,11 +94,17 @@ class Grouped(Op):
 
 @register("GroupNorm")
 class GroupNorm(Grouped):
-    """Normalize every group of channels of every sample by its mean and variance.
+    """Normalize every group of channels of every sample by its own mean and variance.
 
-    data (N, C, ...); gamma, beta (num_groups,), one number for each group, as in MXNet
-    1.9.1; out: the shape of data, (data - mean) / std * gamma + beta
-    With output_mean_var also mean and std = sqrt(var + eps), both (N, num_groups).
+    data (N, C, ...); gamma, beta (num_groups,): one number for each group, as in MXNet
+    1.9.1 (later versions and PyTorch have one for each channel)
+    out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
+
+    num_groups: must divide C. eps: added to the variance. output_mean_var: two more
+    outputs, the means and sqrt(var + eps), both (N, num_groups).
+
+    Raises ShapeError for data of less than three axes, and if num_groups does not
+    divide the channels.
     """
 
     num_groups: int = 1
@@ -121,8 +127,10 @@ class GroupNorm(Grouped):
 class InstanceNorm(Grouped):
     """Normalize every channel of every sample by its own mean and variance.
 
-    data (N, C, ...); gamma, beta (C,)
+    data (N, C, ...); gamma, beta (C,): scale and shift of each channel
     out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
+
+    eps: added to the variance. Raises ShapeError for data of less than three axes.
     """
 
     eps: float = 1e-3
@@ -193,11 +201,14 @@ class GroupNormGradient(Op):
 
 @register("LRN")
 class LRN(Op):
-    """Divide every number by a power of the energy of its neighbours among channels.
+    """Local response normalization: divide by the energy of neighbouring channels.
 
     data (N, C, H, W); out: the same shape,
         data / (knorm + alpha / nsize * sum of squares of nsize channels) ** beta
-    nsize, the width of the window around each channel, is odd.
+
+    nsize: how many channels count, the same number on either side: odd. Raises
+    OperatorError for an even nsize, ShapeError unless data have four axes. From
+    AlexNet.
     """
 
     alpha: float = 1e-4
@@ -259,8 +270,12 @@ class LRN(Op):
 class L2Normalization(Op):
     """Divide vectors by their length, sqrt(sum of squares + eps).
 
-    data (N, C, ...); out: the same shape. A vector is one sample (mode 'instance'), the
-    channels at one place ('channel') or the places of one channel ('spatial').
+    data (N, C, ...); out: the same shape
+
+    mode: what a vector is: 'instance', all of one sample; 'channel', the channels at
+    one position; 'spatial', the positions of one channel. eps: keeps a vector of zeros
+    from being divided by 0. Raises OperatorError for another mode, ShapeError for too
+    few axes.
     """
 
     eps: float = 1e-10

@@ -72,10 +72,15 @@ def _real(x: Any, low: float, high: float, top: float) -> Any:
 
 @register("_contrib_quantize")
 class Quantize(Quantization):
-    """Real numbers of a given range as integers; what lies outside is cut off.
+    """Real numbers of a given range as integers of eight bits.
 
-    data: any shape, float32; min_range, max_range: (1,); outputs: data's shape, and the
-    range that the integers stand for, (1,) twice
+    data: any shape, float32; min_range, max_range (1,): the range; what lies outside is
+    cut off. outs: the integers, in the shape of data; and the ends of the range that
+    they stand for, (1,) each, which for int8 reaches as far to both sides of 0
+
+    out_type: 'uint8' or 'int8'. The integer is data times 255 or 127 / the larger end
+    of the range, rounded to even. No gradient. Raises DTypeError unless data are
+    float32.
     """
 
     out_type: str = "uint8"
@@ -134,12 +139,17 @@ class _Calibrated(Quantization):
 
 @register("_contrib_quantize_v2")
 class QuantizeV2(_Calibrated):
-    """Real numbers as integers, in the range that was measured, or that they have.
+    """Real numbers as integers of eight bits, in a measured range or in their own.
 
-    data: any shape, float32; outputs: the shape of data, and the range, (1,) twice.
-    min_calib_range, max_calib_range: the measured range; the data's own without them.
-    out_type: auto is uint8 for a measured range without negative numbers, else int8.
-    Half a step more than for `_contrib_quantize` fits in: reach becomes 127.5 or 255.5.
+    data: any shape, float32; outs: the integers, in the shape of data; and the ends of
+    the range that they stand for, (1,) each
+
+    min_calib_range, max_calib_range: the range, as calibration measured it; without
+    both, the smallest and largest of data. out_type: 'int8', 'uint8', or 'auto': uint8
+    for a measured range without negative numbers, else int8.
+    Half a step more fits in than for `_contrib_quantize`: the larger end of the range
+    becomes 127.5 or 255.5, as in MXNet with oneDNN. No gradient. Raises DTypeError
+    unless data are float32.
     """
 
     source = "float32"
@@ -152,10 +162,12 @@ class QuantizeV2(_Calibrated):
 
 @register("_contrib_dequantize")
 class Dequantize(Quantization):
-    """The real numbers that integers of a range stand for.
+    """The real numbers that integers of eight bits stand for.
 
-    data: any shape, int8 or uint8; min_range, max_range: (1,); out: data's, float32.
-    It undoes `_contrib_quantize_v2`: 127.5 or 255.5 is what reaches to the range's end.
+    data: any shape, int8 or uint8; min_range, max_range (1,): the ends of their range
+    out: the shape of data, float32: data times the larger end / 127.5 or 255.5
+
+    It undoes `_contrib_quantize_v2`. No gradient. Raises DTypeError for other types.
     """
 
     out_type: str = "float32"
@@ -181,10 +193,13 @@ class Dequantize(Quantization):
 class Requantize(_Calibrated):
     """Sums of products, integers of 32 bits, as integers of eight in a smaller range.
 
-    data: any shape, int32; min_range, max_range: (1,), what the 32 bits stand for;
-    outputs: data's shape in eight bits, and its range, (1,) twice. Without a measured
-    range (min_calib_range, max_calib_range) it is that of the numbers. out_type: auto
-    is uint8 for a measured range without negative numbers, else int8.
+    data: any shape, int32; min_range, max_range (1,): what the ends of 32 bits mean
+    outs: the integers, in the shape of data; and the ends of their range, (1,) each
+
+    min_calib_range, max_calib_range: the smaller range, as calibration measured it;
+    without both, that of the numbers. out_type: 'int8', 'uint8', or 'auto': uint8 for a
+    measured range without negative numbers, else int8. No gradient. Raises DTypeError
+    unless data are int32.
     """
 
     inputs = ("data", "min_range", "max_range")

@@ -28,20 +28,29 @@ MODES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 class RNN(Multiplies, Op):
     """A recurrent network of several layers, run over whole sequences.
 
-    mode: rnn_relu and rnn_tanh (h = f(Wx·x + bx + Wh·h + bh)), lstm (gates in the order
-    input, forget, candidate, output) or gru (reset, update, candidate).
-    data (T, N, features); parameters: one vector, see below; state (L·D, N, H), with
-    D = 2 if `bidirectional`, else 1; state_cell for lstm (L·D, N, H);
-    sequence_length (N,) if `use_sequence_length`: steps beyond it give 0 and leave the
-    state alone. out (T, N, D·H); with `state_outputs` also the last state (L·D, N, H)
-    and for lstm the last cell.
+    data (T, N, features): T steps of N samples
+    parameters: one vector of all weights and biases, see below
+    state (L·D, N, H): the first states, L = num_layers, H = state_size, D = 2 if
+    bidirectional, else 1; state_cell (L·D, N, H), for lstm: the first cells
+    sequence_length (N,), with use_sequence_length=True: steps beyond it give 0 and
+    leave the state alone
+    out (T, N, D·H); with state_outputs also the last states (L·D, N, H), and for lstm
+    the last cells
 
-    parameters: for every layer and direction Wx (G·H, inputs), Wh (G·H, H); after all
-    of them, in the same order, bx (G·H,), bh (G·H,), where G is 1, 4 for lstm, 3 for
-    gru. p: in training, what each layer but the last hands on is dropped with this
-    probability. projection_size P (lstm): the state is W·h with W (P, H), packed after
-    Wh; H becomes P in all shapes but the cell's. lstm_state_clip_min, _max: bounds of
-    the cell; lstm_state_clip_nan: a NaN there becomes the lower one.
+    mode: 'rnn_relu' or 'rnn_tanh' (h = f(Wx·x + bx + Wh·h + bh)), 'lstm' (gates in the
+    order input, forget, candidate, output), 'gru' (reset, update, candidate).
+    p: in training, each output of a layer but the last is dropped with this
+    probability. projection_size P, for lstm: the state is W·h with W (P, H), packed
+    after Wh; H becomes P in all shapes but the cell's.
+    lstm_state_clip_min, lstm_state_clip_max: bounds of the cell, both or none;
+    lstm_state_clip_nan: a NaN there becomes the lower one.
+
+    parameters, packed as in MXNet: for every layer and direction Wx (G·H, inputs), then
+    Wh (G·H, H); after all of them, in the same order, bx (G·H,), bh (G·H,). G is 1, 4
+    for lstm, 3 for gru.
+
+    Raises OperatorError for settings that no mode has, ShapeError for shapes that do
+    not fit.
     """
 
     state_size: int

@@ -150,10 +150,11 @@ class Looped(Op):
 def _looped(
     name: str, function: Any, inputs: Sequence[str], doc: str, kinds: str = "biu"
 ) -> None:
+    names = ", ".join(inputs)
     what = "integers" if kinds == "iu" else "integers or bool"
     shapes_of = "shapes that stretch to that of out" if len(inputs) > 1 else "any shape"
     facts = {
-        "__doc__": f"{doc}\n\n{', '.join(inputs)}: {what}, {shapes_of}; out: their type.",
+        "__doc__": f"{doc}\n\n{names}: {what}, {shapes_of}; out: their type.",
         "__module__": __name__,
         "function": staticmethod(function),
         "inputs": tuple(inputs),
