@@ -1,4 +1,4 @@
-"""What many data sheets say in the same words, said once.
+"""Rules that many data sheets share, as functions that they take for methods.
 
     kernel = computed_by("places.ravel", "shape")   # find("places.ravel")(self.shape)
     return kernel_of("places.slice_fill", key, 0.0) # find("places.slice_fill")(key, 0)
@@ -7,7 +7,7 @@
     infer = like_first                          # out: the spec of the first input
     cost = per_element(4, 3)                        # flops, arrays read and written
 
-A sheet takes them as its methods, as it takes a rule of `core/ops/deduction.py`.
+Rules for shapes that are only partly known are in `core/ops/deduction.py`.
 """
 
 from __future__ import annotations

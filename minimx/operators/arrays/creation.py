@@ -37,7 +37,7 @@ class Arange(Creation):
 
     @property
     def unresolved(self) -> bool:  # type: ignore[override]
-        """Whether the number of elements is not said."""
+        """Whether the number of elements is left open."""
         return self.infer_range and self.stop is None
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:

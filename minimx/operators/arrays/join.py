@@ -231,7 +231,7 @@ class BackwardDiag(Move):
     shape: Shape
     inputs = ("dout",)
 
-    infer = in_given_shape, one_of
+    infer = in_given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros, then the diagonal."""

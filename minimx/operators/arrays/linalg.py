@@ -290,7 +290,7 @@ class Trsm(Triangular):
 
     A (..., m, m), B, out (..., m, n); rightside: X · A = alpha * B, A (..., n, n)
     transpose: Aᵀ in place of A; lower: which triangle A is. A 0 on its diagonal is an
-    error, raised where somebody waits for the numbers; CUDA devices divide by it.
+    error, raised where the numbers are waited for; CUDA devices divide by it.
     """
 
     saves = ("A", "out")
@@ -373,9 +373,9 @@ class Square(Linalg):
 class Potrf(Square):
     """Cholesky's factor: the lower triangle L with A = L · Lᵀ. A, out (..., n, n).
 
-    A must be symmetric and positive definite, else an error is raised where somebody
-    waits for the numbers; on CUDA devices columns are NaN. Only the lower triangle of A
-    is read; its gradient is symmetric.
+    A must be symmetric and positive definite, else OperatorError is raised where the
+    numbers are waited for; on CUDA devices columns are NaN. Only the lower triangle of
+    A is read; its gradient is symmetric.
     lower=False: the upper triangle Lᵀ, and only that of A is read.
     """
 

@@ -46,6 +46,10 @@ class Solved(Op):
         _stack(self, a)
         return a.with_shape(a.shape[:-2] or (1,))
 
+    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+        """One number for each matrix."""
+        return self.numbers(specs[0])
+
     def spread(self, at: GradContext, value: Value) -> Value:
         """A number for each matrix, ready to be stretched over its elements."""
         shape = at.ins[0].shape
@@ -67,7 +71,7 @@ def _turned(value: Value) -> Value:
 class Inverse(Solved):
     """The inverse of every matrix. A, out (..., n, n).
 
-    A singular matrix has none: an error, raised where somebody waits for the numbers;
+    A singular matrix has none: an error, raised where the numbers are waited for;
     on CUDA devices NaN.
     """
 
@@ -108,10 +112,6 @@ class Det(Solved):
 
     saves = ("A", "out")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """One number for each matrix."""
-        return self.numbers(specs[0])
-
     def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
         """det(A) · A⁻ᵀ."""
         inverse = bind(InverseOrZeros.of(), a)
@@ -149,10 +149,6 @@ class SumLogDiag(Solved):
     """
 
     saves = ("A",)
-
-    def infer(self, *specs: Spec) -> Spec:
-        """One number for each matrix."""
-        return self.numbers(specs[0])
 
     def grad(self, at: GradContext, dout: Any, a: Value) -> Gradients:
         """1 / x on the diagonal."""

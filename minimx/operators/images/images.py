@@ -355,11 +355,11 @@ class Colours(Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One function after the other; each result is put into the type of data."""
-        settled, dtype = find("colours.settled"), specs[0].dtype
+        converted, dtype = find("colours.converted"), specs[0].dtype
 
         def run(data: Any, out: Any, rng: Any = None) -> None:
             for function, number in self.steps(rng):
-                data = settled(function(data, number), dtype)
+                data = converted(function(data, number), dtype)
             np.copyto(out, data)
 
         return run

@@ -75,15 +75,15 @@ class Correlation(Op):
             raise ShapeError(f"Correlation: data1 {data.shape} must be (N, C, H, W).")
         expect(self.name, "data2", other, data.shape, "data1")
         border = 2 * (self.max_displacement + self.kernel_size // 2)
-        rooms = [n + 2 * self.pad_size - border for n in data.shape[2:]]
-        if min(rooms) < 1:
+        spaces = [n + 2 * self.pad_size - border for n in data.shape[2:]]
+        if min(spaces) < 1:
             raise ShapeError(
                 f"Correlation: data {data.shape} with pad_size={self.pad_size} leave "
                 f"no room for max_displacement={self.max_displacement} on all sides of "
                 f"a window of {self.kernel_size}. Pad more."
             )
         count = (2 * (self.max_displacement // self.stride2) + 1) ** 2
-        stops = (-(-room // self.stride1) for room in rooms)
+        stops = (-(-space // self.stride1) for space in spaces)
         return data.with_shape((data.shape[0], count, *stops))
 
     def kernel(self, *specs: Spec) -> Kernel:

@@ -101,7 +101,7 @@ class FoldedConvolution(Convolution):
         data, weight = specs[:2]
         bias = weight.with_shape((self.num_filter,))
         convolve, out = conv.compute(data, weight, bias), conv.infer(data, weight, bias)
-        count, _ = self._room(specs)
+        count, _ = self._sizes(specs)
         bend = None
         if self.act_type is not None:
             bend = lookup(self.act_type).of().compute(out)
@@ -117,16 +117,16 @@ class FoldedConvolution(Convolution):
             if not fixed:
                 scale *= gamma
             shift = np.asarray((bias - mean) * scale + beta, dtype)
-            room = workspace[: count * dtype.itemsize].view(dtype)
-            scratch = workspace[_lines(room.nbytes) :]
+            buffer = workspace[: count * dtype.itemsize].view(dtype)
+            scratch = workspace[_lines(buffer.nbytes) :]
             more = [scratch] if scratch.size else []
             if folds:
-                new = room[: weight.size].reshape(weight.shape)
+                new = buffer[: weight.size].reshape(weight.shape)
                 np.multiply(weight, scale.reshape(least), out=new)
                 convolve(data, new, shift, out, *more)
             else:
-                room.fill(0)
-                convolve(data, weight, room, out, *more)
+                buffer.fill(0)
+                convolve(data, weight, buffer, out, *more)
                 whole = out.reshape(image)
                 apply(whole, scale, shift, whole)
             if bend is not None:
@@ -134,7 +134,7 @@ class FoldedConvolution(Convolution):
 
         return run
 
-    def _room(self, specs: Sequence[Spec]) -> tuple[int, int]:
+    def _sizes(self, specs: Sequence[Spec]) -> tuple[int, int]:
         """How many numbers are kept beside the image, and the bytes of workspace."""
         data, weight = map(_widened, specs[:2])
         bias = weight.with_shape((self.num_filter,))
@@ -145,7 +145,7 @@ class FoldedConvolution(Convolution):
 
     def scratch(self, *specs: Spec) -> int:
         """The folded parameters, and what the convolution asks for."""
-        return self._room(specs)[1]
+        return self._sizes(specs)[1]
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """It is for prediction only."""

@@ -88,11 +88,11 @@ class LayerNorm(Op):
         ) -> None:  # fmt: skip
             if not data.size:
                 return
-            room = Rows(axis, data, *scratch)
-            rows, result = room.read(data), room.place(out)
+            buffer = Rows(axis, data, *scratch)
+            rows, result = buffer.read(data), buffer.place(out)
             stats = mean.reshape(-1), std.reshape(-1)
             normalize(rows, gamma, beta, eps, result, *stats)
-            room.write(result, out)
+            buffer.write(result, out)
 
         return with_half(run, specs)
 
@@ -153,8 +153,21 @@ class Rows:
             np.copyto(moved, rows.reshape(moved.shape))
 
 
+class _NormGradient(Op):
+    """The gradients of data, gamma and beta, in one operator."""
+
+    inputs = ("dout", "data", "gamma", "mean", "std")
+    visible = 3
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """The shapes of data, gamma and beta."""
+        return specs[1], specs[2], specs[2]
+
+    cost = per_element(STEPS, 4)
+
+
 @register("_backward_LayerNorm")
-class LayerNormGradient(Op):
+class LayerNormGradient(_NormGradient):
     """The gradients of data, gamma and beta through a layer normalization.
 
     dout, data: `shape`; gamma (length,); mean, std: that shape, 1 along the axis
@@ -163,13 +176,6 @@ class LayerNormGradient(Op):
     shape: Shape
     eps: float
     axis: int
-
-    inputs = ("dout", "data", "gamma", "mean", "std")
-    visible = 3
-
-    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
-        """The shapes of data, gamma and beta."""
-        return specs[1], specs[2], specs[2]
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.norm`."""
@@ -184,11 +190,11 @@ class LayerNormGradient(Op):
             if not data.size:
                 dgamma[...] = dbeta[...] = 0
                 return
-            room = Rows(axis, data, *scratch)
-            heads, rows = room.read(dout), room.read(data)
-            result, stats = room.place(ddata), (mean.reshape(-1), std.reshape(-1))
+            buffer = Rows(axis, data, *scratch)
+            heads, rows = buffer.read(dout), buffer.read(data)
+            result, stats = buffer.place(ddata), (mean.reshape(-1), std.reshape(-1))
             of_data(heads, rows, gamma, *stats, result)
-            room.write(result, ddata)
+            buffer.write(result, ddata)
             of_parameters(heads, rows, *stats, dgamma, dbeta)
 
         return with_half(run, specs)
@@ -212,5 +218,3 @@ class LayerNormGradient(Op):
             return dout * scale, head * x_hat, head
         total = lookup("sum").of(axis=others)
         return dout * scale, bind(total, head * x_hat), bind(total, head)
-
-    cost = per_element(STEPS, 4)

@@ -21,6 +21,7 @@ from minimx.core.ops.checks import same_reals
 from minimx.core.ops.deduction import first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.layers.norm import _NormGradient
 from minimx.operators.rules import Gradients, like_first, one_of, per_element, with_half
 
 
@@ -143,7 +144,7 @@ class InstanceNorm(Grouped):
 
 
 @register("_backward_GroupNorm")
-class GroupNormGradient(Op):
+class GroupNormGradient(_NormGradient):
     """The gradients of data, gamma and beta through a normalization of groups.
 
     dout, data: `shape`, seen as `seen` (samples, groups, length); gamma (groups,);
@@ -153,13 +154,6 @@ class GroupNormGradient(Op):
     shape: Shape
     seen: Shape
     eps: float
-
-    inputs = ("dout", "data", "gamma", "mean", "std")
-    visible = 3
-
-    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
-        """The shapes of data, gamma and beta."""
-        return specs[1], specs[2], specs[2]
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.norm`."""
@@ -195,8 +189,6 @@ class GroupNormGradient(Op):
         ddata = (slope - bind(average, slope) - x_hat * along) * scale
         ddata = reshaped(ddata, self.seen, self.shape)
         return ddata, bind(total, head * x_hat), bind(total, head)
-
-    cost = per_element(STEPS, 4)
 
 
 @register("LRN")

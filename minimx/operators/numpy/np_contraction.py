@@ -172,7 +172,7 @@ class Einsum(Multiplies, Op):
         text = ",".join(terms) + "->" + kept
         factors = (dout, *(saved[j] for j in others))
         found = bind(Einsum.of(subscripts=text, optimize=self.optimize), *factors)
-        # Labels that nobody else has, or has with length 1, are stretched.
+        # Labels that no other operand has, or has with length 1, are stretched.
         seen = labels(text, tuple(map(len, shapes))).lengths(shapes)
         column = tuple(seen.get(letter, 1) for letter in unique)
         full = tuple(lengths[letter] for letter in unique)

@@ -80,7 +80,7 @@ class Svd(_Numpy):
 class Solve(_Numpy):
     """The x with A · x = B. A (..., n, n), B (..., n, k) or (..., n); out like B.
 
-    A singular A gives an error where somebody waits for the numbers, on CUDA devices
+    A singular A gives an error where the numbers are waited for, on CUDA devices
     NaN.
     """
 
@@ -124,7 +124,7 @@ class Eig(_Numpy):
     """Eigenvalues and eigenvectors of any square matrix; no gradient, as in MXNet.
 
     A (..., n, n); outs values (..., n), vectors (..., n, n), one in each column. Real
-    matrices with complex eigenvalues give an error where somebody waits. On CUDA
+    matrices with complex eigenvalues give an error where they are waited for. On CUDA
     devices this one and `eigvals` visit the host.
     """
 
@@ -142,7 +142,7 @@ class Eig(_Numpy):
 class EigVals(_Numpy):
     """The eigenvalues of any square matrix; no gradient. A (..., n, n); out (..., n).
 
-    Real matrices with complex eigenvalues give an error where somebody waits.
+    Real matrices with complex eigenvalues give an error where they are waited for.
     """
 
     differentiable = False

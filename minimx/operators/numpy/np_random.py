@@ -390,8 +390,8 @@ class NpMultinomial(Op):
     """How often each of k outcomes comes in `n` trials. out (*size, k), int64.
 
     pvals: their probabilities, as a setting or as an array a (k,). If that holds
-    negative numbers, or adds up to more than 1, there is an error where somebody waits;
-    on CUDA devices all counts are -1.
+    negative numbers, or adds up to more than 1, there is an error where the counts are
+    waited for; on CUDA devices all counts are -1.
     """
 
     n: int

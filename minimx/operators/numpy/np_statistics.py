@@ -146,7 +146,7 @@ class Percentile(Op):
     interpolation: which number where one lies between two elements: linear, lower,
     higher, midpoint, nearest. q_scalar: one q, in place of the array. Floating-point
     types answer in their own type, integers in float32. A q in an array that is not
-    between 0 and 100 is an error where somebody waits, on CUDA devices NaN.
+    between 0 and 100 is an error where they are waited for, on CUDA devices NaN.
     """
 
     axis: Any = None

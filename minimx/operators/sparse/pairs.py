@@ -13,7 +13,7 @@ from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, dense
 from minimx.operators.sparse import Answer, Target, rule
 from minimx.operators.sparse.pointwise import (
-    flat,
+    apply,
     in_order,
     pick,
     put,
@@ -56,9 +56,7 @@ def _two_rows(op: Op) -> Any:
         left, right = spread_rows(a, wanted), spread_rows(b, wanted)
         made = out.rows(len(wanted))
         np.copyto(made.indices, wanted)
-        flat(op, left, right)(
-            left.reshape(-1), right.reshape(-1), made.data.reshape(-1)
-        )
+        apply(op, made.data, left, right)
 
     return run
 
@@ -71,7 +69,7 @@ def _two_entries(op: Op) -> Any:
         )
         left, right = _gathered(a.data, from_a), _gathered(b.data, from_b)
         data = np.empty(len(indices), a.data.dtype)
-        flat(op, left, right)(left, right, data)
+        apply(op, data, left, right)
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         _store(out, data, indices, rows, len(indptr) - 1)
 
@@ -114,10 +112,7 @@ def dense_times(op: Op, a: Spec, b: Spec) -> Answer | None:
 
     def run(left: Any, right: Any, out: Target) -> None:
         picked = pick(right, left)
-        data = same_places(right, out)
-        flat(op, picked, right.data)(
-            picked.reshape(-1), right.data.reshape(-1), data.reshape(-1)
-        )
+        apply(op, same_places(right, out), picked, right.data)
 
     return Answer(b, run)
 
@@ -127,10 +122,7 @@ def _at_left(op: Op, a: Spec, seen: Callable[[Any], Any] = lambda b: b) -> Answe
 
     def run(left: Any, right: Any, out: Target) -> None:
         picked = pick(left, seen(right))
-        data = same_places(left, out)
-        flat(op, left.data, picked)(
-            left.data.reshape(-1), picked.reshape(-1), data.reshape(-1)
-        )
+        apply(op, same_places(left, out), left.data, picked)
 
     return Answer(a, run)
 

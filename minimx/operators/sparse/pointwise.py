@@ -44,6 +44,11 @@ def flat(op: Op, *arrays: Any) -> Kernel:
     return op.compute(*[Spec((array.size,), array.dtype) for array in arrays])
 
 
+def apply(op: Op, out: Any, *arrays: Any) -> None:
+    """Compute `out` from stored elements, whatever the shape they are stored in."""
+    flat(op, *arrays)(*[array.reshape(-1) for array in (*arrays, out)])
+
+
 def same_places(parts: Rows | Entries, out: Target) -> Any:
     """Room for the same elements in `out`, which may be where `parts` lie; its data."""
     if out.parts is parts:
@@ -62,7 +67,7 @@ def stored(op: Op, x: Spec, out: Spec | None = None) -> Answer:
 
     def run(parts: Rows | Entries, target: Target) -> None:
         data = same_places(parts, target)
-        flat(op, parts.data)(parts.data.reshape(-1), data.reshape(-1))
+        apply(op, data, parts.data)
 
     return Answer(x if out is None else out, run)
 
@@ -103,7 +108,7 @@ def densely(op: Op, x: Spec) -> Answer:
         flat(op, zero)(zero, elsewhere)
         out.fill(elsewhere[0])
         data = np.empty_like(parts.data)
-        flat(op, parts.data)(parts.data.reshape(-1), data.reshape(-1))
+        apply(op, data, parts.data)
         put(parts, data, out)
 
     return Answer(dense(x), run)
@@ -221,8 +226,7 @@ def gradient(op: Op, dout: Spec, *saved: Spec) -> Answer | None:
     def run(parts: Any, *rest: Any) -> None:
         *values, out = rest
         at = [parts.data, *(_values_at(parts, value) for value in values)]
-        data = same_places(parts, out)
-        flat(op, *at)(*[a.reshape(-1) for a in at], data.reshape(-1))
+        apply(op, same_places(parts, out), *at)
 
     return Answer(dout, run)
 
@@ -243,10 +247,7 @@ def gradient_of_dense(op: Op, dout: Spec, saved: Spec) -> Answer | None:
 
     def run(douts: Any, parts: Any, out: Any) -> None:
         picked = pick(parts, douts)
-        data = same_places(parts, out)
-        flat(op, picked, parts.data)(
-            picked.reshape(-1), parts.data.reshape(-1), data.reshape(-1)
-        )
+        apply(op, same_places(parts, out), picked, parts.data)
 
     return Answer(like(dout, stype_of(saved)), run)
 
