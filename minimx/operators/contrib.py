@@ -298,8 +298,8 @@ class FFT(Fourier):
     """The discrete Fourier transform of real numbers, along the last axis.
 
     data (..., n); out (..., 2 n): real and imaginary parts take turns. compute_size is
-    how many lines MXNet hands to cuFFT at once, and changes nothing here. Computed by
-    NumPy in double precision. The gradient is `ifft`.
+    how many lines MXNet hands to cuFFT at once, and changes nothing here. The gradient
+    is `ifft`.
     """
 
     casting = SINGLE

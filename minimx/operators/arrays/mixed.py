@@ -168,7 +168,7 @@ class BackwardWhereY(_Chosen):
 class AddN(Op):
     """The sum of any number of arrays.
 
-    args: one array or more, of one shape and type; out: the same. Faster than adding
+    data: one array or more, of one shape and type; out: the same. Faster than adding
     them pair by pair, as the intermediate sums are not stored. Raises ShapeError or
     DTypeError if they differ.
     """

@@ -104,8 +104,8 @@ class MultiBoxTarget(Op):
     divided by `variances`; loc_mask (N, 4·A), 1 for anchors that have a box; cls_target
     (N, A), the class + 1, 0 for background, ignore_label for anchors that do not count
 
-    An anchor has the box that overlaps it most of all anchors, or the one that it
-    overlaps most, if by more than overlap_threshold.
+    Every box takes the anchor that it overlaps most; any other anchor has the box that
+    it overlaps most, if by more than overlap_threshold.
     negative_mining_ratio, if positive: so many background anchors count for each one
     with a box: those with the worst prediction, among the anchors that overlap every
     box by less than negative_mining_thresh.

@@ -219,8 +219,8 @@ class ROIAlign(Aligned):
     position_sensitive: every cell has its own channels, so out has C / (h·w).
     aligned: the centres of pixels are at half numbers, which takes half a pixel off.
 
-    A point outside the image counts as 0. Gradients flow to the four pixels around each
-    point, none to rois. Raises ShapeError for other shapes.
+    A point more than a pixel outside the image counts as 0. Gradients flow to the four
+    pixels around each point, none to rois. Raises ShapeError for other shapes.
     """
 
     casting = WIDEST

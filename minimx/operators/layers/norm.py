@@ -44,9 +44,8 @@ class LayerNorm(Op):
     variance. output_mean_var: two more outputs, the means and sqrt(var + eps), in the
     shape of data with length 1 along the axis.
 
-    The variance is the mean of squared distances; sums are formed in double precision.
-    Raises ShapeError if gamma or beta do not fit, DTypeError for integers. As MXNet
-    1.9.1's; `gluon.nn.LayerNorm` holds the parameters.
+    The variance is the mean of squared distances. Raises ShapeError if gamma or beta do
+    not fit, DTypeError for integers. `gluon.nn.LayerNorm` holds the parameters.
     """
 
     axis: int = -1

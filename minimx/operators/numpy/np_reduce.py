@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from minimx.core.dtypes import INT64, is_float, resolve
+from minimx.core.dtypes import INT64, is_float
 from minimx.core.errors import ShapeError
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
-from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
-from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
+from minimx.core.shapes import Shape, normalize_axes, reduced
+from minimx.operators.arrays.statistics import CumSum
 from minimx.operators.numpy.np_elementwise import BOOL
 from minimx.operators.rules import Gradients, per_element
 
@@ -117,27 +117,15 @@ class PlaceOfMinimum(Place):
 
 
 @register("_npi_cumprod")
-class CumProd(Op):
+class CumProd(CumSum):
     """Running products along an axis, or with axis=None of the flat array.
 
     data (2, 3), axis=1; out (2, 3); axis=None: out (6,). dtype: of the products. The
     gradient divides by the elements, so it is no number where one is 0.
     """
 
-    axis: int | None = None
-    dtype: str | None = None
-
-    casting = SINGLE
+    inputs = ("data",)
     saves = ("data", "out")
-
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of data, one axis for axis=None."""
-        (data,) = specs
-        dtype = resolve(self.dtype) if self.dtype is not None else data.dtype
-        if self.axis is None:
-            return Spec.of((data.size,), dtype)
-        normalize_axis(self.name, self.axis, data.ndim)
-        return Spec.of(data.shape, dtype)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's."""
