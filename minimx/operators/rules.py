@@ -19,7 +19,7 @@ from minimx.core.dtypes import NARROW
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
-from minimx.core.ops import Kernel, Value
+from minimx.core.ops import Kernel, Op, Value
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import normalize_axis
 
@@ -57,6 +57,14 @@ def computed_by(name: str, *settings: str) -> Callable[..., Kernel]:
         return found
 
     return kernel
+
+
+class Drawing(Op):
+    """An operator that draws random numbers, and through which no gradient flows."""
+
+    needs_rng = True
+    deterministic = False
+    differentiable = False
 
 
 def with_half(run: Kernel, specs: Sequence[Spec]) -> Kernel:

@@ -14,7 +14,13 @@ from minimx.core.ops.casting import EITHER
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, computed_by, kernel_of, like_first
+from minimx.operators.rules import (
+    Drawing,
+    Gradients,
+    computed_by,
+    kernel_of,
+    like_first,
+)
 
 __all__ = [
     "Bernoulli", "Exponential", "Gamma", "GeneralizedNegativeBinomial",
@@ -158,12 +164,8 @@ class Bernoulli(Random):
 
 
 @with_settings
-class Sample(Op):
+class Sample(Drawing):
     """Numbers of distributions whose parameters are arrays."""
-
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     shape: Shape = ()
     dtype: str = "float32"
@@ -303,7 +305,7 @@ class SampleMultinomial(Op):
 
 
 @register("shuffle", "_shuffle", "random_shuffle", "_npi_shuffle")
-class Shuffle(Op):
+class Shuffle(Drawing):
     """Put the rows of data into a random order.
 
     data: any shape; out: the same shape and type. The elements of a row, all that have
@@ -311,9 +313,6 @@ class Shuffle(Op):
     """
 
     casting = EITHER
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     infer = like_first
 

@@ -20,7 +20,7 @@ from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
-from minimx.operators.rules import Gradients, in_given_shape, with_half
+from minimx.operators.rules import Drawing, Gradients, in_given_shape, with_half
 
 
 def _short(op: Op) -> str:
@@ -161,12 +161,8 @@ class FlipTopBottom(Flip):
     axis = -3
 
 
-class RandomFlip(Flip):
+class RandomFlip(Drawing, Flip):
     """A flip in half of the cases."""
-
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A coin and a copy."""
@@ -365,11 +361,8 @@ class Colours(Op):
         return run
 
 
-class RandomColours(Colours):
+class RandomColours(Drawing, Colours):
     """Colours changed by random numbers."""
-
-    needs_rng = True
-    deterministic = False
 
 
 @with_settings

@@ -17,23 +17,19 @@ from minimx.core import shapes
 from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.operators.reduce import sum_to
-from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, lookup, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, computed_by, kernel_of
+from minimx.operators.rules import Drawing, Gradients, computed_by, kernel_of
 
 
 def _as_shape(size: Any) -> Shape | None:
     return (size,) if isinstance(size, int) else size
 
 
-class Draw(Op):
+class Draw(Drawing):
     """Numbers of one distribution."""
-
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     all_inputs: ClassVar[tuple[str, ...]] = ("input1", "input2")
     #: The standard numbers are a hidden output.
@@ -344,7 +340,7 @@ class NpBernoulli(Draw):
 
 
 @register("_npi_choice")
-class NpChoice(Op):
+class NpChoice(Drawing):
     """Numbers from 0 up to, without, `a`: each as likely, or as `p` says. out: `size`.
 
     p (a,), with weighted=True; replace=False: no number twice
@@ -355,9 +351,6 @@ class NpChoice(Op):
     replace: bool = True
     weighted: bool = False
     all_inputs = ("p",)
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -386,7 +379,7 @@ class NpChoice(Op):
 
 
 @register("_npi_multinomial")
-class NpMultinomial(Op):
+class NpMultinomial(Drawing):
     """How often each of k outcomes comes in `n` trials. out (*size, k), int64.
 
     pvals: their probabilities, as a setting or as an array a (k,). If that holds
@@ -398,9 +391,6 @@ class NpMultinomial(Op):
     pvals: Any = None
     size: Any = None
     all_inputs = ("a",)
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     @property
     def inputs(self) -> tuple[str, ...]:
