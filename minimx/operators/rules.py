@@ -26,7 +26,7 @@ from minimx.core.shapes import normalize_axis
 #: What `grad` gives: for each input its gradient; None where there is none.
 Gradients = Sequence[Value | None]
 
-_PREFIXES = ("_linalg_", "_contrib_", "_npi_", "_np_", "_")
+_PREFIXES = ("_linalg_", "_contrib_", "_image_", "_npi_", "_np_", "_")
 
 
 def short_name(op: Any) -> str:
@@ -59,7 +59,7 @@ def computed_by(name: str, *settings: str) -> Callable[..., Kernel]:
     return kernel
 
 
-class Drawing(Op):
+class Draws(Op):
     """An operator that draws random numbers, and through which no gradient flows."""
 
     needs_rng = True
@@ -103,7 +103,7 @@ def like_first(op: Any, *specs: Spec) -> Spec:
     return specs[0]
 
 
-def in_given_shape(op: Any, *specs: Spec) -> Spec:
+def given_shape(op: Any, *specs: Spec) -> Spec:
     """The setting `shape`, in the element type of the first input."""
     return specs[0].with_shape(op.shape)
 

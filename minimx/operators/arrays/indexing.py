@@ -21,7 +21,7 @@ from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, computed_by, in_given_shape
+from minimx.operators.rules import Gradients, computed_by, given_shape
 
 __all__ = [
     "AdvancedIndex", "BackwardAdvancedIndex", "BackwardGatherNd", "BackwardTake",
@@ -112,7 +112,7 @@ class BackwardGatherNd(Move):
     inputs = ("data", "indices")
     saves = ("indices",)
 
-    infer = in_given_shape
+    infer = given_shape
 
     kernel = computed_by("indexing.scatter_nd_sum")
 

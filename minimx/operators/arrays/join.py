@@ -18,7 +18,7 @@ from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, different_axes, in_given_shape, one_of
+from minimx.operators.rules import Gradients, different_axes, given_shape, one_of
 
 __all__ = [
     "BackwardDiag", "BackwardPad", "Concat", "DepthToSpace", "Diag", "Frame", "Pad",
@@ -231,7 +231,7 @@ class BackwardDiag(Move):
     shape: Shape
     inputs = ("dout",)
 
-    infer = in_given_shape
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros, then the diagonal."""

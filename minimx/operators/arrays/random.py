@@ -14,13 +14,7 @@ from minimx.core.ops.casting import EITHER
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import (
-    Drawing,
-    Gradients,
-    computed_by,
-    kernel_of,
-    like_first,
-)
+from minimx.operators.rules import Draws, Gradients, computed_by, kernel_of, like_first
 
 __all__ = [
     "Bernoulli", "Exponential", "Gamma", "GeneralizedNegativeBinomial",
@@ -164,7 +158,7 @@ class Bernoulli(Random):
 
 
 @with_settings
-class Sample(Drawing):
+class Sample(Draws):
     """Numbers of distributions whose parameters are arrays."""
 
     shape: Shape = ()
@@ -305,7 +299,7 @@ class SampleMultinomial(Op):
 
 
 @register("shuffle", "_shuffle", "random_shuffle", "_npi_shuffle")
-class Shuffle(Drawing):
+class Shuffle(Draws):
     """Put the rows of data into a random order.
 
     data: any shape; out: the same shape and type. The elements of a row, all that have

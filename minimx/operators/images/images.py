@@ -20,18 +20,14 @@ from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
-from minimx.operators.rules import Drawing, Gradients, in_given_shape, with_half
-
-
-def _short(op: Op) -> str:
-    return op.name.removeprefix("_image_")
+from minimx.operators.rules import Draws, Gradients, given_shape, short_name, with_half
 
 
 def _images(op: Op, data: Spec, layout: str = "(H, W, C)") -> None:
     if data.ndim not in (3, 4):
         raise ShapeError(
-            f"image.{_short(op)}: data {data.shape} must be an image {layout}, or a "
-            "batch of images with one axis more. Reshape it first."
+            f"image.{short_name(op)}: data {data.shape} must be an image {layout}, or "
+            "a batch of images with one axis more. Reshape it first."
         )
 
 
@@ -161,7 +157,7 @@ class FlipTopBottom(Flip):
     axis = -3
 
 
-class RandomFlip(Drawing, Flip):
+class RandomFlip(Draws, Flip):
     """A flip in half of the cases."""
 
     def kernel(self, *specs: Spec) -> Kernel:
@@ -248,7 +244,7 @@ class CropGradient(Op):
 
     inputs = ("dout",)
 
-    infer = in_given_shape
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros and a copy."""
@@ -340,8 +336,8 @@ class Colours(Op):
         (data,) = specs
         if data.ndim != 3 or data.shape[2] not in (1, 3):
             raise ShapeError(
-                f"image.{_short(self)}: data {data.shape} must be one image (H, W, C), "
-                "with 3 channels (red, green, blue) or 1."
+                f"image.{short_name(self)}: data {data.shape} must be one image "
+                "(H, W, C), with 3 channels (red, green, blue) or 1."
             )
         return data
 
@@ -361,7 +357,7 @@ class Colours(Op):
         return run
 
 
-class RandomColours(Drawing, Colours):
+class RandomColours(Draws, Colours):
     """Colours changed by random numbers."""
 
 

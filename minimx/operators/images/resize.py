@@ -20,7 +20,7 @@ from minimx.core.ops.checks import same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.layers.deconv import Deconvolution
-from minimx.operators.rules import Gradients, in_given_shape, one_of, with_half
+from minimx.operators.rules import Gradients, given_shape, one_of, with_half
 
 
 def _images(op: str, name: str, spec: Spec) -> None:
@@ -100,7 +100,7 @@ class ResampleGradient(Op):
 
     inputs = ("dout",)
 
-    infer = in_given_shape
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.resample`."""

@@ -16,7 +16,7 @@ from minimx.core.ops.checks import same_reals
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, in_given_shape, with_half
+from minimx.operators.rules import Gradients, given_shape, with_half
 
 
 def check_regions(op: str, data: Spec, rois: Spec, columns: tuple[int, ...]) -> None:
@@ -101,7 +101,7 @@ class ROIPoolingGradient(Op):
     inputs = ("dout", "rois", "places")
     saves = ("rois", "places")
 
-    infer = in_given_shape
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.boxes`."""
@@ -160,7 +160,7 @@ class _RegionGradient(Op):
     forward: ClassVar[type[Op]]
     launch: ClassVar[Any]
 
-    infer = in_given_shape
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """That of the operator, backward."""

@@ -7,7 +7,6 @@ Its gradient is one fused kernel; `composed` says it again with `_fetch_pixels` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from minimx.core.errors import ShapeError
@@ -17,7 +16,7 @@ from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, regist
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, in_given_shape, per_element, with_half
+from minimx.operators.rules import Gradients, given_shape, per_element, with_half
 
 
 class Places(Op):
@@ -71,8 +70,7 @@ class SamplePixels(Places):
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all three."""
         op = SampleGradient.of(sharp=self.sharp, shape=at.ins[0].shape)
-        found: Sequence[Value] = bind(op, dout, *saved)
-        return found
+        return tuple(bind(op, dout, *saved))
 
 
 @register("_backward_sample_pixels")
@@ -173,7 +171,7 @@ class PutPixels(Places):
 
     shape: Shape
 
-    infer = in_given_shape
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.sampling`."""

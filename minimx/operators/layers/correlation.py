@@ -6,7 +6,6 @@ things each, and the three operators are all that gradients of any order need.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.errors import OperatorError, ShapeError
@@ -101,8 +100,7 @@ class Correlation(Op):
         shape = at.ins[0].shape
         if not self.is_multiply:
             both = CorrelationSigns.of(forward=self)
-            found: Sequence[Value] = bind(both, dout, data1, data2)
-            return found
+            return tuple(bind(both, dout, data1, data2))
         grads: list[Value | None] = []
         for first, other in ((True, data2), (False, data1)):
             op = CorrelationSpread.of(forward=self, shape=shape, first=first)

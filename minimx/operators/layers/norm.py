@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -106,8 +105,7 @@ class LayerNorm(Op):
         op = LayerNormGradient.of(
             shape=shape, eps=self.eps, axis=self.axis % len(shape)
         )
-        found: Sequence[Value] = bind(op, dout, *saved)
-        return found
+        return tuple(bind(op, dout, *saved))
 
     cost = per_element(STEPS, 2)
 

@@ -6,7 +6,6 @@ group of every sample by itself; an instance is a group of one channel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
 
@@ -87,8 +86,7 @@ class Grouped(Op):
         dout = dout[0] if self.visible > 1 else dout
         shape, seen = at.ins[0].shape, self.seen(at.ins[0])
         op = GroupNormGradient.of(shape=shape, seen=seen, eps=self.eps)
-        found: Sequence[Value] = bind(op, dout, *saved)
-        return found
+        return tuple(bind(op, dout, *saved))
 
     cost = per_element(STEPS, 2)
 

@@ -14,7 +14,7 @@ from minimx.core.ops import GradContext, Value, bind, register
 from minimx.core.ops.checks import expect
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Gradients, computed_by, in_given_shape
+from minimx.operators.rules import Gradients, computed_by, given_shape
 
 
 class Sequences(Move):
@@ -117,7 +117,7 @@ class BackwardSequenceLast(Sequences):
 
     all_inputs = ("dout", "sequence_length")
 
-    infer = in_given_shape
+    infer = given_shape
 
     kernel = computed_by("sequence.unlast", "axis")
 

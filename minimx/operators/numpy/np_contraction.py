@@ -25,7 +25,7 @@ from minimx.core.ops.devices import Multiplies
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
-from minimx.operators.rules import Gradients, computed_by, in_given_shape, kernel_of
+from minimx.operators.rules import Gradients, computed_by, given_shape, kernel_of
 
 
 class Labels:
@@ -196,7 +196,7 @@ class PlaceDiagonals(Move):
     labels: str
     shape: Shape
 
-    infer = in_given_shape
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros, then NumPy's view of the diagonal."""

@@ -16,7 +16,7 @@ from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.numpy.np_shape import at_least
-from minimx.operators.rules import Gradients, in_given_shape, kernel_of, one_of
+from minimx.operators.rules import Gradients, given_shape, kernel_of, one_of
 
 # -- joining ---------------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class BackwardNumpyPad(_Framed):
     shape: Shape
     inputs = ("dout",)
 
-    infer = in_given_shape
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """The inside, or a sum over what was repeated."""

@@ -21,14 +21,14 @@ from minimx.core.ops import GradContext, Kernel, Value, bind, lookup, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
-from minimx.operators.rules import Drawing, Gradients, computed_by, kernel_of
+from minimx.operators.rules import Draws, Gradients, computed_by, kernel_of
 
 
 def _as_shape(size: Any) -> Shape | None:
     return (size,) if isinstance(size, int) else size
 
 
-class Draw(Drawing):
+class Draw(Draws):
     """Numbers of one distribution."""
 
     all_inputs: ClassVar[tuple[str, ...]] = ("input1", "input2")
@@ -340,7 +340,7 @@ class NpBernoulli(Draw):
 
 
 @register("_npi_choice")
-class NpChoice(Drawing):
+class NpChoice(Draws):
     """Numbers from 0 up to, without, `a`: each as likely, or as `p` says. out: `size`.
 
     p (a,), with weighted=True; replace=False: no number twice
@@ -379,7 +379,7 @@ class NpChoice(Drawing):
 
 
 @register("_npi_multinomial")
-class NpMultinomial(Drawing):
+class NpMultinomial(Draws):
     """How often each of k outcomes comes in `n` trials. out (*size, k), int64.
 
     pvals: their probabilities, as a setting or as an array a (k,). If that holds
