@@ -1,11 +1,11 @@
 """Rules that many data sheets share, as functions that they take for methods.
 
-    kernel = computed_by("places.ravel", "shape")   # find("places.ravel")(self.shape)
-    return kernel_of("places.slice_fill", key, 0.0) # find("places.slice_fill")(key, 0)
-    return with_half(run, specs)              # half precision as single
-    one_of(self, "mode", "edge", "reflect")         # or an error that says so
-    infer = like_first                          # out: the spec of the first input
-    cost = per_element(4, 3)                        # flops, arrays read and written
+    kernel = computed_by("places.ravel", "shape")    # find("places.ravel")(self.shape)
+    return kernel_of("places.slice_fill", key, 0.0)  # find("places.slice_fill")(key, 0)
+    return with_half(run, specs)                     # half precision as single
+    one_of(self, "mode", "edge", "reflect")          # or an error that says so
+    infer = like_first                               # out: the spec of the first input
+    cost = per_element(4, 3)                         # flops, arrays read and written
 
 Rules for shapes that are only partly known are in `core/ops/deduction.py`.
 """
