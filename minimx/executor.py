@@ -38,7 +38,7 @@ from minimx.core.graph.values.specs import Specs, every_spec
 from minimx.graphs.backward_steps import backward_steps
 from minimx.graphs.log import announce
 from minimx.graphs.monitored_walk import Calls, MonitoredWalk
-from minimx.graphs.places import places
+from minimx.graphs.placement import placement
 from minimx.graphs.watching import as_shown
 from minimx.operators.mxnet_names import input_name
 
@@ -75,7 +75,7 @@ class Executor:
         self._reqs = list(reqs)
         self._symbol: Any = None
         self._groups = dict(groups or {})
-        self._places = places(self._runs, self._groups, ctx) if self._groups else {}
+        self._places = placement(self._runs, self._groups, ctx) if self._groups else {}
         self._monitor: Callable[[str, NDArray], None] | None = None
         self._monitor_all = False
         self._calls: Calls | None = None  # what a monitor saw is on the tape

@@ -12,7 +12,7 @@ enough to ask; the cost of starting threads with the first loop that asks.
     report()                    what was measured, and where the crossing lies
     Loop.timed(size, threads)   the truth at one size, to hold the rule against
 
-A size that somebody sets by hand, `MXNET_CPU_PARALLEL_SIZE`, goes before what was
+A size that is set by hand, `MXNET_CPU_PARALLEL_SIZE`, goes before what was
 measured. Results do not depend on any of this: a piece computes what the whole would.
 """
 
@@ -140,7 +140,7 @@ def _values(dtype: DType, size: int) -> Any:
 
 @dataclass
 class _Known:
-    """What this program has measured. `start` is None until somebody asked."""
+    """What this program has measured. `start` is None until it is first asked."""
 
     start: float | None = None
     starts: dict[int, float] = field(default_factory=dict)  # by number of threads

@@ -35,6 +35,11 @@ class Control(Op):
     deterministic = False
 
     @property
+    def visible(self) -> int:  # type: ignore[override]
+        """Outputs, then the states or variables of a loop: the setting num_outputs."""
+        return int(self.settings["num_outputs"])
+
+    @property
     def bodies(self) -> tuple[Graph, ...]:
         """The graphs inside."""
         raise OperatorError(f"{self.name} has no bodies")
@@ -213,11 +218,6 @@ class Foreach(Control):
     np_shape: bool = False
 
     @property
-    def visible(self) -> int:  # type: ignore[override]
-        """Outputs, then states."""
-        return self.num_outputs
-
-    @property
     def bodies(self) -> tuple[Graph, ...]:
         """One."""
         return (self.body,)
@@ -294,11 +294,6 @@ class WhileLoop(Control):
     func_var_locs: Any = ()
 
     @property
-    def visible(self) -> int:  # type: ignore[override]
-        """Outputs, then the loop's variables."""
-        return self.num_outputs
-
-    @property
     def bodies(self) -> tuple[Graph, ...]:
         """The condition and the body."""
         return self.cond, self.func
@@ -365,11 +360,6 @@ class Cond(Control):
     cond_input_locs: Any = ()
     then_input_locs: Any = ()
     else_input_locs: Any = ()
-
-    @property
-    def visible(self) -> int:  # type: ignore[override]
-        """As many as either body has."""
-        return self.num_outputs
 
     @property
     def bodies(self) -> tuple[Graph, ...]:

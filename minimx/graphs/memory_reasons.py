@@ -1,6 +1,6 @@
 """The reasons of a memory plan in sentences: why a result lies where it lies.
 
-The sweep keeps numbers and verdicts, since it is run often and read seldom; here they
+The pass keeps numbers and verdicts, since it is run often and read seldom; here they
 are put into words, by going through its steps once more.
 """
 

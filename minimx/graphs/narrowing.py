@@ -3,8 +3,8 @@
     names = narrowable(converted, rules, parameters, every=True)
     graph = saying(converted, dict.fromkeys(names, dtype))
 
-A parameter that everybody reads in two bytes need not be converted again at every run:
-it can be converted once, and be stored in half the room.
+A parameter that all read in two bytes need not be converted again at every run:
+it can be converted once, and be stored in half the memory.
 """
 
 from __future__ import annotations

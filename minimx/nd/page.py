@@ -124,7 +124,7 @@ def _files(family: str, names: list[str]) -> Iterator[tuple[str, str]]:
 
     sheets = import_module(family)
     yield "Data sheets:", _links([sheets.__name__])
-    found = re.findall(r'find\("(\w+\.\w+)"', inspect.getsource(sheets))
+    found = re.findall(r'(?:find|_of|_by)\("(\w+\.\w+)"', inspect.getsource(sheets))
     if found:
         kernels = [getattr(find(name), "py_func", find(name)) for name in found]
         yield "CPU kernels:", _links(kernel.__module__ for kernel in kernels)

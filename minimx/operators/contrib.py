@@ -5,7 +5,6 @@ Straight-through estimators, index arithmetic, count sketches, Fourier transform
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil, sqrt
 from typing import Any
 
@@ -13,24 +12,17 @@ import numpy as np
 
 from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.kernels.formula import Formula
 from minimx.core.operators.indexing import Take
 from minimx.core.operators.pointwise import Pointwise, same_dtype, unary
 from minimx.core.operators.shape import Move
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.rules import Gradients, computed_by, like_first
 
 # -- formulas --------------------------------------------------------------------------
 
@@ -73,14 +65,18 @@ class GradientMultiplier(Pointwise):
         """None: the setting is not part of the formula."""
         return ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Multiplied."""
         return (dout * self.scalar,)
 
 
 @register("_contrib_div_sqrt_dim")
 class DivSqrtDim(Op):
-    """Divide by the square root of the last axis's length. data, out: one shape."""
+    """Divide by the square root of the length of the last axis.
+
+    data (..., d); out: the same shape and type, data / sqrt(d). It scales the scores of
+    attention heads.
+    """
 
     inplace = {"out": "data"}
 
@@ -88,16 +84,14 @@ class DivSqrtDim(Op):
         """What is multiplied by."""
         return 1 / sqrt(max(1, data.shape[-1])) if data.ndim else 1.0
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A multiplication."""
         factor = specs[0].dtype.type(self.factor(specs[0]))
         return lambda x, out: np.multiply(x, factor, out=out)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same division."""
         return (bind(self, dout),)
 
@@ -172,9 +166,10 @@ class ArangeLike(Op):
 
 @register("_contrib_index_array")
 class IndexArray(Op):
-    """Where each element stands. data (2, 3); out (2, 3, 2), int64.
+    """Where each element of an array stands.
 
-    axes: only the places along those.
+    data (2, 3), which is not read; out (2, 3, 2), int64: the index of each element
+    along every axis, or along those of `axes` only, in that order.
     """
 
     axes: Any = None
@@ -208,7 +203,13 @@ class IndexArray(Op):
 
 @register("_contrib_index_copy")
 class IndexCopy(Move):
-    """Rows of a copy replaced. old (5, 3), index (2,), new (2, 3); out (5, 3)."""
+    """A copy of an array with some of its rows replaced.
+
+    old_tensor (n, ...), index_vector (m,): row numbers, new_tensor (m, ...); out (n,
+    ...), with out[index_vector[j]] = new_tensor[j]. A row that does not exist is an
+    error where the numbers are waited for. Gradients flow to the new rows, and to the
+    old ones that were kept. Raises ShapeError for shapes that do not fit.
+    """
 
     inputs = ("old_tensor", "index_vector", "new_tensor")
     saves = ("index_vector",)
@@ -222,12 +223,9 @@ class IndexCopy(Move):
         expect(self.name, "new_tensor", new, (*index.shape, *old.shape[1:]), "the rest")
         return old
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A copy, then the rows."""
-        made: Kernel = find("places.index_copy")
-        return made
+    kernel = computed_by("places.index_copy")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To the new rows from their places, to the old array from all others."""
         (index,) = saved
         rows = bind(Take.of(), dout, index)
@@ -243,10 +241,13 @@ class IndexCopy(Move):
 
 @register("_contrib_count_sketch")
 class CountSketch(Move):
-    """Columns added up where a hash sends them (Charikar et al., 2002).
+    """Add up columns where a hash sends them: a count sketch (Charikar et al., 2002).
 
-    data (n, in_dim), h (1, in_dim) from 0 to out_dim - 1, s (1, in_dim) of 1 and -1
-    out (n, out_dim): out[i, h[j]] += s[j] * data[i, j]
+    data (n, in_dim); h (1, in_dim): columns, from 0 to out_dim - 1; s (1, in_dim): 1 or
+    -1 out (n, out_dim): out[i, h[j]] += s[j] * data[i, j]
+
+    out_dim: how many columns come out. processing_batch_size has no effect here.
+    Gradients flow to data. Raises ShapeError if h or s have not in_dim elements.
     """
 
     out_dim: int
@@ -263,12 +264,9 @@ class CountSketch(Move):
                 expect(self.name, name, spec, (1, data.shape[-1]), "data")
         return data.with_shape((*data.shape[:-1], self.out_dim))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Zeros, then additions."""
-        made: Kernel = find("transforms.count_sketch")
-        return made
+    kernel = computed_by("transforms.count_sketch")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From where each column went."""
         h, s = saved
         flat = bind(lookup("_reshape_to").of(shape=(at.ins[1].size,)), h)
@@ -279,15 +277,13 @@ class CountSketch(Move):
         return bind(Take.of(axis=axis), dout, flat) * sign, None, None
 
 
+@with_settings
 class Fourier(Op):
     """A transform along the last axis, of which a complex number takes two elements."""
 
     compute_size: int = 128
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """NumPy's."""
-        made: Kernel = find(f"transforms.{self.name.removeprefix('_contrib_')}")
-        return made
+    kernel = computed_by("transforms.")
 
     def cost(self, *specs: Spec) -> Cost:
         """N log n operations for each line."""
@@ -299,12 +295,12 @@ class Fourier(Op):
 
 @register("_contrib_fft")
 class FFT(Fourier):
-    """Fourier's transform of real numbers. data (..., n); out (..., 2 n).
+    """The discrete Fourier transform of real numbers, along the last axis.
 
-    Real and imaginary parts take turns; compute_size is MXNet's and changes nothing.
+    data (..., n); out (..., 2 n): real and imaginary parts take turns. compute_size is
+    how many lines MXNet hands to cuFFT at once, and changes nothing here. The gradient
+    is `ifft`.
     """
-
-    compute_size: int = 128
 
     casting = SINGLE
 
@@ -313,16 +309,18 @@ class FFT(Fourier):
         (data,) = specs
         return data.with_shape((*data.shape[:-1], 2 * data.shape[-1]))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The transform is linear; its transpose is the one back."""
         return (bind(IFFT.of(), dout),)
 
 
 @register("_contrib_ifft")
 class IFFT(Fourier):
-    """The real part of the transform back. data (..., 2 n); out (..., n).
+    """The real part of the inverse Fourier transform, along the last axis.
 
-    It is not divided by n: as in MXNet, ifft(fft(x)) is n * x.
+    data (..., 2 n): real and imaginary parts take turns; out (..., n). It is not
+    divided by n: as in MXNet, ifft(fft(x)) is n * x. compute_size changes nothing here.
+    Raises ShapeError if the last axis is odd.
     """
 
     compute_size: int = 128
@@ -337,6 +335,6 @@ class IFFT(Fourier):
             )
         return data.with_shape((*data.shape[:-1], data.shape[-1] // 2))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The transform there."""
         return (bind(FFT.of(), dout),)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from minimx.core.ops.registry import Op
+from minimx.core.ops import Op
 
 # Operators with one input, and a name for it.
 _NAMED = {

@@ -38,8 +38,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
 
 from minimx.core.errors import MXNetError, OperatorError, ShapeError
-from minimx.core.ops import registry
-from minimx.core.ops.registry import ALIASES, REGISTRY, Op
+from minimx.core.ops import Op, registry
+from minimx.core.ops.registry import ALIASES, REGISTRY
 from minimx.core.ops.spec import Spec
 
 OpT = TypeVar("OpT", bound=Op)
@@ -171,7 +171,7 @@ _WANTED = {
 
 
 def _checked_infer(name: str, infer: Any) -> Any:
-    """`infer`, and a lesson if what comes out is not Specs."""
+    """`infer`, and OperatorError if what comes out is not Specs."""
 
     @functools.wraps(infer)
     def checked(self: Op, *specs: Spec) -> Any:
@@ -196,7 +196,7 @@ def _checked_infer(name: str, infer: Any) -> Any:
 
 
 def _checked_kernel(name: str, kernel: Any) -> Any:
-    """`kernel`, and lessons if what it returns cannot be called as a kernel."""
+    """`kernel`, and OperatorError if what it returns cannot be called as a kernel."""
 
     @functools.wraps(kernel)
     def checked(self: Op, *specs: Spec) -> Any:

@@ -16,7 +16,8 @@ import numpy as np
 
 from minimx.core.dtypes import FLOAT32
 from minimx.core.operators.pointwise import Pointwise
-from minimx.core.ops.registry import REGISTRY, GradContext, Op, lookup
+from minimx.core.ops import GradContext, Op, lookup
+from minimx.core.ops.registry import REGISTRY
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from minimx.core.knobs import knobs
 from minimx.core.ops import devices, registry
-from minimx.core.ops.registry import GradContext, Op, Site, bind, lookup
+from minimx.core.ops.registry import (
+    GradContext,
+    Kernel,
+    Op,
+    Site,
+    Types,
+    Value,
+    bind,
+    lookup,
+    register,
+)
 from minimx.core.ops.spec import Cost, Spec
 
 __all__ = [
-    "Cost",
-    "GradContext",
-    "Op",
-    "Site",
-    "Spec",
-    "bind",
-    "lookup",
-    "registry",
-]
+    "Cost", "GradContext", "Kernel", "Op", "Site", "Spec", "Types", "Value", "bind",
+    "lookup", "register", "registry",
+]  # fmt: skip
 
 # A plan holds on how many threads its kernel runs, in which type it adds, and by which
 # algorithm it convolves; when one of these knobs is turned, plans are made anew.

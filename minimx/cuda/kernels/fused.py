@@ -19,7 +19,7 @@ from minimx.core.kernels.half import computing
 from minimx.cuda.kernels import launching, mathematics
 from minimx.cuda.kernels.pointwise import imported, known, loaded, stored, types
 from minimx.fast.fusion.loop_text import Loop
-from minimx.fast.fusion.strides import Walk, straight
+from minimx.fast.fusion.strides import Strides, straight
 
 Launch = Callable[..., None]
 _REALS = frozenset(("float32", "float64"))
@@ -40,7 +40,7 @@ def kernel({arguments}):
 
 
 def launcher(
-    loop: Loop, walks: Sequence[Walk], sources: Sequence[int | float], size: int
+    loop: Loop, strides: Sequence[Strides], sources: Sequence[int | float], size: int
 ) -> Launch | None:
     """A callable `(*ins, *outs)`; what its arguments are stands in `kernels.fused`.
 
@@ -54,10 +54,10 @@ def launcher(
     mixed = len({kind in "iub" for kind in kinds}) > 1
     if mixed or not all(lines):
         return None
-    plain = tuple(each == straight(size) for each in walks)
-    axes = tuple(len(each.runs) for each in walks)
+    plain = tuple(each == straight(size) for each in strides)
+    axes = tuple(len(each.runs) for each in strides)
     steps: list[int] = []
-    for operand, each, even in zip(loop.operands, walks, plain, strict=True):
+    for operand, each, even in zip(loop.operands, strides, plain, strict=True):
         if not operand.number and not even:
             steps.append(each.offset)
             steps += [number for run in each.runs for number in run]

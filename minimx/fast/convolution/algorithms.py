@@ -251,12 +251,12 @@ def _across(direction: str, at: Geometry, itemsize: int) -> Lowering | None:
     if not bands or (bands >= parts and not most):
         return None
     if direction == FORWARD:
-        cut, copied, room = -(-filters // parts), channels, transforms.SHARED_CACHE
+        cut, copied, space = -(-filters // parts), channels, transforms.SHARED_CACHE
         pieces = -(-filters // cut)
     else:
         cut = copied = -(-channels // parts)
-        pieces, room = min(PIECES, at.groups * -(-channels // cut)), CACHE
-    fitting = max(room // (copied * row * itemsize), -(-STOPS // at.out_w))
+        pieces, space = min(PIECES, at.groups * -(-channels // cut)), CACHE
+    fitting = max(space // (copied * row * itemsize), -(-STOPS // at.out_w))
     band = _band(fitting, at.out_h, 1, 1)
     buffer = 0 if at.is_pointwise else copied * row * band
     sizes = at.kernel_h, 1, 1, band, band, pieces, buffer, 0, at.weights

@@ -28,10 +28,10 @@ def forward(algorithm: Algorithm, inner: Any) -> Run:
 
     def kernel(data: Any, weight: Any, bias: Any, out: Any, workspace: Any) -> None:
         out[...] = 0 if bias is None else bias[:, None, None]
-        for part, room in _slices(algorithm.way, workspace):
-            result = room.take(*out.shape)
-            images, windows = room.wide(data[:, part]), room.wide(weight[:, part])
-            run(images, windows, None, result, *room.rest())
+        for part, buffer in _slices(algorithm.way, workspace):
+            result = buffer.take(*out.shape)
+            images, windows = buffer.wide(data[:, part]), buffer.wide(weight[:, part])
+            run(images, windows, None, result, *buffer.rest())
             out += result.astype(np.float16)
 
     return kernel
@@ -43,10 +43,10 @@ def data_gradient(algorithm: Algorithm, inner: Any) -> Run:
 
     def kernel(dout: Any, weight: Any, ddata: Any, workspace: Any) -> None:
         ddata[...] = 0
-        for part, room in _slices(algorithm.way, workspace):
-            result = room.take(*ddata.shape)
-            heads, windows = room.wide(dout[:, part]), room.wide(weight[part])
-            run(heads, windows, result, *room.rest())
+        for part, buffer in _slices(algorithm.way, workspace):
+            result = buffer.take(*ddata.shape)
+            heads, windows = buffer.wide(dout[:, part]), buffer.wide(weight[part])
+            run(heads, windows, result, *buffer.rest())
             ddata += result.astype(np.float16)
 
     return kernel
@@ -60,10 +60,10 @@ def weight_gradient(algorithm: Algorithm, inner: Any) -> Run:
         dweight[...] = 0
         if dbias is not None:
             dbias[...] = 0
-        for part, room in _slices(algorithm.way, workspace):
-            result, heads = room.take(*dweight.shape), room.wide(dout[part])
-            images, bias = room.wide(data[part]), room.take(dout.shape[1])
-            run(heads, images, result, bias, *room.rest())
+        for part, buffer in _slices(algorithm.way, workspace):
+            result, heads = buffer.take(*dweight.shape), buffer.wide(dout[part])
+            images, bias = buffer.wide(data[part]), buffer.take(dout.shape[1])
+            run(heads, images, result, bias, *buffer.rest())
             dweight += result.astype(np.float16)
             if dbias is not None:
                 dbias += bias.astype(np.float16)
@@ -71,7 +71,7 @@ def weight_gradient(algorithm: Algorithm, inner: Any) -> Run:
     return kernel
 
 
-class _Room:
+class _Buffer:
     """The workspace of one slice: its arrays as float32, then mec's."""
 
     def __init__(self, workspace: Any) -> None:
@@ -92,9 +92,9 @@ class _Room:
         return [self.free.view(np.uint8)] if self.free.size else []
 
 
-def _slices(way: Slices, workspace: Any) -> Iterator[tuple[slice, _Room]]:
+def _slices(way: Slices, workspace: Any) -> Iterator[tuple[slice, _Buffer]]:
     for begin in range(0, way.length, way.size):
-        yield slice(begin, begin + way.size), _Room(workspace)
+        yield slice(begin, begin + way.size), _Buffer(workspace)
 
 
 def _inner(algorithm: Algorithm, inner: Any) -> Any:

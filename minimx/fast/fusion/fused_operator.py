@@ -23,7 +23,7 @@ from minimx.core.ops.spec import Cost, Spec
 from minimx.fast.fusion import loop as fused
 from minimx.fast.fusion.loop_text import Line, Loop, Operand, write
 from minimx.fast.fusion.members import BEFORE, Member, Recipe, described
-from minimx.fast.fusion.strides import STILL, Walk, straight, stretched
+from minimx.fast.fusion.strides import STILL, Strides, straight, stretched
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +71,8 @@ class FusedOp(Op):
 
     def _straight(self, place: int) -> str | None:
         """What the loop calls an input that it reads once, from end to end."""
-        loop, walks, sources = self.written
-        every = zip(loop.operands, walks, sources, strict=True)
+        loop, strides, sources = self.written
+        every = zip(loop.operands, strides, sources, strict=True)
         found = [(o.name, each) for o, each, s in every if s == place and not o.number]
         if len(found) != 1 or found[0][1] != straight(self.specs[place].size):
             return None
@@ -130,7 +130,7 @@ class FusedOp(Op):
         """One loop, compiled at the first call."""
         size = self.infer(*specs)[0].size
         written = self.written
-        return fused.launcher(written.loop, written.walks, written.sources, size)
+        return fused.launcher(written.loop, written.strides, written.sources, size)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Gradients are taken before nodes are fused."""
@@ -174,19 +174,19 @@ def _listed(specs: Sequence[Spec]) -> str:
 
 
 class Written(NamedTuple):
-    """A loop, and for each operand how it is walked and where it comes from."""
+    """A loop, and for each operand how it is traversed and where it comes from."""
 
     loop: Loop
-    walks: tuple[Walk, ...]
+    strides: tuple[Strides, ...]
     sources: tuple[int | float, ...]
 
 
 class _Read(NamedTuple):
-    """A value that comes from outside: an input, seen in a shape or by a walk."""
+    """A value that comes from outside: an input, seen in a shape or with strides."""
 
     place: int
     spec: Spec
-    walk: Walk | None = None
+    stride: Strides | None = None
 
 
 class _Writing:
@@ -195,7 +195,7 @@ class _Writing:
     def __init__(self, graph: Graph, specs: dict[Entry, Spec]) -> None:
         self.graph = graph
         self.specs = specs
-        self.operands: dict[Any, tuple[Operand, Walk, int | float]] = {}
+        self.operands: dict[Any, tuple[Operand, Strides, int | float]] = {}
         self.lines: list[Line] = []
         #: What each entry is: a name in the loop, or something to read.
         self.values: dict[Entry, str | _Read] = {}
@@ -212,8 +212,9 @@ class _Writing:
             spec = self.specs[entry]
             outs.append((self._named(self.values[entry], spec), spec.dtype))
         ordered = sorted(self.operands.values(), key=lambda found: found[0].number)
-        operands, walks, sources = zip(*ordered, strict=True) if ordered else ((),) * 3
-        return Written(Loop(operands, tuple(self.lines), tuple(outs)), walks, sources)
+        columns = zip(*ordered, strict=True) if ordered else ((),) * 3
+        operands, strides, sources = columns
+        return Written(Loop(operands, tuple(self.lines), tuple(outs)), strides, sources)
 
     def _node(self, node: Node) -> None:
         member = described(node, self.specs)
@@ -231,7 +232,7 @@ class _Writing:
         value = self.values[node.inputs[0]]
         if isinstance(value, str):
             return value
-        return _Read(value.place, member.outs[0], member.walk or value.walk)
+        return _Read(value.place, member.outs[0], member.stride or value.stride)
 
     def _lines(self, node: Node, out: Spec, recipes: tuple[Recipe, ...]) -> str:
         assert node.op is not None
@@ -243,7 +244,7 @@ class _Writing:
                     sources.append(name)
                     continue
                 value = self.values[node.inputs[place]]
-                if isinstance(value, _Read) and value.walk is None:
+                if isinstance(value, _Read) and value.stride is None:
                     value = value._replace(spec=value.spec.with_shape(shape))
                 sources.append(self._named(value, out))
             ins = recipe.ins
@@ -261,7 +262,7 @@ class _Writing:
         """A value's name in the loop over `out`; read from memory, if need be."""
         if isinstance(value, str):
             return value
-        walked = value.walk or stretched(value.spec.shape, out.shape)
+        walked = value.stride or stretched(value.spec.shape, out.shape)
         key = (value.place, walked)
         if key not in self.operands:
             step = walked.row_step

@@ -1,7 +1,7 @@
 """Neighbouring pointwise operators become one operator with one loop.
 
 Three operators one after the other read and write memory three times each; one loop
-reads once and writes once. Which nodes join is settled in one walk from inputs to
+reads once and writes once. Which nodes join is decided in one pass from inputs to
 outputs, as in MXNet:
 
     A node that can be a member looks at the groups of its inputs. It joins the first
@@ -32,7 +32,7 @@ from minimx.core.graph.values.ir import Entry, Graph, Node, outputs_of
 from minimx.core.graph.values.specs import Specs
 from minimx.fast.fusion.fused_operator import FusedOp
 from minimx.fast.fusion.members import Member, described
-from minimx.fast.fusion.strides import Walk, together
+from minimx.fast.fusion.strides import Strides, together
 
 
 def fuse(
@@ -97,13 +97,13 @@ class _Group:
     first: int
     size: int
     side: object
-    cuts: tuple[Walk, ...] = ()
+    cuts: tuple[Strides, ...] = ()
     barred: int = 0
     nodes: list[Node] = field(default_factory=list)
 
 
 class _Grouping:
-    """The walk from inputs to outputs."""
+    """The pass from inputs to outputs."""
 
     def __init__(
         self,
@@ -139,12 +139,12 @@ class _Grouping:
         member = self.members[node]
         around = [self.owner[e.node] for e in node.inputs if e.node in self.owner]
         taken: list[_Group] = []
-        if isinstance(member, Member) and member.walk is None:
+        if isinstance(member, Member) and member.stride is None:
             taken = self._taking(k, node, member, list(dict.fromkeys(around)))
         for group in around:
             if group not in taken:
                 self.barred[k] |= group.bit
-        if not isinstance(member, Member) or together(member.walks) is None:
+        if not isinstance(member, Member) or together(member.strides) is None:
             return
         if not taken:
             side = self._side(node)
@@ -158,14 +158,14 @@ class _Grouping:
     ) -> list[_Group]:
         """Those of the groups around a node that take it, all of them together."""
         taken: list[_Group] = []
-        walks = list(member.walks)
+        strides = list(member.strides)
         for group in around:
             reason = self._refused(k, node, member, group)
-            if reason is None and together([*walks, *group.cuts]) is None:
+            if reason is None and together([*strides, *group.cuts]) is None:
                 reason = "their rows fit into no common grid"
             if reason is None:
                 taken.append(group)
-                walks += group.cuts
+                strides += group.cuts
             elif reason:
                 names = (node.name, group.nodes[-1].name)
                 self.changes.append(Change("apart", names, reason))
@@ -195,7 +195,7 @@ class _Grouping:
             into.nodes += other.nodes
             for moved in other.nodes:
                 self.owner[moved] = into
-        into.cuts += member.walks
+        into.cuts += member.strides
         into.nodes.append(node)
         self.owner[node] = into
         barred = self.barred[k]

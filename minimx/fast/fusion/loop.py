@@ -1,6 +1,6 @@
 """One loop for several pointwise operators: read once, compute all, write once.
 
-    launch = launcher(loop, walks, sources, size)     a callable (*ins, *outs)
+    launch = launcher(loop, strides, sources, size)     a callable (*ins, *outs)
 
 `fused_text.write` says what the loop looks like; here it is compiled, when it first
 runs, and launched: serially or on threads, on flat arrays or row by row.
@@ -22,7 +22,7 @@ from minimx.core.kernels import codegen, prebuilt, threads
 from minimx.core.knobs import knobs
 from minimx.fast import tuning
 from minimx.fast.fusion.loop_text import Loop, write
-from minimx.fast.fusion.strides import Walk, grid, straight
+from minimx.fast.fusion.strides import Strides, grid, straight
 
 Launch = Callable[..., None]
 
@@ -30,11 +30,14 @@ Launch = Callable[..., None]
 
 
 def launcher(
-    loop: Loop, walks: Sequence[Walk], sources: Sequence[int | float], size: int
+    loop: Loop,
+    strides: Sequence[Strides],
+    sources: Sequence[int | float],
+    size: int,
 ) -> Launch:
     """A callable `(*ins, *outs)` that runs a loop over `size` elements.
 
-    walks, sources: for each operand how it is walked, and which of the inputs it is; of
+    strides, sources: for each operand how it is traversed, and which input it is; of
     an operand that is a number, that number. Numbers come last. Compiles at the first
     call.
     """
@@ -49,13 +52,13 @@ def launcher(
     dtypes = [o.dtype for o in loop.operands] + [dtype for _, dtype in loop.outs]
     flat = NARROW.isdisjoint(dtypes) and all(
         o.number or each == straight(size)
-        for o, each in zip(loop.operands, walks, strict=True)
+        for o, each in zip(loop.operands, strides, strict=True)
     )
     arrays = len(loop.operands) + len(loop.outs)
     small = size < tuning.SMALL and threads.parts(size) == 1
     if flat and small and 2 <= arrays <= 5:
         return _small(loop, places, fixed)
-    return _gridded(loop, walks, places, fixed, size)
+    return _gridded(loop, strides, places, fixed, size)
 
 
 def _small(loop: Loop, places: list[int], fixed: list[Any]) -> Launch:
@@ -83,7 +86,7 @@ def _small(loop: Loop, places: list[int], fixed: list[Any]) -> Launch:
 
 def _gridded(
     loop: Loop,
-    walks: Sequence[Walk],
+    strides: Sequence[Strides],
     places: list[int],
     fixed: list[Any],
     size: int,
@@ -92,8 +95,8 @@ def _gridded(
     outs = len(loop.outs)
     dtypes = [o.dtype for o in loop.operands] + [dtype for _, dtype in loop.outs]
     itemsizes = [dtype.itemsize for dtype in dtypes]
-    lines = grid([*walks, *[straight(size)] * outs], itemsizes, size)
-    firsts = [w.offset * n for w, n in zip(walks, itemsizes, strict=False)]
+    lines = grid([*strides, *[straight(size)] * outs], itemsizes, size)
+    firsts = [w.offset * n for w, n in zip(strides, itemsizes, strict=False)]
     slots = list(zip(places, firsts, strict=False))
     tail = [single.ctypes.data for single in fixed]
     ready = _Ready(loop, size)

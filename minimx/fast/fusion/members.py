@@ -4,7 +4,7 @@
 
 Pointwise operators are lines of the loop: `Recipe`s, made of the same formulas as their
 own kernels. Operators that look at the same memory in another shape are nothing at all.
-Slices and stretched arrays are ways to walk through an operand; they may only come
+Slices and stretched arrays are ways to stride through an operand; they may only come
 first.
 """
 
@@ -27,7 +27,7 @@ from minimx.core.operators.shape import Slice, SliceAxis, Stretch
 from minimx.core.ops.registry import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
-from minimx.fast.fusion.strides import Walk, stretched, walk
+from minimx.fast.fusion.strides import Strides, stretched, strided
 from minimx.operators.arrays.mixed import AddN, Cast, Filled, Where, by_rows
 from minimx.operators.arrays.precision import AmpCast, AmpMulticast
 from minimx.operators.arrays.shape import BroadcastLike, SliceLike
@@ -55,12 +55,12 @@ class Member:
     """A node as a part of a loop.
 
     outs: the specs of its outputs; recipes: for each of them the lines that compute it,
-    none where an input passes unchanged. walk: how an input-only operator reads it.
+    none where an input passes unchanged. stride: how an input-only operator reads it.
     """
 
     outs: tuple[Spec, ...]
     recipes: tuple[tuple[Recipe, ...], ...]
-    walk: Walk | None = None
+    stride: Strides | None = None
 
     @property
     def size(self) -> int:
@@ -70,13 +70,13 @@ class Member:
     @property
     def idle(self) -> bool:
         """Whether it only looks at the same memory in another shape."""
-        return self.walk is None and not any(self.recipes)
+        return self.stride is None and not any(self.recipes)
 
     @cached_property
-    def walks(self) -> tuple[Walk, ...]:
-        """How it walks through what is read from outside."""
-        if self.walk is not None:
-            return (self.walk,)
+    def strides(self) -> tuple[Strides, ...]:
+        """How it goes through what is read from outside."""
+        if self.stride is not None:
+            return (self.stride,)
         return tuple(
             stretched(shape, spec.shape)
             for spec, lines in zip(self.outs, self.recipes, strict=True)
@@ -175,14 +175,14 @@ def _sum(op: AddN, ins: list[Spec], outs: list[Spec]) -> Member | str:
     lines: list[Recipe] = []
     todo = list(range(len(ins)))
     while todo:
-        room = op.AT_ONCE - bool(lines)
-        takes = (*[BEFORE] * bool(lines), *todo[:room])
+        free = op.AT_ONCE - bool(lines)
+        takes = (*[BEFORE] * bool(lines), *todo[:free])
         names = tuple("abcdefg"[: len(takes)])
         formula = Formula(" + ".join(names), names)
         count = len(takes)
         kinds = (out.dtype,) * count
         lines.append(Recipe(formula, takes, (out.shape,) * count, kinds, out.dtype))
-        todo = todo[room:]
+        todo = todo[free:]
     return Member((out,), (tuple(lines),))
 
 
@@ -224,7 +224,7 @@ def _slice(op: Any, ins: list[Spec], outs: list[Spec]) -> Member | str:
     first = sum(
         start * step for (start, _, _), step in zip(op.key(*ins), steps, strict=True)
     )
-    return Member(tuple(outs), ((),), walk(outs[0].shape, steps, first))
+    return Member(tuple(outs), ((),), strided(outs[0].shape, steps, first))
 
 
 def _stretch(op: Stretch, ins: list[Spec], outs: list[Spec]) -> Member | str:

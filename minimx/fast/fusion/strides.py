@@ -1,8 +1,8 @@
 """How a loop over all elements of an output moves through its operands.
 
-An operand may be stretched, or be a part of a larger array. `Walk` says how; `together`
-finds the rows that several walks have in common, `grid` writes them down for the
-launcher of `minimx.core.kernels.native`.
+An operand may be stretched, or be a part of a larger array. `Strides` says how;
+`together` finds the rows that several of them have in common, `grid` writes them down
+for the launcher of `minimx.core.kernels.native`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minimx.core.kernels.pointwise import steps_of
 from minimx.core.shapes import Shape
 
 
-class Walk(NamedTuple):
+class Strides(NamedTuple):
     """How a loop over all elements moves through an operand.
 
     runs: (length, step) for each axis along which it moves evenly, innermost first; a
@@ -48,21 +48,21 @@ class Walk(NamedTuple):
         return 0  # an axis of length 1
 
 
-#: The walk of a single number.
-STILL = Walk(((1, 0),))
+#: The strides of a single number.
+STILL = Strides(((1, 0),))
 
 
-def straight(size: int) -> Walk:
-    """The walk through an array from its first element to its last."""
-    return Walk(((size, 1),))
+def straight(size: int) -> Strides:
+    """The strides through an array from its first element to its last."""
+    return Strides(((size, 1),))
 
 
-def walk(shape: Shape, steps: Sequence[int], offset: int = 0) -> Walk:
-    """The walk over an array of this shape whose axes have these steps.
+def strided(shape: Shape, steps: Sequence[int], offset: int = 0) -> Strides:
+    """The strides over an array of this shape whose axes have these steps.
 
-    >>> walk((2, 3, 4), (12, 4, 1)) == straight(24)
+    >>> strided((2, 3, 4), (12, 4, 1)) == straight(24)
     True
-    >>> walk((2, 3, 4), (0, 4, 1)).runs
+    >>> strided((2, 3, 4), (0, 4, 1)).runs
     ((12, 1), (2, 0))
     """
     runs: list[tuple[int, int]] = []
@@ -73,36 +73,36 @@ def walk(shape: Shape, steps: Sequence[int], offset: int = 0) -> Walk:
             runs[-1] = (runs[-1][0] * length, runs[-1][1])
         else:
             runs.append((length, step))
-    return Walk(tuple(runs) or ((1, 1),), offset)
+    return Strides(tuple(runs) or ((1, 1),), offset)
 
 
-def stretched(shape: Shape, out: Shape) -> Walk:
-    """The walk over an array that is stretched to the shape of the output."""
-    return walk(out, steps_of(shape, len(out)))
+def stretched(shape: Shape, out: Shape) -> Strides:
+    """The strides over an array that is stretched to the shape of the output."""
+    return strided(out, steps_of(shape, len(out)))
 
 
-def together(walks: Sequence[Walk]) -> tuple[int, ...] | None:
-    """The cuts of all walks, smallest first; None if no grid of rows has them all.
+def together(strides: Sequence[Strides]) -> tuple[int, ...] | None:
+    """The cuts of all strides, smallest first; None if no grid of rows has them all.
 
     >>> together([stretched((4,), (6, 4)), stretched((3, 1), (3, 8))])
     (4, 8)
     >>> together([stretched((6,), (4, 6)), stretched((3, 1), (3, 8))]) is None
     True
     """
-    cuts = sorted({cut for each in walks for cut in each.cuts})
+    cuts = sorted({cut for each in strides for cut in each.cuts})
     pairs = zip(cuts, cuts[1:], strict=False)
     return tuple(cuts) if all(b % a == 0 for a, b in pairs) else None
 
 
-def grid(walks: Sequence[Walk], itemsizes: Sequence[int], size: int) -> Any:
-    """How to walk through all operands at once; the layout is that of `native.rows`."""
-    cuts = together(walks)
+def grid(strides: Sequence[Strides], itemsizes: Sequence[int], size: int) -> Any:
+    """How to go through all operands at once; the layout is that of `native.rows`."""
+    cuts = together(strides)
     assert cuts is not None, "operands without common rows are not fused"
     bounds = [1, *cuts, size]
-    lines = np.zeros((len(bounds), len(walks) + 1), np.intp)
-    lines[0, 1:] = [each.row_step for each in walks]
+    lines = np.zeros((len(bounds), len(strides) + 1), np.intp)
+    lines[0, 1:] = [each.row_step for each in strides]
     for axis, start in enumerate(bounds[:-1], start=1):
         lines[axis, 0] = bounds[axis] // start
-        steps = [each.step_after(start) for each in walks]
+        steps = [each.step_after(start) for each in strides]
         lines[axis, 1:] = np.array(steps) * itemsizes
     return lines

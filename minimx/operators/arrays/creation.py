@@ -10,7 +10,7 @@ import numpy as np
 from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import OperatorError
 from minimx.core.operators.creation import Constant, Creation, Full, Ones, Zeros
-from minimx.core.ops.registry import Kernel, Op, register
+from minimx.core.ops import Kernel, Op, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, merge
 
@@ -37,7 +37,7 @@ class Arange(Creation):
 
     @property
     def unresolved(self) -> bool:  # type: ignore[override]
-        """Whether the number of elements is not said."""
+        """Whether the number of elements is left open."""
         return self.infer_range and self.stop is None
 
     def deduce(self, ins: Opens, outs: Opens) -> Deduced:
@@ -78,7 +78,11 @@ class Arange(Creation):
 
 @register("_linspace")
 class Linspace(Creation):
-    """`num` numbers at equal distances from start to stop. out (num,)."""
+    """`num` numbers at equal distances from start to stop.
+
+    out (num,), of type `dtype`. endpoint=False leaves stop out: the distance is then
+    (stop - start) / num. Computed in double precision, then converted.
+    """
 
     start: float
     stop: float
@@ -101,7 +105,11 @@ class Linspace(Creation):
 
 @register("_eye")
 class Eye(Creation):
-    """Ones on the k-th diagonal, zeros elsewhere. out (N, M), or (N, N) if M is 0."""
+    """A matrix with ones on a diagonal and zeros elsewhere.
+
+    out (N, M), or (N, N) if M is 0, of type `dtype`. k: which diagonal, above the main
+    one if positive, below it if negative.
+    """
 
     N: int
     M: int = 0
@@ -137,7 +145,10 @@ class Description(Op):
 
 @register("shape_array")
 class ShapeArray(Description):
-    """The shape of data as int64 numbers. out (ndim,)."""
+    """The lengths of the axes of data, as an array.
+
+    data: any shape, which is not read; out (ndim,), int64.
+    """
 
     def infer(self, *specs: Spec) -> Spec:
         """One number for each axis."""
@@ -155,7 +166,10 @@ class ShapeArray(Description):
 
 @register("size_array")
 class SizeArray(Description):
-    """The number of elements of data, int64. out (1,)."""
+    """The number of elements of data, as an array.
+
+    data: any shape, which is not read; out (1,), int64.
+    """
 
     def infer(self, *specs: Spec) -> Spec:
         """One number."""

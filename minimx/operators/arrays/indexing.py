@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.core.errors import ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.indexing import (
     AdvancedIndex,
     BackwardAdvancedIndex,
@@ -19,9 +18,10 @@ from minimx.core.operators.indexing import (
 )
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, computed_by, given_shape
 
 __all__ = [
     "AdvancedIndex", "BackwardAdvancedIndex", "BackwardGatherNd", "BackwardTake",
@@ -32,7 +32,12 @@ __all__ = [
 
 @register("batch_take")
 class BatchTake(Move):
-    """One element of each row. a (3, 4), indices (3,); out (3,)."""
+    """Pick one element of each row.
+
+    a (n, k), indices (n,): a column number for each row, cut off at the ends; out (n,):
+    out[i] = a[i, indices[i]]. `pick` does the same along any axis. Raises ShapeError
+    for other shapes.
+    """
 
     inputs = ("a", "indices")
     saves = ("indices",)
@@ -51,9 +56,7 @@ class BatchTake(Move):
         """A gather along the rows."""
         return Pick.of(axis=1).kernel(*specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To the element that was picked."""
         rows, length = at.ins[0].shape
         put = PutAlongAxis.of(axis=1, length=length)
@@ -63,9 +66,14 @@ class BatchTake(Move):
 
 @register("gather_nd")
 class GatherNd(Move):
-    """Elements or slices by coordinates. data (3, 4, 5), indices (2, 7); out (7, 5).
+    """Pick elements or slices of data by their coordinates.
 
-    Column j of indices is a place: out[j] = data[indices[0, j], indices[1, j]].
+    data (3, 4, 5), indices (2, 7): each of the 7 columns names a slice of shape (5,),
+    so out (7, 5): out[j] = data[indices[0, j], indices[1, j]]. In general indices are
+    (m, *columns) with m <= data.ndim, and out (*columns, *data.shape[m:]). A negative
+    index counts from the end; one that is too large is an error where the numbers are
+    waited for. The gradient of what was picked several times adds up. Raises ShapeError
+    if m is too large.
     """
 
     np_shape: bool = False
@@ -84,14 +92,9 @@ class GatherNd(Move):
         least = () if self.np_shape else (1,)
         return data.with_shape((*indices.shape[1:], *data.shape[m:]) or least)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather."""
-        made: Kernel = find("indexing.gather_nd")
-        return made
+    kernel = computed_by("indexing.gather_nd")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """What was gathered several times adds up."""
         return (bind(BackwardGatherNd.of(shape=at.ins[0].shape), dout, *saved), None)
 
@@ -109,27 +112,23 @@ class BackwardGatherNd(Move):
     inputs = ("data", "indices")
     saves = ("indices",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The wanted shape."""
-        return specs[0].with_shape(self.shape)
+    infer = given_shape
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Zeros, then additions."""
-        made: Kernel = find("indexing.scatter_nd_sum")
-        return made
+    kernel = computed_by("indexing.scatter_nd_sum")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Gather again."""
         return (bind(_gather_like(at), dout, *saved), None)
 
 
 @register("scatter_nd")
 class ScatterNd(Move):
-    """Zeros with data at coordinates. data (7, 5), indices (2, 7), shape=(3, 4, 5).
+    """Zeros with the elements of data at given coordinates.
 
-    Of several elements at one place the last one stays. out: `shape`.
+    data (7, 5), indices (2, 7), shape=(3, 4, 5); out: `shape`, with out[indices[0, j],
+    indices[1, j]] = data[j] and 0 elsewhere. Where several columns name one position
+    the last one stays; `_backward_gather_nd` adds them up. Raises ShapeError if data
+    are not (*columns, *shape[m:]) for indices (m, *columns).
     """
 
     shape: Shape
@@ -147,13 +146,8 @@ class ScatterNd(Move):
             )
         return data.with_shape(self.shape)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Zeros, then copies."""
-        made: Kernel = find("indexing.scatter_nd")
-        return made
+    kernel = computed_by("indexing.scatter_nd")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From where it went to."""
         return (bind(_gather_like(at), dout, *saved), None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.operators.join import (
     Concat,
     Pieces,
@@ -14,17 +14,11 @@ from minimx.core.operators.join import (
     _kernel,
 )
 from minimx.core.operators.shape import Move
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    register,
-    with_settings,
-)
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
-from minimx.core.shapes import Shape, normalize_axis
+from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, different_axes, given_shape, one_of
 
 __all__ = [
     "BackwardDiag", "BackwardPad", "Concat", "DepthToSpace", "Diag", "Frame", "Pad",
@@ -40,14 +34,9 @@ class Frame(Move):
     pad_width: Shape
     constant_value: float = 0.0
 
-    modes: ClassVar[tuple[str, ...]] = ("constant", "edge", "reflect")
-
     def widths(self, ndim: int) -> tuple[tuple[int, int], ...]:
         """(before, after) for each axis."""
-        if self.mode not in self.modes:
-            raise OperatorError(
-                f"Pad: mode {self.mode!r} is not known; choose {', '.join(self.modes)}."
-            )
+        one_of(self, "mode", "constant", "edge", "reflect")
         width = self.pad_width
         if len(width) != 2 * ndim or min(width) < 0:
             raise ShapeError(
@@ -59,9 +48,14 @@ class Frame(Move):
 
 @register("Pad", "pad")
 class Pad(Frame):
-    """Put a frame around data, of a constant, its edge or its reflection.
+    """Put a frame around data: of a constant, of its edge, or of its reflection.
 
-    data (1, 1, 2, 3), pad_width=(0, 0, 0, 0, 1, 1, 2, 2); out (1, 1, 4, 7)
+    data (1, 1, 2, 3), pad_width=(0, 0, 0, 0, 1, 1, 2, 2); out (1, 1, 4, 7) pad_width:
+    how many elements go before and after, for each axis in turn. mode: 'constant',
+    filled with constant_value; 'edge', which repeats the last element; 'reflect', which
+    mirrors without repeating it. Raises ShapeError where a reflection is longer than
+    the axis. MXNet pads arrays of 4 or 5 axes only, and their last ones; here any axis
+    will do.
     """
 
     def infer(self, *specs: Spec) -> Spec:
@@ -83,7 +77,7 @@ class Pad(Frame):
             "pad", self.widths(specs[0].ndim), self.mode, self.constant_value
         )
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """What was repeated adds up."""
         back = BackwardPad.of(mode=self.mode, pad_width=self.pad_width)
         return (bind(back, dout),)
@@ -105,7 +99,7 @@ class BackwardPad(Frame):
         """Fold the frame back, the last axis first."""
         return _kernel("unpad", self.widths(specs[0].ndim), self.mode)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Padding with zeros or as before: the operator is linear."""
         return (bind(Pad.of(mode=self.mode, pad_width=self.pad_width), dout),)
 
@@ -123,7 +117,11 @@ def _check_blocks(op: Op, data: Spec, size: int, *split: int) -> None:
 
 @register("depth_to_space")
 class DepthToSpace(Move):
-    """Channels become blocks of pixels. data (n, b*b*c, h, w); out (n, c, b*h, b*w)."""
+    """Channels become blocks of pixels: sub-pixel convolution's last step.
+
+    data (n, b*b*c, h, w) with b = block_size; out (n, c, b*h, b*w). Raises ShapeError
+    if the channels are no multiple of b². `space_to_depth` is the way back.
+    """
 
     block_size: int
 
@@ -143,14 +141,18 @@ class DepthToSpace(Move):
         apart, back = (n, b, b, c // (b * b), h, w), (n, c // (b * b), h, b, w, b)
         return lambda x, out: turn(x.reshape(apart), out.reshape(back))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The way back."""
         return (bind(SpaceToDepth.of(block_size=self.block_size), dout),)
 
 
 @register("space_to_depth")
 class SpaceToDepth(Move):
-    """Blocks of pixels become channels. data (n, c, b*h, b*w); out (n, b*b*c, h, w)."""
+    """Blocks of pixels become channels.
+
+    data (n, c, b*h, b*w) with b = block_size; out (n, b*b*c, h, w). Raises ShapeError
+    if height or width are no multiple of b. `depth_to_space` is the way back.
+    """
 
     block_size: int
 
@@ -170,7 +172,7 @@ class SpaceToDepth(Move):
         apart, back = (n, c, h // b, b, w // b, b), (n, b, b, c, h // b, w // b)
         return lambda x, out: turn(x.reshape(apart), out.reshape(back))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The way back."""
         return (bind(DepthToSpace.of(block_size=self.block_size), dout),)
 
@@ -187,24 +189,13 @@ class Diag(Move):
     axis1: int = 0
     axis2: int = 1
 
-    def axes(self, ndim: int) -> tuple[int, int]:
-        """The two axes, which must differ."""
-        one = normalize_axis(self.name, self.axis1, ndim)
-        two = normalize_axis(self.name, self.axis2, ndim)
-        if one == two:
-            raise ShapeError(
-                f"diag: axis1={self.axis1} and axis2={self.axis2} are one axis; a "
-                "diagonal runs along two."
-            )
-        return one, two
-
     def infer(self, *specs: Spec) -> Spec:
         """Shorter by an axis, or one more."""
         (data,) = specs
         if data.ndim == 1:
             side = data.size + abs(self.k)
             return data.with_shape((side, side))
-        one, two = self.axes(data.ndim)
+        one, two = different_axes(self, data.ndim)
         rows, columns = data.shape[one], data.shape[two]
         length = min(rows + min(self.k, 0), columns - max(self.k, 0))
         if length < 1:
@@ -218,14 +209,14 @@ class Diag(Move):
         """A copy of NumPy's view of the diagonal."""
         if specs[0].ndim == 1:
             return _kernel("place_diagonal", self.k, 0, 1)
-        return _kernel("pick_diagonal", self.k, *self.axes(specs[0].ndim))
+        return _kernel("pick_diagonal", self.k, *different_axes(self, specs[0].ndim))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the diagonal was."""
         shape = at.ins[0].shape
         if len(shape) == 1:
             return (bind(Diag.of(k=self.k), dout),)
-        one, two = self.axes(len(shape))
+        one, two = different_axes(self, len(shape))
         back = BackwardDiag.of(k=self.k, axis1=one, axis2=two, shape=shape)
         return (bind(back, dout),)
 
@@ -240,15 +231,13 @@ class BackwardDiag(Move):
     shape: Shape
     inputs = ("dout",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The wanted shape."""
-        return specs[0].with_shape(self.shape)
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros, then the diagonal."""
         return _kernel("place_diagonal", self.k, self.axis1, self.axis2)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The diagonal."""
         diag = Diag.of(k=self.k, axis1=self.axis1, axis2=self.axis2)
         return (bind(diag, dout),)

@@ -7,23 +7,21 @@ element types are float32 and float64. Gradients follow Seeger et al.,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.errors import DTypeError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.matmul import Product, inner
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.views import ExpandDims
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.arrays import triangles
 from minimx.operators.arrays.shape import SwapAxis
-
-Gradients = Sequence[Value | None]  # one for each input
+from minimx.operators.rules import Gradients, computed_by, kernel_of
 
 
 def turned(value: Value) -> Value:
@@ -34,6 +32,7 @@ def turned(value: Value) -> Value:
 class Linalg(Op):
     """What operators on stacks of matrices share."""
 
+    casting = SINGLE
     inputs: ClassVar[Any] = ("A",)
 
     def check(self, *specs: Spec, square: bool = False) -> None:
@@ -52,10 +51,7 @@ class Linalg(Op):
                     "axes are those of a matrix."
                 )
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """LAPACK's, one matrix after the other."""
-        made: Kernel = find(f"linalg.{self.name.removeprefix('_linalg_')}")
-        return made
+    kernel = computed_by("linalg.")
 
     def cost(self, *specs: Spec) -> Cost:
         """About n³ operations for each matrix."""
@@ -119,10 +115,8 @@ class Gemm2(Product):
         """The product, then the factor."""
         axis = self.rows(specs[0])
         if axis != specs[0].ndim - 2:
-            made: Kernel = find("linalg.matmul")(
-                axis, self.transpose_a, self.transpose_b, self.alpha, 0.0
-            )
-            return made
+            settings = axis, self.transpose_a, self.transpose_b, self.alpha, 0.0
+            return kernel_of("linalg.matmul", *settings)
         product, alpha = super().kernel(*specs), self.alpha
         if alpha == 1:
             return product
@@ -188,7 +182,6 @@ class Gemm(Linalg):
     beta: float = 1.0
     axis: int = -2
 
-    casting = SINGLE
     inputs = ("A", "B", "C")
     saves = ("A", "B")
 
@@ -230,6 +223,7 @@ class Gemm(Linalg):
         return [*first, dout * self.beta if at.wants[2] else None]
 
 
+@with_settings
 class Triangular(Linalg):
     """What products with a triangle and their inverses share."""
 
@@ -254,12 +248,7 @@ class Triangular(Linalg):
             )
         return b
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Only the triangle is read."""
-        made: Kernel = find(f"linalg.{self.name.removeprefix('_linalg_')}")(
-            self.transpose, self.rightside, self.lower, self.alpha
-        )
-        return made
+    kernel = computed_by("linalg.", "transpose", "rightside", "lower", "alpha")
 
     def back(self, dout: Value, a: Value) -> Value:
         """The gradient of B: the same with the other transpose."""
@@ -283,11 +272,6 @@ class Trmm(Triangular):
     transpose: Aᵀ in place of A; lower: which triangle A is.
     """
 
-    transpose: bool = False
-    rightside: bool = False
-    lower: bool = True
-    alpha: float = 1.0
-    casting = SINGLE
     saves = ("A", "B")
 
     def grad(self, at: GradContext, dout: Any, a: Value, b: Value) -> Gradients:
@@ -306,14 +290,9 @@ class Trsm(Triangular):
 
     A (..., m, m), B, out (..., m, n); rightside: X · A = alpha * B, A (..., n, n)
     transpose: Aᵀ in place of A; lower: which triangle A is. A 0 on its diagonal is an
-    error, raised where somebody waits for the numbers; CUDA devices divide by it.
+    error, raised where the numbers are waited for; CUDA devices divide by it.
     """
 
-    transpose: bool = False
-    rightside: bool = False
-    lower: bool = True
-    alpha: float = 1.0
-    casting = SINGLE
     saves = ("A", "out")
 
     def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
@@ -329,12 +308,13 @@ class Trsm(Triangular):
 class Syrk(Linalg):
     """alpha * A · Aᵀ, or with transpose alpha * Aᵀ · A.
 
-    A (..., m, n); out (..., m, m) or (..., n, n)
+    A (..., m, n); out (..., m, m), or (..., n, n) with transpose; a symmetric matrix
+    for each of the stack. Raises ShapeError for less than two axes, DTypeError unless A
+    is float32 or float64.
     """
 
     transpose: bool = False
     alpha: float = 1.0
-    casting = SINGLE
     saves = ("A",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -344,12 +324,9 @@ class Syrk(Linalg):
         side = a.shape[-1] if self.transpose else a.shape[-2]
         return a.with_shape((*a.shape[:-2], side, side))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A product with itself."""
-        made: Kernel = find("linalg.syrk")(self.transpose, self.alpha)
-        return made
+    kernel = computed_by("linalg.syrk", "transpose", "alpha")
 
-    def grad(self, at: GradContext, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value) -> Gradients:
         """A stands on both sides."""
         both = dout + turned(dout)
         pair = (a, both) if self.transpose else (both, a)
@@ -365,6 +342,7 @@ def mirrored(value: Value) -> Value:
     return low + turned(low) - triangles.with_diagonal(triangles.diagonal_of(value))
 
 
+@with_settings
 class Square(Linalg):
     """An operator from square matrices to matrices of the same shape."""
 
@@ -395,17 +373,15 @@ class Square(Linalg):
 class Potrf(Square):
     """Cholesky's factor: the lower triangle L with A = L · Lᵀ. A, out (..., n, n).
 
-    A must be symmetric and positive definite, else an error is raised where somebody
-    waits for the numbers; on CUDA devices columns are NaN. Only the lower triangle of A
-    is read; its gradient is symmetric.
+    A must be symmetric and positive definite, else OperatorError is raised where the
+    numbers are waited for; on CUDA devices columns are NaN. Only the lower triangle of
+    A is read; its gradient is symmetric.
     lower=False: the upper triangle Lᵀ, and only that of A is read.
     """
 
-    lower: bool = True
-    casting = SINGLE
     saves = ("out",)
 
-    def grad(self, at: GradContext, dout: Any, low: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, low: Value) -> Gradients:
         """L⁻ᵀ · mirrored(Lᵀ · dL) · L⁻¹ / 2."""
         low, dout = self.as_lower(low, dout)
         inside = mirrored(bind(Gemm2.of(transpose_a=True), low, dout))
@@ -421,8 +397,6 @@ class Potri(Square):
     lower=False: of Aᵀ · A for an upper triangle A.
     """
 
-    lower: bool = True
-    casting = SINGLE
     saves = ("A", "out")
 
     def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
@@ -435,12 +409,13 @@ class Potri(Square):
 
 @register("_linalg_gelqf", "linalg_gelqf")
 class Gelqf(Linalg):
-    """A = L · Q with a lower triangle L and orthonormal rows in Q.
+    """The factors of A = L · Q: a lower triangle L, and orthonormal rows in Q.
 
-    A (..., m, n) with m <= n; outs Q (..., m, n), L (..., m, m)
+    A (..., m, n) with m <= n; outs Q (..., m, n), L (..., m, m). Raises ShapeError if
+    there are more rows than columns: transpose A. The gradient asks for rows that are
+    independent.
     """
 
-    casting = SINGLE
     visible = 2
     saves = ("out", "out1")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,29 +14,27 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.operators.pointwise import Backward, same_dtype
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.views import reshaped
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.deduction import all_alike, first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge
+from minimx.operators.rules import Gradients, like_first
 
 
 @register("cast", "Cast")
 class Cast(Op):
-    """Convert to another element type; fractions are cut off. data, out: one shape."""
+    """Convert to another element type.
+
+    data: any shape; out: the same shape, of type `dtype`. From floating-point numbers
+    to integers fractions are cut off, and what does not fit is undefined, as in C. The
+    gradient is converted back, even from integers, as in MXNet.
+    """
 
     dtype: str
 
     unchanged = {"out": "data"}
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
         """The same shape, the wanted type."""
@@ -55,9 +52,7 @@ class Cast(Op):
         formula = Formula("x", ("x",))
         return pointwise.kernel(formula, [data.shape], [data.dtype], data.shape, dtype)
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Convert back, as MXNet does even where one of the types is an integer."""
         data, out = at.ins[0].dtype, at.outs[0].dtype
         return (dout if data == out else bind(Cast.of(dtype=data.name), dout),)
@@ -65,9 +60,12 @@ class Cast(Op):
 
 @register("where")
 class Where(Op):
-    """x where the condition is not 0, y elsewhere.
+    """Choose elements of x where the condition is not 0, of y elsewhere.
 
-    x, y: one shape; condition: the same shape, or (n,), a number for each row of x
+    x, y: one shape and type; condition: the same shape, or (n,), a number for each row
+    of x; any type. out: the shape and type of x. Gradients flow to where each element
+    came from, none to the condition. Raises ShapeError for shapes that do not fit,
+    DTypeError if the types of x and y differ.
     """
 
     casting = WIDEST
@@ -84,7 +82,7 @@ class Where(Op):
         condition, *both = ins
         if condition is None or not is_whole(condition):
             return ins, outs
-        (x, y), outs = deduction.all_alike(self, both, outs)
+        (x, y), outs = all_alike(self, both, outs)
         if x is not None:
             alike = len(condition) == len(x)
             known = condition if alike else (*condition, *x[1:])
@@ -117,16 +115,21 @@ class Where(Op):
             out.dtype,
         )
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient goes where the element came from."""
         (condition,) = saved
-        spec, out = at.ins[0], at.outs[0].shape
-        wide = reshaped(condition, spec.shape, by_rows(spec.shape, out))
+        shape = at.ins[0].shape
+        wide = reshaped(condition, shape, by_rows(shape, at.outs[0].shape))
+        return self.shared_out(at, dout, wide)
+
+    @staticmethod
+    def shared_out(at: GradContext, dout: Value, condition: Value) -> Gradients:
+        """The gradient, to x where the condition is not 0, to y elsewhere."""
         grads: list[Value | None] = [None] * 3
         for k, chosen in ((1, BackwardWhereX), (2, BackwardWhereY)):
             if at.wants[k]:
-                found = bind(chosen.of(), dout, wide)
-                grads[k] = sum_to(found, out, at.ins[k].shape)
+                found = bind(chosen.of(), dout, condition)
+                grads[k] = sum_to(found, at.outs[0].shape, at.ins[k].shape)
         return grads
 
 
@@ -144,9 +147,7 @@ class _Chosen(Backward):
     inplace = {"out": ("dz", "c")}
     takes = ("condition",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape and type of dz."""
-        return specs[0]
+    infer = like_first
 
 
 @register("_backward_where_x")
@@ -165,12 +166,17 @@ class BackwardWhereY(_Chosen):
 
 @register("add_n", "ElementWiseSum", "element_wise_sum")
 class AddN(Op):
-    """The sum of any number of arrays of one shape, which is the shape of out."""
+    """The sum of any number of arrays.
+
+    data: one array or more, of one shape and type; out: the same. Faster than adding
+    them pair by pair, as the intermediate sums are not stored. Raises ShapeError or
+    DTypeError if they differ.
+    """
 
     casting = WIDEST
     variadic = True
     inplace = {"out": "data"}
-    deduce = deduction.all_alike
+    deduce = all_alike
 
     AT_ONCE = 7
 
@@ -213,7 +219,7 @@ class AddN(Op):
         shape, dtype = spec.shape, spec.dtype
         return pointwise.kernel(formula, [shape] * count, [dtype] * count, shape, dtype)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same for all."""
         return [dout if wanted else None for wanted in at.wants]
 
@@ -228,18 +234,16 @@ class Filled(Op):
 
     value = 0
     ignores = ("data",)
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A fill; data is not read."""
         value = self.value
         return lambda x, out: out.fill(value)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Zeros: the result does not depend on data."""
         return (bind(lookup("zeros_like").of(), dout),)
 
@@ -250,7 +254,7 @@ class Filled(Op):
 
 @register("zeros_like")
 class ZerosLike(Filled):
-    """Zeros in the shape and element type of data."""
+    """Zeros in the shape and element type of data, which is not read."""
 
 
 @register("ones_like")

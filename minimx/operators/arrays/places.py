@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -10,24 +9,16 @@ import numpy as np
 
 from minimx.core.dtypes import resolve
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import BasicIndex, Move, Slice, numpy_key
 from minimx.core.operators.shape import picked as shape_picked
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.deduction import like_second
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.indexing import GatherNd
+from minimx.operators.rules import Gradients, computed_by, kernel_of
 
 
 @register("_ravel_multi_index", "ravel_multi_index")
@@ -51,10 +42,7 @@ class RavelMultiIndex(Move):
             )
         return data.with_shape(data.shape[1:] or (1,))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A weighted sum over the rows."""
-        made: Kernel = find("places.ravel")(self.shape)
-        return made
+    kernel = computed_by("places.ravel", "shape")
 
 
 @register("_unravel_index", "unravel_index")
@@ -73,10 +61,7 @@ class UnravelIndex(Move):
             raise OperatorError(f"{self.name}: give the shape whose places are meant.")
         return specs[0].with_shape((len(self.shape), *specs[0].shape))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Divisions with rest, the last axis first."""
-        made: Kernel = find("places.unravel")(self.shape)
-        return made
+    kernel = computed_by("places.unravel", "shape")
 
 
 # -- one element of each row -----------------------------------------------------------
@@ -99,10 +84,7 @@ class OneHotEncode(Move):
             )
         return rhs
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Zeros, then the ones."""
-        made: Kernel = find("places.onehot_encode")
-        return made
+    kernel = computed_by("places.onehot_encode")
 
 
 @register("fill_element_0index")
@@ -122,10 +104,7 @@ class FillElement(Move):
             expect(self.name, name, spec, lhs.shape[:1], "lhs")
         return lhs
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A copy, then the elements."""
-        made: Kernel = find("places.fill_element")
-        return made
+    kernel = computed_by("places.fill_element")
 
 
 # -- a copy with a part replaced -------------------------------------------------------
@@ -152,12 +131,9 @@ class ScatterSetNd(Move):
             expect(self.name, "rhs", rhs, wanted, "the places")
         return lhs
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Copies."""
-        made: Kernel = find("places.scatter_set")
-        return made
+    kernel = computed_by("places.scatter_set")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To rhs from its places, to lhs from all others."""
         part = bind(GatherNd.of(), dout, *saved) if max(at.wants[:2]) else None
         left = None
@@ -199,10 +175,9 @@ class SliceAssign(Assigned):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Two copies."""
-        made: Kernel = find("places.slice_assign")(numpy_key(self.key(specs[0])))
-        return made
+        return kernel_of("places.slice_assign", numpy_key(self.key(specs[0])))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To rhs from its part, to lhs from the rest."""
         key = self.key(at.ins[0])
         left = right = None
@@ -230,10 +205,9 @@ class SliceAssignScalar(Assigned):
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, then a fill."""
         key = numpy_key(self.key(specs[0]))
-        made: Kernel = find("places.slice_fill")(key, self.scalar)
-        return made
+        return kernel_of("places.slice_fill", key, self.scalar)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """None where the number stands."""
         settings = {**self.settings, "scalar": 0.0}
         return (bind(SliceAssignScalar.of(**settings), dout),)
@@ -247,7 +221,7 @@ class IdentityWithAttrLikeRhs(Move):
     """The elements of lhs. lhs, rhs, out: one shape."""
 
     inputs = ("lhs", "rhs")
-    deduce = deduction.like_second
+    deduce = like_second
 
     def infer(self, *specs: Spec) -> Spec:
         """The spec of lhs."""
@@ -258,7 +232,7 @@ class IdentityWithAttrLikeRhs(Move):
         """A copy."""
         return lambda lhs, rhs, out: np.copyto(out, lhs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Passed on to lhs."""
         return dout, None
 
@@ -280,7 +254,7 @@ class ZerosWithoutDtype(Op):
         """A fill."""
         return lambda out: out.fill(0)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """There is nothing to have a gradient."""
         return ()
 

@@ -18,29 +18,26 @@ from minimx.core.dtypes import (
 )
 from minimx.core.errors import DTypeError, OperatorError
 from minimx.core.kernels import find
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Types, Value, bind, register
 from minimx.core.ops.casting import EITHER
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Types,
-    Value,
-    bind,
-    register,
-)
+from minimx.core.ops.deduction import all_alike, first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, merge
 from minimx.operators.arrays.mixed import Cast
+from minimx.operators.rules import Gradients, computed_by, like_first
 
 
 @register("amp_cast")
 class AmpCast(Op):
-    """Convert floating-point numbers to `dtype`; others stay. data, out: one shape."""
+    """Convert floating-point numbers to `dtype`, for mixed precision.
+
+    data: any shape; out: the same shape, of type `dtype` if data are floating-point
+    numbers, else of its own. The gradient is converted back.
+    """
 
     dtype: str
     unchanged = {"out": "data"}
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
         """The wanted type where the input is real."""
@@ -51,7 +48,7 @@ class AmpCast(Op):
         """A conversion."""
         return Cast.of(dtype=self.infer(*specs).dtype.name).kernel(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Convert back."""
         return _back(at, (dout,))
 
@@ -91,18 +88,16 @@ class ScaledLoss(Op):
 
     casting = EITHER
     unchanged = {"out": "data"}
-    deduce = deduction.all_alike
+    deduce = all_alike
     inplace = {"out": "data"}
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, unless the output lies over the data."""
         return lambda data, out: np.copyto(out, data)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient times the scale of the moment."""
         loss_scale.used = True
         return (bind(ScaledLossGradient.of(), dout),)
@@ -113,14 +108,12 @@ class ScaledLossGradient(Op):
     """A gradient times the loss scale of the moment. data, out: one shape."""
 
     casting = EITHER
-    deduce = deduction.all_alike
+    deduce = all_alike
     inplace = {"out": "data"}
     deterministic = False
     differentiable = False
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A product with a number that is looked up when it runs."""
@@ -200,7 +193,7 @@ class AmpMulticast(Many):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Convert back."""
         return _back(at, dout if isinstance(dout, tuple) else (dout,))
 
@@ -305,7 +298,11 @@ class Exponents(Many):
 
 @register("reset_arrays")
 class ResetArrays(Many):
-    """Write zeros over all arrays; there is no output. data: num_arrays arrays."""
+    """Write zeros over all arrays, in one call; there is no output.
+
+    data: num_arrays arrays of any shapes and types, which are changed in place. Raises
+    OperatorError for another number of arrays.
+    """
 
     num_arrays: int
 
@@ -380,11 +377,6 @@ class MultiLars(Op):
     inputs = ("lrs", "weights_sum_sq", "grads_sum_sq", "wds")
     differentiable = False
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of lrs."""
-        return specs[0]
+    infer = like_first
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A few operations on a few numbers."""
-        made: Kernel = find("updates.lars")(self.eta, self.eps, self.rescale_grad)
-        return made
+    kernel = computed_by("updates.lars", "eta", "eps", "rescale_grad")

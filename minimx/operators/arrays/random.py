@@ -7,21 +7,14 @@ from typing import Any
 
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.random import Normal, Random, Uniform
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import EITHER
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Draws, Gradients, computed_by, kernel_of, like_first
 
 __all__ = [
     "Bernoulli", "Exponential", "Gamma", "GeneralizedNegativeBinomial",
@@ -33,7 +26,12 @@ __all__ = [
 
 @register("_random_gamma", "random_gamma")
 class Gamma(Random):
-    """The gamma distribution of shape `alpha` and scale `beta`. out: `shape`."""
+    """Draw from the gamma distribution of shape `alpha` and scale `beta`.
+
+    out: `shape`, of type `dtype`. The mean is alpha * beta, the variance alpha * beta².
+    Both parameters must be positive; if not, OperatorError is raised where the numbers
+    are waited for, as in MXNet.
+    """
 
     alpha: float = 1.0
     beta: float = 1.0
@@ -48,7 +46,11 @@ class Gamma(Random):
 
 @register("_random_exponential", "random_exponential")
 class Exponential(Random):
-    """Times between events that happen `lam` times per unit. out: `shape`."""
+    """Draw times between events that happen `lam` times per unit of time.
+
+    out: `shape`, of type `dtype`. The mean is 1 / lam. lam must be positive; if not,
+    OperatorError is raised where the numbers are waited for, as in MXNet.
+    """
 
     lam: float = 1.0
     shape: Shape = (1,)
@@ -61,7 +63,12 @@ class Exponential(Random):
 
 @register("_random_poisson", "random_poisson")
 class Poisson(Random):
-    """Counts of events that happen `lam` times on average. out: `shape`."""
+    """Draw counts of events that happen `lam` times on average.
+
+    out: `shape`, of type `dtype`: whole numbers, float32 by default as in MXNet. lam
+    must not be negative; if it is, OperatorError is raised where the numbers are waited
+    for.
+    """
 
     lam: float = 1.0
     shape: Shape = (1,)
@@ -74,7 +81,12 @@ class Poisson(Random):
 
 @register("_random_negative_binomial", "random_negative_binomial")
 class NegativeBinomial(Random):
-    """Failures before `k` successes of probability `p`. out: `shape`."""
+    """Draw counts of failures before `k` successes of probability `p` each.
+
+    out: `shape`, of type `dtype`: whole numbers, float32 by default. The mean is k * (1
+    - p) / p. k must be positive and p in (0, 1]; if not, OperatorError is raised where
+    the numbers are waited for.
+    """
 
     k: int = 1
     p: float = 1.0
@@ -91,7 +103,12 @@ class NegativeBinomial(Random):
     "_random_generalized_negative_binomial", "random_generalized_negative_binomial"
 )
 class GeneralizedNegativeBinomial(Random):
-    """Counts of mean `mu` that spread more than Poisson's by `alpha`. out: `shape`."""
+    """Draw counts of mean `mu` that spread more than Poisson's by `alpha`.
+
+    out: `shape`, of type `dtype`: whole numbers, float32 by default. The variance is mu
+    + alpha * mu²; alpha=0 is Poisson's distribution. Neither may be negative; if one
+    is, OperatorError is raised where the numbers are waited for.
+    """
 
     mu: float = 1.0
     alpha: float = 1.0
@@ -106,7 +123,11 @@ class GeneralizedNegativeBinomial(Random):
 
 @register("_random_randint", "random_randint", "_npi_random_randint")
 class RandInt(Random):
-    """Whole numbers evenly in [low, high). out: `shape`."""
+    """Draw whole numbers evenly from low to high - 1.
+
+    out: `shape`, of type `dtype`, int32 by default. low must be less than high; if not,
+    OperatorError is raised where the numbers are waited for.
+    """
 
     low: int
     high: int
@@ -121,7 +142,11 @@ class RandInt(Random):
 
 @register("_random_bernoulli")
 class Bernoulli(Random):
-    """1 with probability `prob`, else 0. out: `shape`."""
+    """Draw 1 with probability `prob`, else 0.
+
+    out: `shape`, of type `dtype`. prob must lie from 0 to 1; if not, OperatorError is
+    raised where the numbers are waited for.
+    """
 
     prob: float = 0.5
     shape: Shape = (1,)
@@ -132,12 +157,9 @@ class Bernoulli(Random):
         self.require(0 <= self.prob <= 1, f"prob={self.prob} must be from 0 to 1")
 
 
-class Sample(Op):
+@with_settings
+class Sample(Draws):
     """Numbers of distributions whose parameters are arrays."""
-
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     shape: Shape = ()
     dtype: str = "float32"
@@ -155,62 +177,80 @@ class Sample(Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """A row of numbers for every set of parameters."""
         word = self.name.removeprefix("_sample_")
-        made: Kernel = find("random.sample")(word, prod(self.shape))
-        return made
+        return kernel_of("random.sample", word, prod(self.shape))
 
 
 @register("_sample_uniform", "sample_uniform")
 class SampleUniform(Sample):
-    """Evenly in [low, high). low, high (n,), shape=(m,); out (n, m)."""
+    """Draw evenly from [low, high), for every pair of elements by itself.
 
-    shape: Shape = ()
-    dtype: str = "float32"
+    low, high (n, ...), one shape: the bounds; out (n, ..., *shape), of type `dtype`:
+    for each pair as many numbers as `shape` says, one without it. Raises ShapeError if
+    the shapes of the parameters differ.
+    """
+
     inputs = ("low", "high")
 
 
 @register("_sample_normal", "sample_normal")
 class SampleNormal(Sample):
-    """Means `mu`, deviations `sigma`. mu, sigma (n,), shape=(m,); out (n, m)."""
+    """Draw from a normal distribution for every pair of elements.
 
-    shape: Shape = ()
-    dtype: str = "float32"
+    mu, sigma (n, ...), one shape: means and standard deviations; out (n, ..., *shape),
+    of type `dtype`: for each pair as many numbers as `shape` says, one without it.
+    Raises ShapeError if the shapes of the parameters differ.
+    """
+
     inputs = ("mu", "sigma")
 
 
 @register("_sample_gamma", "sample_gamma")
 class SampleGamma(Sample):
-    """Shapes `alpha`, scales `beta`. alpha, beta (n,), shape=(m,); out (n, m)."""
+    """Draw from a gamma distribution for every pair of elements.
 
-    shape: Shape = ()
-    dtype: str = "float32"
+    alpha, beta (n, ...), one shape: shapes and scales, positive; the means are alpha *
+    beta. out (n, ..., *shape), of type `dtype`: for each pair as many numbers as
+    `shape` says, one without it. Raises ShapeError if the shapes of the parameters
+    differ.
+    """
+
     inputs = ("alpha", "beta")
 
 
 @register("_sample_exponential", "sample_exponential")
 class SampleExponential(Sample):
-    """Rates `lam`. lam (n,), shape=(m,); out (n, m)."""
+    """Draw from an exponential distribution for every element.
 
-    shape: Shape = ()
-    dtype: str = "float32"
+    lam (n, ...): rates, so the means are 1 / lam; out (n, ..., *shape), of type
+    `dtype`: for each rate as many numbers as `shape` says, one without it.
+    """
+
     inputs = ("lam",)
 
 
 @register("_sample_poisson", "sample_poisson")
 class SamplePoisson(Sample):
-    """Means `lam`. lam (n,), shape=(m,); out (n, m)."""
+    """Draw from a Poisson distribution for every element.
 
-    shape: Shape = ()
-    dtype: str = "float32"
+    lam (n, ...): means; out (n, ..., *shape), of type `dtype`: for each mean as many
+    counts as `shape` says, one without it.
+    """
+
     inputs = ("lam",)
 
 
 @register("_sample_multinomial", "sample_multinomial", "multinomial")
 class SampleMultinomial(Op):
-    """Numbers of classes with given probabilities.
+    """Draw numbers of classes with given probabilities.
 
-    data (n, k) or (k,), each row a distribution; out (n, *shape); with get_prob a
-    second output holds the logarithm of each chosen probability, and gradients flow
-    from it to that probability (REINFORCE needs them)
+    data (n, k), or (k,) for one distribution: each row the probabilities of k classes,
+    which need not add up to 1 to the last digit
+    out (n, *shape), of type `dtype`: for each row as many numbers as `shape` says, one
+    without it
+
+    get_prob: a second output of the type of data, the logarithm of the probability of
+    each class that was drawn; gradients flow from it to that probability, as REINFORCE
+    needs.
     """
 
     shape: Shape = ()
@@ -242,14 +282,9 @@ class SampleMultinomial(Op):
         classes = Spec.of(shape, resolve(self.dtype))
         return (classes, data.with_shape(shape)) if self.get_prob else (classes,)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A search in the running sums."""
-        made: Kernel = find("random.multinomial")
-        return made
+    kernel = computed_by("random.multinomial")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """1 / p to the probability of what was chosen, as often as it was."""
         data, chosen = at.ins[0], at.outs[0].shape
         classes, likelihood = saved
@@ -264,19 +299,15 @@ class SampleMultinomial(Op):
 
 
 @register("shuffle", "_shuffle", "random_shuffle", "_npi_shuffle")
-class Shuffle(Op):
-    """The rows of data in a random order. data: any shape; out: the same shape."""
+class Shuffle(Draws):
+    """Put the rows of data into a random order.
+
+    data: any shape; out: the same shape and type. The elements of a row, all that have
+    one index along the first axis, stay together. No gradient flows through.
+    """
 
     casting = EITHER
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = like_first
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather of rows."""
-        made: Kernel = find("random.shuffle")
-        return made
+    kernel = computed_by("random.shuffle")

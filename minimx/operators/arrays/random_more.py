@@ -8,10 +8,11 @@ from minimx.core.dtypes import INT64
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
 from minimx.core.operators.random import Random
-from minimx.core.ops.registry import Kernel, register
+from minimx.core.ops import Kernel, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.random import Sample
+from minimx.operators.rules import computed_by, like_first
 
 
 class Like(Random):
@@ -19,9 +20,7 @@ class Like(Random):
 
     inputs: ClassVar[Any] = ("data",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """The loop of the same distribution; data is not read."""
@@ -32,7 +31,10 @@ class Like(Random):
 
 @register("_random_uniform_like")
 class UniformLike(Like):
-    """Evenly in [low, high), in the shape of data."""
+    """Draw evenly from [low, high), as many numbers as data has elements.
+
+    data: any shape, which is not read; out: its shape and element type.
+    """
 
     low: float = 0.0
     high: float = 1.0
@@ -40,7 +42,11 @@ class UniformLike(Like):
 
 @register("_random_normal_like")
 class NormalLike(Like):
-    """Mean `loc`, standard deviation `scale`, in the shape of data."""
+    """Draw from a normal distribution, as many numbers as data has elements.
+
+    data: any shape, which is not read; out: its shape and element type. loc: the mean;
+    scale: the standard deviation.
+    """
 
     loc: float = 0.0
     scale: float = 1.0
@@ -48,7 +54,11 @@ class NormalLike(Like):
 
 @register("_random_gamma_like")
 class GammaLike(Like):
-    """The gamma distribution of shape `alpha`, scale `beta`, in the shape of data."""
+    """Draw from a gamma distribution, as many numbers as data has elements.
+
+    data: any shape, which is not read; out: its shape and element type. alpha: the
+    shape, beta: the scale of the distribution, whose mean is alpha * beta.
+    """
 
     alpha: float = 1.0
     beta: float = 1.0
@@ -56,21 +66,32 @@ class GammaLike(Like):
 
 @register("_random_exponential_like")
 class ExponentialLike(Like):
-    """Times between events that happen `lam` times per unit, in the shape of data."""
+    """Draw from an exponential distribution, as many numbers as data has elements.
+
+    data: any shape, which is not read; out: its shape and element type. lam: the rate;
+    the mean is 1 / lam.
+    """
 
     lam: float = 1.0
 
 
 @register("_random_poisson_like")
 class PoissonLike(Like):
-    """Counts of events that happen `lam` times on average, in the shape of data."""
+    """Draw counts from a Poisson distribution, as many as data has elements.
+
+    data: any shape, which is not read; out: its shape and element type. lam: the mean.
+    """
 
     lam: float = 1.0
 
 
 @register("_random_negative_binomial_like")
 class NegativeBinomialLike(Like):
-    """Failures before `k` successes of probability `p`, in the shape of data."""
+    """Draw counts of failures before k successes, as many as data has elements.
+
+    data: any shape, which is not read; out: its shape and element type. p: the
+    probability of a success.
+    """
 
     k: int = 1
     p: float = 1.0
@@ -78,7 +99,11 @@ class NegativeBinomialLike(Like):
 
 @register("_random_generalized_negative_binomial_like")
 class GeneralizedNegativeBinomialLike(Like):
-    """Counts of mean `mu` that spread by `alpha`, in the shape of data."""
+    """Draw counts of mean mu that spread by alpha, as many as data has elements.
+
+    data: any shape, which is not read; out: its shape and element type. The variance is
+    mu + alpha * mu².
+    """
 
     mu: float = 1.0
     alpha: float = 1.0
@@ -86,10 +111,13 @@ class GeneralizedNegativeBinomialLike(Like):
 
 @register("_sample_negative_binomial", "sample_negative_binomial")
 class SampleNegativeBinomial(Sample):
-    """Failures before `k` successes of probability `p`. k, p (n,); out (n, *shape)."""
+    """Draw counts of failures before k successes, for every pair of elements.
 
-    shape: Shape = ()
-    dtype: str = "float32"
+    k, p (n, ...), one shape: numbers of successes and their probability; out (n, ...,
+    *shape), of type `dtype`: for each pair as many counts as `shape` says, one without
+    it. Raises ShapeError if the shapes of the parameters differ.
+    """
+
     inputs = ("k", "p")
 
 
@@ -97,10 +125,13 @@ class SampleNegativeBinomial(Sample):
     "_sample_generalized_negative_binomial", "sample_generalized_negative_binomial"
 )
 class SampleGeneralizedNegativeBinomial(Sample):
-    """Counts of means `mu` that spread by `alpha`. mu, alpha (n,); out (n, *shape)."""
+    """Draw counts of mean mu that spread by alpha, for every pair of elements.
 
-    shape: Shape = ()
-    dtype: str = "float32"
+    mu, alpha (n, ...), one shape; the variances are mu + alpha * mu². out (n, ...,
+    *shape), of type `dtype`: for each pair as many counts as `shape` says, one without
+    it. Raises ShapeError if the shapes of the parameters differ.
+    """
+
     inputs = ("mu", "alpha")
 
 
@@ -127,7 +158,4 @@ class SampleUniqueZipfian(Random):
             )
         return Spec.of(shape, INT64), Spec.of((shape[0],), INT64)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Draw until there are enough."""
-        made: Kernel = find("random.unique_zipfian")(self.range_max)
-        return made
+    kernel = computed_by("random.unique_zipfian", "range_max")

@@ -20,25 +20,21 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.operators.pointwise import OPERATORS, same_dtype
 from minimx.core.operators.reduce import Sum
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 
+@with_settings
 class Density(Op):
     """A density that is one formula of a number x and the parameters."""
 
     is_log: bool = False
 
+    casting = WIDEST
     #: The logarithm of the density, and its slopes; None: a count has none.
     text: ClassVar[str] = ""
     slopes: ClassVar[tuple[str | None, ...]] = ()
@@ -100,7 +96,7 @@ class Density(Op):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The slopes of the logarithm, times the density where that was asked for."""
         known = dict(zip(self.saves, saved, strict=True))
         if not self.is_log:
@@ -140,10 +136,13 @@ def _rows(value: Value, sample: Spec, parameter: Spec) -> Value:
 
 @register("_random_pdf_uniform", "random_pdf_uniform")
 class PDFUniform(Density):
-    """1 / (high - low), for any number. sample (n, m), low, high (n,); out (n, m)."""
+    """The density of the uniform distribution, 1 / (high - low), at any number.
 
-    is_log: bool = False
-    casting = WIDEST
+    sample (n, m): m numbers for each pair of parameters; low, high (n,); out (n, m).
+    Numbers outside [low, high) get the same density, as in MXNet. is_log: its
+    logarithm. Gradients flow to the parameters.
+    """
+
     inputs = ("sample", "low", "high")
     text = "0 * x - log(high - low)"
     slopes = (None, "1 / (high - low)", "1 / (low - high)")
@@ -151,13 +150,13 @@ class PDFUniform(Density):
 
 @register("_random_pdf_normal", "random_pdf_normal")
 class PDFNormal(Density):
-    """The normal distribution. sample (n, m), mu, sigma (n,); out (n, m).
+    """The density of the normal distribution.
 
-    exp(-(x - mu)² / (2 sigma²)) / (sqrt(2 pi) sigma)
+    sample (n, m): m numbers for each pair of parameters; mu, sigma (n,): means and
+    standard deviations; out (n, m): exp(-(x - mu)² / (2 sigma²)) / (sqrt(2 pi) sigma),
+    or with is_log its logarithm.
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "mu", "sigma")
     text = (
         "-0.5 * (x - mu) * (x - mu) / (sigma * sigma) - log(2.5066282746310002 * sigma)"
@@ -171,13 +170,14 @@ class PDFNormal(Density):
 
 @register("_random_pdf_gamma", "random_pdf_gamma")
 class PDFGamma(Density):
-    """The gamma distribution. sample (n, m), alpha, beta (n,); out (n, m).
+    """The density of the gamma distribution of shape alpha and rate beta.
 
-    beta**alpha * x**(alpha - 1) * exp(-beta * x) / gamma(alpha): beta is a rate here
+    sample (n, m): m numbers for each pair of parameters; alpha, beta (n,); out (n, m):
+    beta**alpha * x**(alpha - 1) * exp(-beta * x) / gamma(alpha), or with is_log its
+    logarithm. As in MXNet beta is a rate here, while it is a scale where numbers are
+    drawn.
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "alpha", "beta")
     text = "alpha * log(beta) + (alpha - 1) * log(x) - beta * x - gammaln(alpha)"
     slopes = (
@@ -189,13 +189,12 @@ class PDFGamma(Density):
 
 @register("_random_pdf_exponential", "random_pdf_exponential")
 class PDFExponential(Density):
-    """The exponential distribution. sample (n, m), lam (n,); out (n, m).
+    """The density of the exponential distribution of rate lam.
 
-    lam * exp(-lam * x)
+    sample (n, m): m numbers for each rate; lam (n,); out (n, m): lam * exp(-lam * x),
+    or with is_log its logarithm.
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "lam")
     text = "log(lam) - lam * x"
     slopes = ("0 * x - lam", "1 / lam - x")
@@ -203,13 +202,12 @@ class PDFExponential(Density):
 
 @register("_random_pdf_poisson", "random_pdf_poisson")
 class PDFPoisson(Density):
-    """Poisson's distribution. sample (n, m) of counts, lam (n,); out (n, m).
+    """The probability of counts under Poisson's distribution.
 
-    lam**x * exp(-lam) / x!
+    sample (n, m): m counts for each mean; lam (n,); out (n, m): lam**x * exp(-lam) /
+    x!, or with is_log its logarithm. Gradients flow to lam; that of the counts is 0.
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "lam")
     text = "x * log(lam) - gammaln(x + 1) - lam"
     slopes = (None, "x / lam - 1")
@@ -222,8 +220,6 @@ class PDFNegativeBinomial(Density):
     gamma(x + k) / (x! gamma(k)) * p**k * (1 - p)**x
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "k", "p")
     text = "gammaln(x + k) - gammaln(x + 1) - gammaln(k) + k * log(p) + x * log(1 - p)"
     slopes = (None, "digamma(x + k) - digamma(k) + log(p)", "k / p - x / (1 - p)")
@@ -244,8 +240,6 @@ class PDFGeneralizedNegativeBinomial(Density):
     The negative binomial distribution with k = 1 / alpha and p = 1 / (mu * alpha + 1).
     """
 
-    is_log: bool = False
-    casting = WIDEST
     inputs = ("sample", "mu", "alpha")
     text = (
         "gammaln(x + 1 / alpha) - gammaln(x + 1) - gammaln(1 / alpha) "
@@ -317,7 +311,7 @@ class PDFDirichlet(Op):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """(alpha - 1) / x, and digamma(sum(alpha)) - digamma(alpha) + log(x)."""
         sample, alpha, *out = saved
         if out:

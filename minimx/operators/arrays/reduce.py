@@ -24,16 +24,10 @@ from minimx.core.operators.reduce import (
     adding,
     sum_to,
 )
+from minimx.core.ops import GradContext, Kernel, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Spec
+from minimx.operators.rules import Gradients
 
 __all__ = [
     "ArgExtremum", "ArgMax", "ArgMaxChannel", "ArgMin", "Extremum", "Max", "Mean",
@@ -44,13 +38,19 @@ __all__ = [
 
 @register("prod")
 class Prod(OverAxes):
-    """Multiply the elements. data: any shape; out: without the reduced axes."""
+    """Multiply the elements along some axes, or all.
+
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    axis: a number, a tuple, or None for all; exclude: reduce over all other axes
+    instead. The gradient divides the product by each element, so it is no number where
+    one is 0.
+    """
 
     casting = SINGLE
     kind = "prod"
     saves = ("data", "out")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The product of the others, found by division: not a number at 0."""
         data, out = saved
         return (self.spread(at, dout * out) / data,)
@@ -58,13 +58,18 @@ class Prod(OverAxes):
 
 @register("nansum")
 class NanSum(OverAxes):
-    """Add up the elements that are numbers. out: data without the reduced axes."""
+    """Add up the elements along some axes, taking NaN for 0.
+
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    axis: a number, a tuple, or None for all; exclude: reduce over all other axes
+    instead. No gradient goes to elements that are NaN.
+    """
 
     casting = SINGLE
     kind = "nansum"
     saves = ("data",)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient goes where there was a number."""
         (data,) = saved
         return (self.spread(at, dout) * (data == data),)
@@ -72,13 +77,18 @@ class NanSum(OverAxes):
 
 @register("nanprod")
 class NanProd(OverAxes):
-    """Multiply the elements that are numbers. out: data without the reduced axes."""
+    """Multiply the elements along some axes, taking NaN for 1.
+
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    axis: a number, a tuple, or None for all; exclude: reduce over all other axes
+    instead. No gradient goes to elements that are NaN.
+    """
 
     casting = SINGLE
     kind = "nanprod"
     saves = ("data", "out")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """As for the product, where there was a number."""
         data, out = saved
         quotient = self.spread(at, dout * out) / data
@@ -88,9 +98,12 @@ class NanProd(OverAxes):
 
 @register("norm")
 class Norm(Reduction):
-    """The length of vectors, Euclid's or, with ord=1, the sum of absolute values.
+    """The length of vectors: Euclid's or, with ord=1, the sum of absolute values.
 
-    data: any shape; out: without the reduced axes
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    axis: a number, a tuple, or None for all elements together. out_dtype: the type in
+    which is computed and that out has; that of data without it. Raises ShapeError
+    unless ord is 1 or 2.
     """
 
     ord: int = 2
@@ -137,7 +150,7 @@ class Norm(Reduction):
         made = find(f"reduce.{which}")(f"norm{self.ord}", data.shape, axes, wide)
         return made
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Data / norm for ord=2, the sign of data for ord=1."""
         data, *out = saved
         mine, its = at.ins[0].dtype, at.outs[0].dtype

@@ -22,9 +22,10 @@ from minimx.core.operators.shape import (
     picked,
 )
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.rules import Gradients
 
 __all__ = [
     "BackwardBasicIndex", "BasicIndex", "BroadcastAxis", "BroadcastLike", "BroadcastTo",
@@ -35,7 +36,11 @@ __all__ = [
 
 @register("SwapAxis", "swapaxes", "SwapAxes", "_npi_swapaxes")
 class SwapAxis(Move):
-    """Exchange two axes. data (2, 3, 4), dim1=0, dim2=2; out (4, 3, 2)."""
+    """Exchange two axes.
+
+    data (2, 3, 4), dim1=0, dim2=2; out (4, 3, 2). Negative axes count from the end.
+    Raises ShapeError for an axis that does not exist.
+    """
 
     dim1: int = 0
     dim2: int = 0
@@ -56,7 +61,7 @@ class SwapAxis(Move):
         """A copy of the turned view."""
         return _kernel("transpose", self.order(specs[0].ndim))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same exchange."""
         return (bind(self, dout),)
 
@@ -65,7 +70,8 @@ class SwapAxis(Move):
 class SliceLike(Part):
     """The first elements of data, as many as shape_like has, along `axes` or all.
 
-    data (8, 6), shape_like (3, 4), axes=(0,); out (3, 6)
+    data (8, 6), shape_like (3, 4), axes=(0,); out (3, 6). shape_like is not read and
+    gets no gradient. Raises ShapeError where data are shorter than shape_like.
     """
 
     axes: Shape = ()
@@ -89,7 +95,11 @@ class SliceLike(Part):
 
 @register("reverse", "flip", "_npi_flip")
 class Reverse(Part):
-    """The elements in reverse order along one or more axes; out: the same shape."""
+    """The elements in reverse order along one axis or several.
+
+    data: any shape; out: the same shape and type. axis: a number or a tuple of them;
+    negative ones count from the end.
+    """
 
     axis: Shape
 
@@ -105,9 +115,11 @@ class Reverse(Part):
 
 @register("broadcast_axis", "broadcast_axes")
 class BroadcastAxis(Stretch):
-    """Stretch some axes of length 1.
+    """Stretch some axes of length 1 to given lengths.
 
-    data (1, 3, 1), axis=(0, 2), size=(2, 4); out (2, 3, 4)
+    data (1, 3, 1), axis=(0, 2), size=(2, 4); out (2, 3, 4). The gradient is the sum
+    over the copies. Raises ShapeError if axis and size differ in length, or an axis is
+    not 1 long.
     """
 
     axis: Shape = ()
@@ -128,7 +140,13 @@ class BroadcastAxis(Stretch):
 
 @register("broadcast_like")
 class BroadcastLike(Stretch):
-    """Stretch lhs to the shape of rhs, or only its lhs_axes to rhs_axes of rhs."""
+    """Stretch axes of length 1 of lhs to the lengths of rhs.
+
+    lhs (1, 3), rhs (2, 3); out (2, 3). With lhs_axes and rhs_axes, equally many, only
+    those axes of lhs stretch, each to the length of its partner in rhs: lhs (1, 3), rhs
+    (5, 6), lhs_axes=(0,), rhs_axes=(1,); out (6, 3). rhs gets no gradient. Raises
+    ShapeError where an axis longer than 1 would have to change.
+    """
 
     lhs_axes: Shape | None = None
     rhs_axes: Shape | None = None
@@ -187,7 +205,7 @@ class Tile(Move):
         """A copy from a stretched view."""
         return _kernel("tile", *self.padded(specs[0]))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Add up the copies."""
         shape, reps = self.padded(at.ins[0])
         apart = tuple(n for pair in zip(reps, shape, strict=True) for n in pair)
@@ -198,7 +216,12 @@ class Tile(Move):
 
 @register("repeat", "_np_repeat")
 class Repeat(Move):
-    """Repeat each element. data (2,), repeats=2; out (4,): a a b b."""
+    """Repeat each element `repeats` times in a row.
+
+    data (2, 3), repeats=2, axis=1; out (2, 6). Without an axis data are flattened
+    first: data (2,), repeats=2; out (4,): a a b b. The gradient is the sum over the
+    copies.
+    """
 
     repeats: int
     axis: int | None = None
@@ -220,7 +243,7 @@ class Repeat(Move):
         shape, axis = self.split(specs[0])
         return _kernel("repeat", shape, axis, self.repeats)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Add up the repetitions."""
         shape, axis = self.split(at.ins[0])
         apart = (*shape[: axis + 1], self.repeats, *shape[axis + 1 :])

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import INT64, resolve
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.indexing import PutAlongAxis
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.rules import Gradients, one_of
 
 
 class Ordering(Op):
@@ -59,9 +60,11 @@ class Ordering(Op):
 
 @register("sort", "_npi_sort")
 class Sort(Ordering):
-    """The elements in order along an axis. data: any shape; out: the same shape.
+    """The elements in order along an axis.
 
-    A second, hidden output says where each of them stood.
+    data: any shape; out: the same shape and type. axis: None sorts the flat array, out
+    (size,). is_ascend=False: the largest first. Equal elements keep their order, NaN
+    counts as largest. The gradient goes back to where each element was.
     """
 
     axis: int | None = -1
@@ -80,14 +83,20 @@ class Sort(Ordering):
         sort = find("indexing.sort")(axis, self.is_ascend)
         return lambda x, out, places: sort(x.reshape(shape), out, places)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where each element stood."""
         return self.put_back(at, dout, saved[0])
 
 
 @register("argsort", "_npi_argsort")
 class ArgSort(Ordering):
-    """The places of the elements in order. data: any shape; out: the same shape."""
+    """The indices that would sort the elements along an axis.
+
+    data: any shape; out: the same shape, of type `dtype`: float32 by default as in
+    MXNet, which holds indices up to 2**24 exactly. axis: None sorts the flat array, out
+    (size,). is_ascend=False: the largest first. Equal elements keep their order. No
+    gradient.
+    """
 
     axis: int | None = -1
     is_ascend: bool = True
@@ -110,8 +119,13 @@ class ArgSort(Ordering):
 class TopK(Ordering):
     """The k largest elements along an axis, or with is_ascend the smallest.
 
-    data (2, 5), k=3; out (2, 3). ret_typ: "indices", "value", "both" (values, then
-    places), or "mask", which is 1 where an element was chosen, in the shape of data.
+    data (2, 5), k=3; out (2, 3). k=0 takes all. axis: None for the flat array. ret_typ:
+    "indices", the positions of the elements; "value", the elements; "both", the
+    elements and then their positions; "mask", 1 where an element was chosen and 0
+    elsewhere, in the shape of data. dtype: of the positions, float32 by default as in
+    MXNet, which holds positions up to 2**24 exactly. The best comes first; equal
+    elements keep their order. Gradients flow through the elements. Raises ShapeError if
+    k is more than there are, OperatorError for another ret_typ.
     """
 
     axis: int | None = -1
@@ -142,11 +156,7 @@ class TopK(Ordering):
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """K elements along the axis."""
         (data,) = specs
-        if self.ret_typ not in ("indices", "value", "both", "mask"):
-            raise OperatorError(
-                f"topk: ret_typ {self.ret_typ!r} is not known; choose indices, value, "
-                "both or mask."
-            )
+        one_of(self, "ret_typ", "indices", "value", "both", "mask")
         shape, axis = self.split(data)
         if not 0 <= self.k <= shape[axis]:
             raise ShapeError(
@@ -186,7 +196,7 @@ class TopK(Ordering):
 
         return launch
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where each value stood."""
         values = dout[0] if isinstance(dout, tuple) else dout
         return self.put_back(at, values, saved[0])

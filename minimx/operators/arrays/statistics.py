@@ -10,26 +10,21 @@ from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.reduce import Mean
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
-from minimx.core.ops.spec import Cost, Spec
+from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
 from minimx.operators.arrays.shape import Reverse
+from minimx.operators.rules import Gradients, computed_by, per_element
 
 
 @register("cumsum", "_np_cumsum")
 class CumSum(Op):
     """Running sums along an axis, or with axis=None of the flat array.
 
-    a (2, 3), axis=1; out (2, 3). dtype: of the sums; that of a if None.
+    a (2, 3), axis=1; out (2, 3); axis=None: out (6,). dtype: of the sums, that of a if
+    None. The gradient is a running sum from the other end. MXNet's `cumsum`, as NumPy
+    has it.
     """
 
     axis: int | None = None
@@ -46,14 +41,9 @@ class CumSum(Op):
         normalize_axis(self.name, self.axis, a.ndim)
         return a.with_dtype(dtype)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """NumPy's, in the type of the sums."""
-        made: Kernel = find("places.cumsum")(self.axis)
-        return made
+    kernel = computed_by("places.cumsum", "axis")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """An element went into all later sums: running sums from the other end."""
         a, out = at.ins[0], at.outs[0]
         if not is_float(a.dtype):
@@ -119,7 +109,9 @@ class Histogram(Op):
 class Moments(Op):
     """The mean and the variance over some axes, or over all.
 
-    data (2, 3, 4), axes=(0, 2); outs (3,) each, with keepdims (1, 3, 1)
+    data (2, 3, 4), axes=(0, 2); outs: mean and variance, (3,) each, with keepdims (1,
+    3, 1). The variance is the mean of (data - mean)²: divided by the number of
+    elements, not one less. Gradients flow through both.
     """
 
     axes: Any = None
@@ -153,9 +145,7 @@ class Moments(Op):
 
         return run
 
-    def grad(
-        self, at: GradContext, dout: Any, data: Value, mean: Value
-    ) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, data: Value, mean: Value) -> Gradients:
         """(dmean + 2 (x - mean) dvar) / n."""
         dmean, dvar = dout
         spec, out = at.ins[0], at.outs[0].shape
@@ -164,7 +154,4 @@ class Moments(Op):
         n = max(1, spec.size // max(1, prod(out)))
         return ((dmean + (data - mean) * dvar * 2.0) * (1.0 / n),)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """Four operations for each element."""
-        (data,) = specs
-        return Cost(4 * data.size, 2 * data.nbytes)
+    cost = per_element(4, 2)

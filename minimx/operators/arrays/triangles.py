@@ -10,14 +10,15 @@ from typing import Any
 
 from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.errors import DTypeError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.operators.arrays.shape import SwapAxis
+from minimx.operators.rules import Gradients, computed_by
 
 
 def _stack(op: Op, spec: Spec) -> None:
@@ -37,6 +38,7 @@ def _stack(op: Op, spec: Spec) -> None:
 class Solved(Op):
     """An operator whose work is an LU factorisation of square matrices."""
 
+    casting = SINGLE
     inputs = ("A",)
 
     def numbers(self, a: Spec) -> Spec:
@@ -44,15 +46,16 @@ class Solved(Op):
         _stack(self, a)
         return a.with_shape(a.shape[:-2] or (1,))
 
+    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+        """One number for each matrix."""
+        return self.numbers(specs[0])
+
     def spread(self, at: GradContext, value: Value) -> Value:
         """A number for each matrix, ready to be stretched over its elements."""
         shape = at.ins[0].shape
         return reshaped(value, shape[:-2] or (1,), (*shape[:-2], 1, 1))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """LAPACK's, one matrix after the other."""
-        made: Kernel = find(f"linalg.{self.name.removeprefix('_linalg_').lstrip('_')}")
-        return made
+    kernel = computed_by("linalg.")
 
     def cost(self, *specs: Spec) -> Cost:
         """About n³ operations for each matrix."""
@@ -68,11 +71,10 @@ def _turned(value: Value) -> Value:
 class Inverse(Solved):
     """The inverse of every matrix. A, out (..., n, n).
 
-    A singular matrix has none: an error, raised where somebody waits for the numbers;
+    A singular matrix has none: an error, raised where the numbers are waited for;
     on CUDA devices NaN.
     """
 
-    casting = SINGLE
     saves = ("out",)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -80,7 +82,7 @@ class Inverse(Solved):
         _stack(self, specs[0])
         return specs[0]
 
-    def grad(self, at: GradContext, dout: Any, out: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, out: Value) -> Gradients:
         """-B⁻ᵀ · dB · B⁻ᵀ, with B the inverse."""
         product = bind(_product(transpose_a=True, alpha=-1.0), out, dout)
         return (bind(_product(transpose_b=True), product, out),)
@@ -98,29 +100,19 @@ class InverseOrZeros(Inverse):
 
     saves = ("out",)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """LAPACK's, for those with a determinant other than 0."""
-        made: Kernel = find("linalg.inverse_or_zeros")
-        return made
-
 
 @register("_linalg_det", "linalg_det")
 class Det(Solved):
-    """The determinant of every matrix. A (..., n, n); out (...), (1,) for one matrix.
+    """The determinant of every matrix.
 
-    The gradient at a singular matrix is 0, as in MXNet.
+    A (..., n, n), float32 or float64; out (...), or (1,) for one matrix. The gradient
+    at a singular matrix is 0, as in MXNet. `linalg_slogdet` does not overflow. Raises
+    ShapeError unless the last two axes are equally long.
     """
 
-    casting = SINGLE
     saves = ("A", "out")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """One number for each matrix."""
-        return self.numbers(specs[0])
-
-    def grad(
-        self, at: GradContext, dout: Any, a: Value, out: Value
-    ) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
         """det(A) · A⁻ᵀ."""
         inverse = bind(InverseOrZeros.of(), a)
         return (_turned(inverse) * self.spread(at, dout * out),)
@@ -134,7 +126,6 @@ class Slogdet(Solved):
     0 and the logarithm -inf, and as in MXNet the gradient 0.
     """
 
-    casting = SINGLE
     visible = 2
     saves = ("A",)
 
@@ -142,7 +133,7 @@ class Slogdet(Solved):
         """Two numbers for each matrix."""
         return (self.numbers(specs[0]),) * 2
 
-    def grad(self, at: GradContext, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value) -> Gradients:
         """A⁻ᵀ; the sign has no gradient."""
         inverse = bind(InverseOrZeros.of(), a)
         return (_turned(inverse) * self.spread(at, dout[1]),)
@@ -150,16 +141,16 @@ class Slogdet(Solved):
 
 @register("_linalg_sumlogdiag", "linalg_sumlogdiag")
 class SumLogDiag(Solved):
-    """The sum of the logarithms on the diagonal. A (..., n, n); out (...) or (1,)."""
+    """The sum of the logarithms of the diagonal of every matrix.
 
-    casting = SINGLE
+    A (..., n, n), with a positive diagonal; out (...), or (1,) for one matrix. Of the
+    factor that `linalg_potrf` gives it is half the logarithm of the determinant. A
+    number that is not positive makes the sum NaN or -inf.
+    """
+
     saves = ("A",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """One number for each matrix."""
-        return self.numbers(specs[0])
-
-    def grad(self, at: GradContext, dout: Any, a: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, a: Value) -> Gradients:
         """1 / x on the diagonal."""
         shape = at.ins[0].shape
         row = reshaped(dout, shape[:-2] or (1,), (*shape[:-2], 1))
@@ -175,11 +166,14 @@ class SumLogDiag(Solved):
 # -- diagonals and triangles as vectors ------------------------------------------------
 
 
+@with_settings
 class Line(Move):
     """An operator between matrices and a vector for each."""
 
-    inputs = ("A",)
     offset: int = 0
+
+    casting = SINGLE
+    inputs = ("A",)
 
     def side(self, a: Spec) -> int:
         """How long the diagonal with this offset is; there must be one."""
@@ -192,44 +186,35 @@ class Line(Move):
             )
         return left
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather or a scatter."""
-        word = self.name.removeprefix("_linalg_")
-        made: Kernel = find(f"linalg.{word}")(**self.settings)
-        return made
+    kernel = computed_by("linalg.", "offset")
 
 
 @register("_linalg_extractdiag", "linalg_extractdiag")
 class ExtractDiag(Line):
-    """A diagonal of every matrix. A (..., n, n), offset=-1; out (..., n - 1).
+    """A diagonal of every matrix, as a vector.
 
-    offset: above the main diagonal, below it if negative.
+    A (..., n, n); out (..., n - |offset|). offset: 0 the main diagonal, above it if
+    positive, below it if negative. Raises ShapeError if there is no such diagonal. The
+    gradient is `linalg_makediag`.
     """
-
-    offset: int = 0
-
-    casting = SINGLE
 
     def infer(self, *specs: Spec) -> Spec:
         """A row for each matrix."""
         (a,) = specs
         return a.with_shape((*a.shape[:-2], self.side(a)))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """In its place, zeros elsewhere."""
         return (bind(MakeDiag.of(offset=self.offset), dout),)
 
 
 @register("_linalg_makediag", "linalg_makediag")
 class MakeDiag(Line):
-    """A matrix with the elements of A on a diagonal. A (..., n); out (..., n, n).
+    """A matrix with the elements of a vector on a diagonal, zeros elsewhere.
 
-    offset: above the main diagonal, below it if negative; out is larger by that.
+    A (..., n); out (..., n + |offset|, n + |offset|). offset: 0 the main diagonal,
+    above it if positive, below it if negative. The gradient is `linalg_extractdiag`.
     """
-
-    offset: int = 0
-
-    casting = SINGLE
 
     def infer(self, *specs: Spec) -> Spec:
         """A square matrix for each row."""
@@ -237,7 +222,7 @@ class MakeDiag(Line):
         side = a.shape[-1] + abs(self.offset)
         return a.with_shape((*a.shape[:-1], side, side))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From its place."""
         return (bind(ExtractDiag.of(offset=self.offset), dout),)
 
@@ -253,10 +238,9 @@ class ExtractTrian(Line):
     lower: which triangle is meant if the offset is 0.
     """
 
-    offset: int = 0
     lower: bool = True
 
-    casting = SINGLE
+    kernel = computed_by("linalg.", "offset", "lower")
 
     def infer(self, *specs: Spec) -> Spec:
         """A row for each matrix."""
@@ -264,7 +248,7 @@ class ExtractTrian(Line):
         k = self.side(a)
         return a.with_shape((*a.shape[:-2], k * (k + 1) // 2))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """In its place, zeros elsewhere."""
         return (bind(MakeTrian.of(**self.settings), dout),)
 
@@ -277,10 +261,9 @@ class MakeTrian(Line):
     offset, lower: which triangle, as for extracttrian.
     """
 
-    offset: int = 0
     lower: bool = True
 
-    casting = SINGLE
+    kernel = computed_by("linalg.", "offset", "lower")
 
     def infer(self, *specs: Spec) -> Spec:
         """A square matrix for each row."""
@@ -295,7 +278,7 @@ class MakeTrian(Line):
         side = k + abs(self.offset)
         return a.with_shape((*a.shape[:-1], side, side))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From its place."""
         return (bind(ExtractTrian.of(**self.settings), dout),)
 
@@ -325,7 +308,10 @@ def lower_of(value: Value) -> Value:
 class KhatriRao(Op):
     """Column by column, the Kronecker product of the columns of all matrices.
 
-    args (m1, n), (m2, n), ...; out (m1 * m2 * ..., n)
+    args (m1, n), (m2, n), ...: one matrix or more; out (m1 * m2 * ..., n). With a (2,
+    n) and b (3, n), row 3 * i + j of out is a[i] * b[j]. Raises ShapeError if the
+    numbers of columns differ, DTypeError if the element types do. No gradient flows
+    through.
     """
 
     casting = SINGLE
@@ -345,7 +331,4 @@ class KhatriRao(Op):
             rows *= spec.shape[0]
         return specs[0].with_shape((rows, specs[0].shape[1]))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Outer products, one matrix after the other."""
-        made: Kernel = find("linalg.khatri_rao")
-        return made
+    kernel = computed_by("linalg.khatri_rao")

@@ -10,11 +10,11 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
+from minimx.operators.rules import Gradients, like_first, with_half
 
 FORMATS = ("corner", "center")
 
@@ -46,8 +46,12 @@ def to_centers(boxes: Any) -> Any:
 class BoxIoU(Op):
     """The overlap of every box of lhs with every box of rhs: shared area / joint area.
 
-    lhs (…, 4), rhs (…, 4), as `format` says; out: the axes of lhs but the last, then
-    those of rhs
+    lhs (..., 4), rhs (..., 4): boxes; out: the axes of lhs but the last, then those of
+    rhs
+
+    format: 'corner', a box is left, top, right, bottom; 'center', it is x, y, width,
+    height. Boxes that do not meet have 0. No gradient. Raises ShapeError if the last
+    axis is not 4 long, OperatorError for another format.
     """
 
     format: str = "corner"
@@ -72,7 +76,7 @@ class BoxIoU(Op):
             left, right = (to_corners(x.reshape(-1, 4), form) for x in (lhs, rhs))
             overlaps(left, right, out.reshape(len(left), len(right)))
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """About 16 operations for each pair."""
@@ -91,16 +95,23 @@ def _fours(op: str, names: Sequence[str], *specs: Spec) -> None:
 
 @register("_contrib_box_nms", "_contrib_box_non_maximum_suppression")
 class BoxNMS(Op):
-    """Of boxes that overlap by more than overlap_thresh, keep the one that scores best.
+    """Non-maximum suppression: of boxes that overlap, keep the one that scores best.
 
-    data (…, boxes, width): each row has four coordinates from coord_start on, a score
-    at score_index and, if id_index ≥ 0, a class at id_index; boxes of different classes
-    do not disturb each other, unless force_suppress. out: the shape of data, the kept
-    rows by falling score, then rows of -1.
+    data (..., boxes, width): each row is a box with its score
+    out: the shape of data: the kept rows by falling score, then rows of -1
 
-    Rows that score at most valid_thresh, or whose class is background_id, are dropped;
-    of the others the topk best take part, or all. in_format, out_format: corner or
-    center.
+    overlap_thresh: a box goes if it shares more than this part of the joint area with a
+    better one. valid_thresh: rows that score at most this do not take part. topk: only
+    so many of the best take part; -1: all.
+    coord_start, score_index, id_index: where in a row the four coordinates begin, the
+    score is, and the class is. Boxes of different classes do not disturb each other,
+    unless id_index is -1 or force_suppress is true. background_id: rows of this class
+    do not take part.
+    in_format, out_format: 'corner' (left, top, right, bottom) or 'center' (x, y, width,
+    height).
+
+    The gradient of a kept row goes to where it came from. Raises ShapeError if a row is
+    too short, OperatorError for another format.
     """
 
     overlap_thresh: float = 0.5
@@ -145,7 +156,7 @@ class BoxNMS(Op):
             for rows, found, places in many:
                 self._choose(rows, found, places)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _choose(self, rows: Any, out: Any, record: Any) -> None:
         """One set of boxes."""
@@ -178,7 +189,7 @@ class BoxNMS(Op):
             new = to_centers(boxes[keep]) if center else boxes[keep]
             kept[:, at : at + 4] = new
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Each kept row takes its gradient back to where it came from."""
         return (bind(UndoNMS.of(), dout, *saved),)
 
@@ -199,9 +210,7 @@ class UndoNMS(Op):
     inputs = ("dout", "record")
     differentiable = False
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of dout."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One copy for each row."""
@@ -261,7 +270,7 @@ class BipartiteMatching(Op):
                 order = order[sign * scores[order] < sign * limit]
                 pair(order, shape[1], to_column, to_row, top)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
 
 @register("_contrib_box_encode")
@@ -308,7 +317,7 @@ class BoxEncode(Op):
             targets[...] = np.where(counts, found, 0)
             masks[...] = counts
 
-        return in_single(run, 6) if specs[2].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
 
 @register("_contrib_box_decode")
@@ -353,4 +362,4 @@ class BoxDecode(Op):
             half = np.exp(logs) * own[..., 2:] / 2
             np.concatenate([centre - half, centre + half], -1, out=out)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)

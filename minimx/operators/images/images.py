@@ -14,22 +14,20 @@ from minimx.core.dtypes import FLOAT32
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
-
-
-def _short(op: Op) -> str:
-    return op.name.removeprefix("_image_")
+from minimx.operators.rules import Draws, Gradients, given_shape, short_name, with_half
 
 
 def _images(op: Op, data: Spec, layout: str = "(H, W, C)") -> None:
     if data.ndim not in (3, 4):
         raise ShapeError(
-            f"image.{_short(op)}: data {data.shape} must be an image {layout}, or a "
-            "batch of images with one axis more. Reshape it first."
+            f"image.{short_name(op)}: data {data.shape} must be an image {layout}, or "
+            "a batch of images with one axis more. Reshape it first."
         )
 
 
@@ -38,9 +36,11 @@ def _images(op: Op, data: Spec, layout: str = "(H, W, C)") -> None:
 
 @register("_image_to_tensor")
 class ToTensor(Op):
-    """Numbers from 0 to 255 become numbers from 0 to 1, and channels come first.
+    """Turn images into tensors: numbers from 0 to 1, channels first.
 
-    data (H, W, C) or (N, H, W, C); out (C, H, W) or (N, C, H, W), float32
+    data (H, W, C) or (N, H, W, C), of any type, with numbers from 0 to 255; out (C, H,
+    W) or (N, C, H, W), float32: data / 255. Raises ShapeError for another number of
+    axes.
     """
 
     differentiable = False
@@ -106,9 +106,9 @@ class Normalize(Op):
             np.subtract(data, mean.astype(data.dtype), out=out)
             out /= std.astype(data.dtype)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Divided by the same numbers."""
         return (bind(Normalize.of(std=self.std, mean=(0.0,)), dout),)
 
@@ -132,31 +132,33 @@ class Flip(Op):
         axis = self.axis
         return lambda data, out: np.copyto(out, np.flip(data, axis))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Flipped back."""
         return (bind(self, dout),)
 
 
 @register("_image_flip_left_right")
 class FlipLeftRight(Flip):
-    """Mirror images. data (H, W, C) or (N, H, W, C); out: the same shape."""
+    """Mirror images: the left side becomes the right one.
+
+    data (H, W, C) or (N, H, W, C); out: the same shape and type.
+    """
 
     axis = -2
 
 
 @register("_image_flip_top_bottom")
 class FlipTopBottom(Flip):
-    """Turn images upside down. data (H, W, C) or (N, H, W, C); out: the same shape."""
+    """Turn images upside down.
+
+    data (H, W, C) or (N, H, W, C); out: the same shape and type.
+    """
 
     axis = -3
 
 
-class RandomFlip(Flip):
+class RandomFlip(Draws, Flip):
     """A flip in half of the cases."""
-
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A coin and a copy."""
@@ -170,14 +172,22 @@ class RandomFlip(Flip):
 
 @register("_image_random_flip_left_right")
 class RandomFlipLeftRight(RandomFlip):
-    """Mirror images, in half of the cases. data (H, W, C); out: the same shape."""
+    """Mirror images with a probability of one half.
+
+    data (H, W, C) or (N, H, W, C), all images of a batch alike; out: the same shape and
+    type.
+    """
 
     axis = -2
 
 
 @register("_image_random_flip_top_bottom")
 class RandomFlipTopBottom(RandomFlip):
-    """Turn images upside down, in half of the cases. data (H, W, C); out: as data."""
+    """Turn images upside down with a probability of one half.
+
+    data (H, W, C) or (N, H, W, C), all images of a batch alike; out: the same shape and
+    type.
+    """
 
     axis = -3
 
@@ -220,7 +230,7 @@ class Crop(Op):
         part = self.part()
         return lambda data, out: np.copyto(out, data[part])
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Back to its place."""
         return (bind(CropGradient.of(forward=self, shape=at.ins[0].shape), dout),)
 
@@ -234,9 +244,7 @@ class CropGradient(Op):
 
     inputs = ("dout",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the images."""
-        return specs[0].with_shape(self.shape)
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros and a copy."""
@@ -248,7 +256,7 @@ class CropGradient(Op):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The part again."""
         return (bind(self.forward, dout),)
 
@@ -328,8 +336,8 @@ class Colours(Op):
         (data,) = specs
         if data.ndim != 3 or data.shape[2] not in (1, 3):
             raise ShapeError(
-                f"image.{_short(self)}: data {data.shape} must be one image (H, W, C), "
-                "with 3 channels (red, green, blue) or 1."
+                f"image.{short_name(self)}: data {data.shape} must be one image "
+                "(H, W, C), with 3 channels (red, green, blue) or 1."
             )
         return data
 
@@ -339,23 +347,21 @@ class Colours(Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One function after the other; each result is put into the type of data."""
-        settled, dtype = find("colours.settled"), specs[0].dtype
+        converted, dtype = find("colours.converted"), specs[0].dtype
 
         def run(data: Any, out: Any, rng: Any = None) -> None:
             for function, number in self.steps(rng):
-                data = settled(function(data, number), dtype)
+                data = converted(function(data, number), dtype)
             np.copyto(out, data)
 
         return run
 
 
-class RandomColours(Colours):
+class RandomColours(Draws, Colours):
     """Colours changed by random numbers."""
 
-    needs_rng = True
-    deterministic = False
 
-
+@with_settings
 class RandomFactor(RandomColours):
     """A change by a random number between two bounds."""
 
@@ -372,40 +378,47 @@ class RandomFactor(RandomColours):
 
 @register("_image_random_brightness")
 class RandomBrightness(RandomFactor):
-    """An image times a random number. data (H, W, C); out: as data."""
+    """Multiply an image by a number drawn evenly from [min_factor, max_factor).
 
-    min_factor: float
-    max_factor: float
+    data (H, W, C) with 3 channels or 1; out: the same shape and type, whole numbers cut
+    off at the limits of their type.
+    """
 
     change = "brightness"
 
 
 @register("_image_random_contrast")
 class RandomContrast(RandomFactor):
-    """An image away from its mean brightness by a random number. data (H, W, C)."""
+    """Move the pixels of an image away from its mean brightness, or towards it.
 
-    min_factor: float
-    max_factor: float
+    data (H, W, C) with 3 channels or 1; out: the same shape and type, f * data + (1 -
+    f) * mean, with f drawn evenly from [min_factor, max_factor); whole numbers are cut
+    off at the limits of their type.
+    """
 
     change = "contrast"
 
 
 @register("_image_random_saturation")
 class RandomSaturation(RandomFactor):
-    """Pixels away from their own brightness by a random number. data (H, W, C)."""
+    """Move the pixels of an image away from their own brightness, or towards it.
 
-    min_factor: float
-    max_factor: float
+    data (H, W, C) with 3 channels (red, green, blue); an image of 1 channel does not
+    change. out: the same shape and type, f * data + (1 - f) * grey, with f drawn evenly
+    from [min_factor, max_factor).
+    """
 
     change = "saturation"
 
 
 @register("_image_random_hue")
 class RandomHue(RandomFactor):
-    """Colours round their circle by a random part of it. data (H, W, C)."""
+    """Turn the colours of an image round their circle, by a random part of it.
 
-    min_factor: float
-    max_factor: float
+    data (H, W, C) with 3 channels (red, green, blue); an image of 1 channel does not
+    change. out: the same shape and type. The part is drawn evenly from [min_factor,
+    max_factor); 1 is the whole circle.
+    """
 
     change = "hue"
 
@@ -451,14 +464,19 @@ class AdjustLighting(Colours):
         amounts = floats("image.adjust_lighting", "alpha", self.alpha, 3)
         return [(find("colours.lighting"), amounts)]
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same is added everywhere."""
         return (dout,)
 
 
 @register("_image_random_lighting")
 class RandomLighting(RandomColours):
-    """As adjust_lighting, by normal random numbers of deviation alpha_std."""
+    """Add noise along the three directions in which colours of photographs vary.
+
+    data (H, W, C) with 3 channels; out: the same shape and type. As adjust_lighting
+    with three normal random numbers of standard deviation alpha_std (AlexNet's colour
+    augmentation).
+    """
 
     alpha_std: float = 0.05
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
+from minimx.core.ops import Kernel, Op, register
 from minimx.core.ops.casting import Casting
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import Kernel, Op, register
 from minimx.core.ops.spec import Spec
 from minimx.operators.images.boxes import to_centers
+from minimx.operators.rules import with_half
 
 Floats = tuple[float, ...]
 
@@ -31,12 +31,19 @@ def floats(op: str, name: str, value: Any, count: int | None = None) -> Floats:
 
 @register("_contrib_MultiBoxPrior")
 class MultiBoxPrior(Op):
-    """Anchors around every pixel of a feature map.
+    """Anchor boxes around every pixel of a feature map, for single-shot detection.
 
-    data (N, C, H, W), of which only H and W count; out (1, H·W·K, 4): corners in parts
-    of the image, K = sizes + ratios - 1 for each pixel: all sizes with the first ratio,
-    then the first size with the other ratios. clip: into [0, 1]. steps (y, x): from
-    pixel to pixel, -1 for 1 / H and 1 / W. offsets (y, x): of the centres.
+    data (N, C, H, W), of which only H and W count
+    out (1, H·W·K, 4): left, top, right, bottom, as parts of the image
+
+    sizes: sides of boxes of ratio 1, as parts of the image's height; ratios: widths to
+    heights. K is sizes + ratios - 1: all sizes with the first ratio, then the first
+    size with the other ratios.
+    clip: cut boxes off at the image.
+    steps (y, x): the distance from pixel to pixel; -1 for 1 / H and 1 / W.
+    offsets (y, x): where in a pixel the centre is; 0.5 is its middle.
+
+    Raises ShapeError for data without pixels. No gradient.
     """
 
     sizes: Any = (1.0,)
@@ -89,16 +96,21 @@ class MultiBoxPrior(Op):
 class MultiBoxTarget(Op):
     """What each anchor should learn, from the labelled boxes of each image.
 
-    anchor (1, A, 4): corners; label (N, boxes, 5 or more): class, corners, …, and rows
-    of -1 after the last box; cls_pred (N, classes, A).
-    outs: loc_target (N, 4·A), offsets to the box, divided by `variances`; loc_mask
-    (N, 4·A), 1 for anchors that have a box; cls_target (N, A): the class + 1, 0 for
-    background, ignore_label for anchors that do not count.
+    anchor (1, A, 4): corners, see MultiBoxPrior
+    label (N, boxes, 5 or more): class, left, top, right, bottom; after the last box
+    rows whose class is -1
+    cls_pred (N, classes, A): predictions, for negative mining only
+    outs: loc_target (N, 4·A), offsets (x, y, log width, log height) from anchor to box,
+    divided by `variances`; loc_mask (N, 4·A), 1 for anchors that have a box; cls_target
+    (N, A), the class + 1, 0 for background, ignore_label for anchors that do not count
 
-    An anchor has the box that chose it, or the one that it overlaps most if by more
-    than overlap_threshold. negative_mining_ratio, if positive: so many background
-    anchors count for each one with a box, those whose prediction is worst among the
-    anchors that overlap no box by negative_mining_thresh.
+    Every box takes the anchor that it overlaps most; any other anchor has the box that
+    it overlaps most, if by more than overlap_threshold.
+    negative_mining_ratio, if positive: so many background anchors count for each one
+    with a box: those with the worst prediction, among the anchors that overlap every
+    box by less than negative_mining_thresh.
+
+    Raises ShapeError for other shapes. No gradient.
     """
 
     overlap_threshold: float = 0.5
@@ -145,7 +157,7 @@ class MultiBoxTarget(Op):
                     outs_n = [out[n] for out in outs]
                     self._one(anchor[0], boxes, pred[n], variances, *outs_n)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _one(
         self, anchor: Any, boxes: Any, pred: Any, variances: Floats,
@@ -182,13 +194,19 @@ class MultiBoxTarget(Op):
 class MultiBoxDetection(Op):
     """Boxes from predictions; of boxes that overlap, the most probable one.
 
-    cls_prob (N, classes, A), class 0 being background; loc_pred (N, 4·A); anchor
-    (1, A, 4): corners. out (N, A, 6): class - 1 (-1: no box), probability, corners;
-    boxes come first, by falling probability.
+    cls_prob (N, classes, A): probabilities, class 0 being background
+    loc_pred (N, 4·A): offsets from the anchors, see MultiBoxTarget
+    anchor (1, A, 4): corners
+    out (N, A, 6): class - 1, or -1 for no box; probability; left, top, right, bottom.
+    Boxes come first, by falling probability
 
-    clip: corners into [0, 1]. threshold: what the probability must reach.
-    nms_threshold: the overlap at which the less probable box of a class goes (of any
-    class with force_suppress). nms_topk: at most so many boxes take part.
+    threshold: the least probability of a box. clip: cut boxes off at the image.
+    variances: what loc_pred is multiplied by.
+    nms_threshold: the overlap at which the less probable box of a class goes, or of any
+    class with force_suppress; outside (0, 1] nothing goes. nms_topk: at most so many
+    boxes take part; -1: all. background_id has no effect: it is 0.
+
+    Raises ShapeError for other shapes. No gradient.
     """
 
     clip: bool = True
@@ -234,7 +252,7 @@ class MultiBoxDetection(Op):
             for n in range(len(prob)):
                 self._one(prob[n], boxes[n], out[n])
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _one(self, prob: Any, boxes: Any, out: Any) -> None:
         """One image."""

@@ -5,33 +5,35 @@ And of the window that is the same for all images of a batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.shape import Key, Part
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
-from minimx.operators.images.roi import check_regions, grid_of
+from minimx.operators.images.roi import _RegionGradient, check_regions, grid_of
+from minimx.operators.rules import Gradients, with_half
 
 # -- position-sensitive pooling --------------------------------------------------------
 
 
+@with_settings
 class _Cells(Op):
     """What the two directions of PSROIPooling share."""
 
     spatial_scale: float
     output_dim: int
     pooled_size: int
-    group_size: int
+    group_size: int = 0
 
     inputs: ClassVar[Any] = ("data", "rois")
     saves = ("rois",)
@@ -41,13 +43,13 @@ class _Cells(Op):
         """How many groups of channels there are along each side."""
         return self.group_size or self.pooled_size
 
-    def launch(self, backward: bool) -> Any:
+    def launch(self, dtype: Any, backward: bool) -> Any:
         """`run(images, rois, grids)`; backward writes to the images."""
         means, groups = find("regions.cell_means"), self.groups
-        scale = self.spatial_scale
+        scale = computing(dtype).type(self.spatial_scale)
 
         def run(images: Any, rois: Any, grids: Any) -> None:
-            means(images, rois, images.dtype.type(scale), groups, grids, backward)
+            means(images, rois, scale, groups, grids, backward)
 
         return run
 
@@ -60,11 +62,6 @@ class PSROIPooling(_Cells):
     the image's number and the corners, which spatial_scale takes from the picture to
     data; out (R, output_dim, pooled_size, pooled_size)
     """
-
-    spatial_scale: float
-    output_dim: int
-    pooled_size: int
-    group_size: int = 0
 
     casting = WIDEST
 
@@ -84,44 +81,20 @@ class PSROIPooling(_Cells):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.regions`."""
-        run = self.launch(backward=False)
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        run = self.launch(specs[0].dtype, backward=False)
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Shared out over the cell."""
         op = PSROIPoolingGradient.of(shape=at.ins[0].shape, **self.settings)
         return bind(op, dout, *saved), None
 
 
 @register("_backward_PSROIPooling")
-class PSROIPoolingGradient(_Cells):
+class PSROIPoolingGradient(_RegionGradient, _Cells):
     """The gradient of the images of PSROIPooling; dout (R, C, h, w); out: `shape`."""
 
-    shape: Shape
-    spatial_scale: float
-    output_dim: int
-    pooled_size: int
-    group_size: int
-
-    inputs = ("dout", "rois")
-
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the images."""
-        return specs[0].with_shape(self.shape)
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.images.regions`."""
-        launch = self.launch(backward=True)
-
-        def run(dout: Any, rois: Any, out: Any) -> None:
-            launch(out, rois, dout)
-
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
-
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """PSROIPooling itself, as that is linear in the images."""
-        settings = {k: v for k, v in self.settings.items() if k != "shape"}
-        return bind(PSROIPooling.of(**settings), dout, *saved), None
+    forward = PSROIPooling
 
 
 @register("_contrib_RROIAlign")
@@ -157,25 +130,27 @@ class RROIAlign(Op):
         def run(data: Any, rois: Any, out: Any) -> None:
             turned(data, rois, scale, ratio, out)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
 
 # -- proposals -------------------------------------------------------------------------
 
 
+@with_settings
 class _Proposing(Op):
     """What the two operators share; see Proposal."""
 
-    rpn_pre_nms_top_n: int
-    rpn_post_nms_top_n: int
-    threshold: float
-    rpn_min_size: int
-    scales: Any
-    ratios: Any
-    feature_stride: int
-    output_score: bool
-    iou_loss: bool
+    rpn_pre_nms_top_n: int = 6000
+    rpn_post_nms_top_n: int = 300
+    threshold: float = 0.7
+    rpn_min_size: int = 16
+    scales: Any = (4.0, 8.0, 16.0, 32.0)
+    ratios: Any = (0.5, 1.0, 2.0)
+    feature_stride: int = 16
+    output_score: bool = False
+    iou_loss: bool = False
 
+    casting = WIDEST
     inputs = ("cls_prob", "bbox_pred", "im_info")
     differentiable = False
 
@@ -225,7 +200,7 @@ class _Proposing(Op):
                 out[rows, 0], out[rows, 1:] = n, boxes[places]
                 scores[rows, 0] = found[places]
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _of_image(self, prob: Any, pred: Any, info: Any) -> tuple[Any, Any]:
         """The best regions of an image, and their scores."""
@@ -285,18 +260,6 @@ class Proposal(_Proposing):
     take part; of regions that overlap by more than threshold the best one stays.
     """
 
-    rpn_pre_nms_top_n: int = 6000
-    rpn_post_nms_top_n: int = 300
-    threshold: float = 0.7
-    rpn_min_size: int = 16
-    scales: Any = (4.0, 8.0, 16.0, 32.0)
-    ratios: Any = (0.5, 1.0, 2.0)
-    feature_stride: int = 16
-    output_score: bool = False
-    iou_loss: bool = False
-
-    casting = WIDEST
-
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """One image only."""
         if specs[0].shape[:1] != (1,):
@@ -314,18 +277,6 @@ class MultiProposal(_Proposing):
     cls_prob (N, 2A, H, W), bbox_pred (N, 4A, H, W), im_info (N, 3); out
     (N · rpn_post_nms_top_n, 5), with output_score also (N · rpn_post_nms_top_n, 1)
     """
-
-    rpn_pre_nms_top_n: int = 6000
-    rpn_post_nms_top_n: int = 300
-    threshold: float = 0.7
-    rpn_min_size: int = 16
-    scales: Any = (4.0, 8.0, 16.0, 32.0)
-    ratios: Any = (0.5, 1.0, 2.0)
-    feature_stride: int = 16
-    output_score: bool = False
-    iou_loss: bool = False
-
-    casting = WIDEST
 
 
 # -- the same window for all -----------------------------------------------------------

@@ -13,21 +13,14 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.pooling import Pooling
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.layers.deconv import Deconvolution
+from minimx.operators.rules import Gradients, given_shape, one_of, with_half
 
 
 def _images(op: str, name: str, spec: Spec) -> None:
@@ -71,13 +64,13 @@ class Resampling(Op):
             if arrays[-2].size:
                 gather(arrays[0], tables, *arrays[-2:])
 
-        return in_single(run, len(specs)) if out.dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for new rows of old pixels."""
         return _between(specs[0], self.infer(*specs))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The transposed map; how large a model is, has no gradient."""
         op = ResampleGradient.of(
             forward=self.plain(at.outs[0].shape[2:]), shape=at.ins[0].shape
@@ -107,9 +100,7 @@ class ResampleGradient(Op):
 
     inputs = ("dout",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the data."""
-        return specs[0].with_shape(self.shape)
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.resample`."""
@@ -120,13 +111,13 @@ class ResampleGradient(Op):
             if ddata.size:
                 spread(dout, tables, ddata, between)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """As much as the resampling."""
         return _between(self.infer(*specs), specs[0])
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Linear: the resampling itself."""
         return (bind(self.forward, dout),)
 
@@ -174,12 +165,19 @@ MODES = ("size", "odd_scale", "like", *_PARITY)
 class BilinearResize2D(Resampling):
     """Images of another size; a new pixel lies between up to four old ones.
 
-    data (N, C, H, W); like: an image whose size is wanted, for mode 'like'
-    out (N, C, height, width) in mode 'size', or `scale_height` times H and so on where
-    scales are given; in mode 'odd_scale' that many times H where H is even, and
-    (H - 1) * scale_height + 1 where it is odd; 'to_even_up', 'to_even_down',
-    'to_odd_up', 'to_odd_down': the next length that is even or odd.
-    align_corners: the pixels in the corners stay there.
+    data (N, C, H, W); like (…, …, h, w): an image whose size is wanted, for mode='like'
+    out (N, C, height', width'), by `mode`:
+
+    'size': height and width, in pixels; or scale_height * H and scale_width * W where
+    scales are given, cut off to whole pixels
+    'odd_scale': scale_height * H where H is even, (H - 1) * scale_height + 1 where odd
+    'like': the size of `like`
+    'to_even_up', 'to_even_down', 'to_odd_up', 'to_odd_down': the next even or odd
+    length
+
+    align_corners: the pixels in the corners stay there; otherwise the edges of the
+    image do. Raises ShapeError for images without pixels, OperatorError for other
+    settings.
     """
 
     height: int = 1
@@ -198,10 +196,7 @@ class BilinearResize2D(Resampling):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mode not in MODES:
-            raise OperatorError(
-                f"{self.name}: mode={self.mode!r}: choose one of {', '.join(MODES)}."
-            )
+        one_of(self, "mode", *MODES)
         scales = self.scale_height, self.scale_width
         if None in scales and (self.mode == "odd_scale" or scales != (None, None)):
             raise OperatorError(
@@ -253,12 +248,16 @@ def _scaled(length: int, scale: float, odd: bool) -> int:
 class UpSampling(Op):
     """Images that are `scale` times as large, by copying pixels or with a weight.
 
-    sample_type 'nearest': data (N, C, H, W), one or more; the first becomes `scale`
-    times as large, the others as large as that. Together they are joined along the
-    channels (multi_input_mode 'concat') or added up ('sum').
-    sample_type 'bilinear': data (N, C, H, W) and a weight (C, 1, k, k) with k = 2 *
-    scale - scale % 2, the kernel of a transposed convolution of each channel;
+    sample_type='nearest': data (N, C, H, W), one or more; the first becomes `scale`
+    times as large, the others as large as that. multi_input_mode: they are joined along
+    the channels ('concat') or added up ('sum').
+    sample_type='bilinear': data (N, C, H, W) and a weight (C, 1, k, k), k = 2 * scale -
+    scale % 2: the kernel of a transposed convolution of each channel;
     `mx.init.Bilinear` fills it so that it interpolates.
+    out (N, C, scale * H, scale * W)
+
+    num_filter: for 'bilinear', C or 0. workspace: scratch memory in MiB. Raises
+    ShapeError for images that do not fit, OperatorError for other settings.
     """
 
     scale: int
@@ -271,16 +270,10 @@ class UpSampling(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choices = (
-            ("sample_type", ("nearest", "bilinear")),
-            ("multi_input_mode", ("concat", "sum")),
-        )
-        for name, known in choices:
-            if getattr(self, name) not in known or self.scale < 1:
-                raise OperatorError(
-                    f"UpSampling: {name}={getattr(self, name)!r} must be one of "
-                    f"{', '.join(known)}, and scale={self.scale} positive."
-                )
+        one_of(self, "sample_type", "nearest", "bilinear")
+        one_of(self, "multi_input_mode", "concat", "sum")
+        if self.scale < 1:
+            raise OperatorError(f"UpSampling: scale={self.scale} must be positive.")
         if self.sample_type == "bilinear":
             object.__setattr__(self, "saves", ("data0", "data1"))
             object.__setattr__(self, "inputs", ("data", "weight"))
@@ -369,7 +362,7 @@ class UpSampling(Op):
             return 0
         return self._spreading(specs[0]).scratch(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The sum over the copies."""
         if self.sample_type == "bilinear":
             return self._spreading(at.ins[0]).grad(at, dout, *saved)
@@ -388,5 +381,4 @@ class UpSampling(Op):
         """A copy for every pixel, or the transposed convolution."""
         if self.sample_type == "bilinear":
             return self._spreading(specs[0]).cost(*specs)
-        out = self.infer(*specs)
-        return Cost(out.size, out.nbytes + sum(spec.nbytes for spec in specs))
+        return super().cost(*specs)

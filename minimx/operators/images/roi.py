@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, given_shape, with_half
 
 
 def check_regions(op: str, data: Spec, rois: Spec, columns: tuple[int, ...]) -> None:
@@ -41,9 +43,16 @@ def grid_of(op: str, size: Shape) -> tuple[int, int]:
 class ROIPooling(Op):
     """The largest numbers of regions of images, each region cut into a grid.
 
-    data (N, C, H, W); rois (R, 5): the image's number and the corners, both ends
-    included, which spatial_scale takes from the picture to data; out (R, C, h, w) for
-    pooled_size (h, w)
+    data (N, C, H, W): images
+    rois (R, 5): for each region the number of its image, then left, top, right, bottom,
+    in pixels of the picture, both ends included
+    out (R, C, h, w) for pooled_size=(h, w)
+
+    spatial_scale: what coordinates are multiplied by to get to data, 1/16 if data are
+    16 times smaller than the picture. Scaled corners are rounded to whole pixels.
+
+    A cell without pixels and a region of no image give 0. Gradients flow to where the
+    largest numbers were, none to rois. Raises ShapeError for other shapes.
     """
 
     pooled_size: Shape
@@ -67,9 +76,9 @@ class ROIPooling(Op):
         def run(data: Any, rois: Any, out: Any, places: Any) -> None:
             pool(data, rois, data.dtype.type(scale), out, places)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the largest numbers stand."""
         return bind(ROIPoolingGradient.of(shape=at.ins[0].shape), dout, *saved), None
 
@@ -92,9 +101,7 @@ class ROIPoolingGradient(Op):
     inputs = ("dout", "rois", "places")
     saves = ("rois", "places")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the images."""
-        return specs[0].with_shape(self.shape)
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.boxes`."""
@@ -103,9 +110,9 @@ class ROIPoolingGradient(Op):
         def run(dout: Any, rois: Any, places: Any, out: Any) -> None:
             gradient(dout, rois, places, out.reshape(flat))
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Each gradient was copied from one place."""
         return bind(ROIPicked.of(), dout, *saved), None, None
 
@@ -131,22 +138,56 @@ class ROIPicked(Op):
         def run(data: Any, rois: Any, places: Any, out: Any) -> None:
             gather(data.reshape(flat), rois, places, out)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Back again."""
         op = ROIPoolingGradient.of(shape=at.ins[0].shape)
         return bind(op, dout, *saved), None, None
 
 
+@with_settings
+class _RegionGradient(Op):
+    """The gradient of the images of an operator that is linear in them.
+
+    dout (R, C, h, w), rois; out: `shape`. It stands before the base of that operator,
+    whose `launch` fills grids from images, or images backward.
+    """
+
+    shape: Shape = field(kw_only=True)
+
+    inputs = ("dout", "rois")
+    forward: ClassVar[type[Op]]
+    launch: ClassVar[Any]
+
+    infer = given_shape
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """That of the operator, backward."""
+        launch = self.launch(specs[0].dtype, backward=True)
+
+        def run(dout: Any, rois: Any, out: Any) -> None:
+            launch(out, rois, dout)
+
+        return with_half(run, specs)
+
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
+        """The operator itself, as it is linear."""
+        settings = {k: v for k, v in self.settings.items() if k != "shape"}
+        return bind(self.forward.of(**settings), dout, *saved), None
+
+
+@with_settings
 class Aligned(Op):
     """What the two directions of ROIAlign share."""
 
     pooled_size: Shape
     spatial_scale: float
-    sample_ratio: int
-    position_sensitive: bool
-    aligned: bool
+    sample_ratio: int = -1
+    position_sensitive: bool = False
+    aligned: bool = False
+
+    saves = ("rois",)
 
     def launch(self, dtype: Any, backward: bool) -> Any:
         """`run(images, rois, grids)`; backward writes to the images."""
@@ -167,22 +208,23 @@ class Aligned(Op):
 class ROIAlign(Aligned):
     """Means over regions of images, taken at points between pixels.
 
-    data (N, C, H, W); rois (R, 5): the image's number and the corners, which
-    spatial_scale takes from the picture to data; (R, 4) for a single image. out (R, C,
-    h, w) for pooled_size (h, w). sample_ratio: points in a cell of the grid, down and
-    across; by default as many as it has pixels. position_sensitive: every cell has its
-    own channels, so out has C / (h·w). aligned: pixel centres stand at half numbers.
-    """
+    data (N, C, H, W): images
+    rois (R, 5): for each region the number of its image, then left, top, right, bottom,
+    in pixels of the picture; or (R, 4) for a single image
+    out (R, C, h, w) for pooled_size=(h, w)
 
-    pooled_size: Shape
-    spatial_scale: float
-    sample_ratio: int = -1
-    position_sensitive: bool = False
-    aligned: bool = False
+    spatial_scale: what coordinates are multiplied by to get to data, without rounding.
+    sample_ratio: how many points in a cell, down and across; by default (-1) as many as
+    it has pixels.
+    position_sensitive: every cell has its own channels, so out has C / (h·w).
+    aligned: the centres of pixels are at half numbers, which takes half a pixel off.
+
+    A point more than a pixel outside the image counts as 0. Gradients flow to the four
+    pixels around each point, none to rois. Raises ShapeError for other shapes.
+    """
 
     casting = WIDEST
     inputs = ("data", "rois")
-    saves = ("rois",)
 
     def infer(self, *specs: Spec) -> Spec:
         """A grid for each region."""
@@ -202,9 +244,9 @@ class ROIAlign(Aligned):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.boxes`."""
         run = self.launch(specs[0].dtype, backward=False)
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To the pixels around each point."""
         op = ROIAlignGradient.of(shape=at.ins[0].shape, **self.settings)
         return bind(op, dout, *saved), None
@@ -216,33 +258,7 @@ class ROIAlign(Aligned):
 
 
 @register("_backward_ROIAlign")
-class ROIAlignGradient(Aligned):
+class ROIAlignGradient(_RegionGradient, Aligned):
     """The gradient of the images of ROIAlign; dout (R, C, h, w); out: `shape`."""
 
-    shape: Shape
-    pooled_size: Shape
-    spatial_scale: float
-    sample_ratio: int
-    position_sensitive: bool
-    aligned: bool
-
-    inputs = ("dout", "rois")
-    saves = ("rois",)
-
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of the images."""
-        return specs[0].with_shape(self.shape)
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """See `minimx.operators.kernels.images.boxes`."""
-        launch = self.launch(specs[0].dtype, backward=True)
-
-        def run(dout: Any, rois: Any, out: Any) -> None:
-            launch(out, rois, dout)
-
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
-
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
-        """ROIAlign itself, as that is linear in the images."""
-        settings = {k: v for k, v in self.settings.items() if k != "shape"}
-        return bind(ROIAlign.of(**settings), dout, *saved), None
+    forward = ROIAlign

@@ -7,25 +7,16 @@ Its gradient is one fused kernel; `composed` says it again with `_fetch_pixels` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, given_shape, per_element, with_half
 
 
 class Places(Op):
@@ -74,13 +65,12 @@ class SamplePixels(Places):
         def kernel(data: Any, y: Any, x: Any, out: Any) -> None:
             run(data, y, x, sharp, out)
 
-        return in_single(kernel, 3) if specs[0].dtype.itemsize == 2 else kernel
+        return with_half(kernel, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all three."""
         op = SampleGradient.of(sharp=self.sharp, shape=at.ins[0].shape)
-        found: Sequence[Value] = bind(op, dout, *saved)
-        return found
+        return tuple(bind(op, dout, *saved))
 
 
 @register("_backward_sample_pixels")
@@ -107,7 +97,7 @@ class SampleGradient(Op):
         def kernel(dout: Any, data: Any, y: Any, x: Any, *outs: Any) -> None:
             run(dout, data, y, x, sharp, *outs)
 
-        return in_single(kernel, 4) if specs[0].dtype.itemsize == 2 else kernel
+        return with_half(kernel, specs)
 
     def _axis(self, at: Value, length: int) -> tuple[Any, ...]:
         """The pixel before each place, the rest, and where that matters; or None."""
@@ -153,9 +143,7 @@ class SampleGradient(Op):
         assert ddata is not None
         return ddata, dy, dx
 
-    def cost(self, *specs: Spec) -> Cost:
-        """About three times what reading costs."""
-        return Cost(36 * specs[0].size, 10 * specs[0].nbytes)
+    cost = per_element(36, 10)
 
 
 @register("_fetch_pixels")
@@ -167,12 +155,9 @@ class FetchPixels(Places):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.sampling`."""
-        run: Kernel = find("sampling.fetch")
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(find("sampling.fetch"), specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, y: Value, x: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, y: Value, x: Value) -> Gradients:
         """Put back to where it was fetched."""
         return bind(PutPixels.of(shape=at.ins[0].shape), dout, y, x), None, None
 
@@ -186,18 +171,13 @@ class PutPixels(Places):
 
     shape: Shape
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The images."""
-        return specs[0].with_shape(self.shape)
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.sampling`."""
-        run: Kernel = find("sampling.put")
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(find("sampling.put"), specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, y: Value, x: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, y: Value, x: Value) -> Gradients:
         """Fetch from where it was put."""
         return bind(FetchPixels.of(), dout, y, x), None, None
 

@@ -6,28 +6,20 @@ to be found, on a scale on which the image reaches from -1 to 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.sampling import SampleGradient, flat
+from minimx.operators.rules import Gradients, one_of, per_element, with_half
 
 
 def _corners(height: int, width: int) -> Any:
@@ -40,12 +32,16 @@ def _corners(height: int, width: int) -> Any:
 
 @register("GridGenerator")
 class GridGenerator(Op):
-    """A grid of places to look at, from affine maps or from a flow.
+    """A grid of positions for BilinearSampler, from affine maps or from a flow.
 
-    transform_type 'affine': data (N, 6), for each sample a matrix (2, 3) that maps
-    x, y, 1 of the output to x, y of the image; out (N, 2, *target_shape)
-    transform_type 'warp': data (N, 2, H, W), how many pixels further in x and in y to
+    transform_type='affine': data (N, 6), for each sample a matrix (2, 3) that maps x,
+    y, 1 of the output to x, y of the image; out (N, 2, *target_shape)
+    transform_type='warp': data (N, 2, H, W), how many pixels further in x and in y to
     look than at the pixel itself; out: the same shape
+
+    out holds x, then y, on a scale on which the image reaches from -1 to 1.
+    target_shape: height and width of the output, for 'affine'. Raises OperatorError for
+    another transform_type or target_shape, ShapeError for other shapes.
     """
 
     transform_type: str
@@ -53,11 +49,7 @@ class GridGenerator(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.transform_type not in ("affine", "warp"):
-            raise OperatorError(
-                f"GridGenerator: transform_type={self.transform_type!r}: choose affine "
-                "or warp."
-            )
+        one_of(self, "transform_type", "affine", "warp")
 
     @property
     def is_affine(self) -> bool:
@@ -95,9 +87,9 @@ class GridGenerator(Op):
             out += corners[:2].reshape(2, height, width)
 
         run = affine if self.is_affine else warp
-        return in_single(run, 1) if data.dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The transposed product."""
         op = GridGradient.of(affine=self.is_affine, target_shape=at.outs[0].shape[2:])
         return (bind(op, dout),)
@@ -164,18 +156,16 @@ class GridGradient(Op):
             else:
                 np.multiply(dout, scale, out=out)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The linear part; for flows, which are only scaled, this again."""
         if not self.affine:
             return (bind(self, dout),)
         op = GridGenerator.of(transform_type="affine", target_shape=self.target_shape)
         return (bind(op, dout),)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """Three products for every number."""
-        return Cost(6 * specs[0].size, specs[0].nbytes)
+    cost = per_element(6, 1)
 
 
 class Looking(Op):
@@ -222,10 +212,15 @@ class Looking(Op):
 
 @register("BilinearSampler")
 class BilinearSampler(Looking):
-    """Look at the places of an image that a grid tells; outside there is 0.
+    """Read an image at the positions that a grid names, between its pixels.
 
-    data (N, C, H, W); grid (N, 2, H', W'), x and y on a scale from -1 to 1
-    out (N, C, H', W')
+    data (N, C, H, W): images; grid (N, 2, H', W'): x, then y, on a scale on which the
+    image reaches from -1 to 1; out (N, C, H', W')
+
+    Each number is interpolated between four pixels; outside the image there is 0.
+    Gradients flow to the pixels and to the grid. cudnn_off has no effect. Raises
+    ShapeError for other shapes. PyTorch's `grid_sample` with align_corners=True, but
+    for the order of axes.
     """
 
     cudnn_off: bool | None = None
@@ -249,15 +244,13 @@ class BilinearSampler(Looking):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.images.sampling`."""
         run = self.look(*specs)
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for the grid, counted in pixels."""
         return specs[1].size * computing(specs[1].dtype).itemsize
 
-    def grad(
-        self, at: GradContext, dout: Any, data: Value, grid: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value, grid: Value) -> Gradients:
         """One operator for both."""
         return self.gradients(at.ins[0], at.ins[1], dout, (data, grid))
 
@@ -271,9 +264,13 @@ class BilinearSampler(Looking):
 class SpatialTransformer(Looking):
     """Look at an image through affine maps: GridGenerator, then BilinearSampler.
 
-    data (N, C, H, W); loc (N, 6), a matrix (2, 3) for each sample that maps x, y, 1 of
-    the output to x, y of the image, both on a scale from -1 to 1
+    data (N, C, H, W): images; loc (N, 6): for each sample a matrix (2, 3) that maps x,
+    y, 1 of the output to x, y of the image, both on a scale from -1 to 1
     out (N, C, *target_shape)
+
+    target_shape: height and width of the output. transform_type must be 'affine' and
+    sampler_type 'bilinear'; cudnn_off has no effect. Gradients flow to data and loc.
+    Raises OperatorError for other settings, ShapeError for other shapes.
     """
 
     target_shape: Shape = (0, 0)
@@ -326,16 +323,14 @@ class SpatialTransformer(Looking):
             generate(loc, made)
             look(data, made, out, workspace[grid.nbytes :])
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for the grid, twice."""
         grid = self.generator.infer(specs[1])
         return 2 * grid.size * computing(grid.dtype).itemsize
 
-    def grad(
-        self, at: GradContext, dout: Any, data: Value, loc: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value, loc: Value) -> Gradients:
         """Through the sampler, then through the generator."""
         grid = self.generator.infer(at.ins[1])
         values = data, bind(self.generator, loc)

@@ -21,24 +21,21 @@ from minimx.core.operators.matmul import BatchDot
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import BackwardBasicIndex, BasicIndex, Transpose
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 
+@with_settings
 class Heads(Op):
     """What the four operators share."""
 
     heads: int = 1
+
+    casting = WIDEST
     #: How many projections lie interleaved in each input; 0: scores.
     parts: ClassVar[tuple[int, ...]] = (3,)
     #: For each factor of the product: which input, and which of its projections.
@@ -55,32 +52,34 @@ class Heads(Op):
         width = features // (self.heads * parts)
         return (length, batch, self.heads, parts, width)
 
+    def _part(
+        self, spec: Spec, which: tuple[int, int]
+    ) -> tuple[Shape, tuple[Any, ...], Shape, Shape]:
+        """Of one projection: the split shape, its index there, and its two shapes.
+
+        They are (batch, heads, length, width) and (batch * heads, length, width).
+        """
+        split = self.split(spec, self.parts[which[0]])
+        length, batch, heads, _, width = split
+        key = (*((0, n, 1) for n in split[:3]), which[1], (0, width, 1))
+        return split, key, (batch, heads, length, width), (batch * heads, length, width)
+
     def take(self, value: Value, spec: Spec, which: tuple[int, int]) -> Value:
         """One projection as a stack of matrices (batch * heads, length, width)."""
-        source, part = which
-        parts = self.parts[source]
-        if not parts:
+        if not self.parts[which[0]]:
             return value
-        split = self.split(spec, parts)
-        length, batch, heads, _, width = split
-        key = _key(split, part)
+        split, key, shape, stack = self._part(spec, which)
         one = bind(BasicIndex.of(key=key), reshaped(value, spec.shape, split))
         turned = bind(Transpose.of(axes=(1, 2, 0, 3)), one)
-        shape = (batch, heads, length, width)
-        return reshaped(turned, shape, (batch * heads, length, width))
+        return reshaped(turned, shape, stack)
 
     def put(self, value: Value, spec: Spec, which: tuple[int, int]) -> Value:
         """The gradient of `take`."""
-        source, part = which
-        parts = self.parts[source]
-        if not parts:
+        if not self.parts[which[0]]:
             return value
-        split = self.split(spec, parts)
-        length, batch, heads, _, width = split
-        shape = (batch, heads, length, width)
-        value = reshaped(value, (batch * heads, length, width), shape)
-        turned = bind(Transpose.of(axes=(2, 0, 1, 3)), value)
-        place = BackwardBasicIndex.of(key=_key(split, part), shape=split)
+        split, key, shape, stack = self._part(spec, which)
+        turned = bind(Transpose.of(axes=(2, 0, 1, 3)), reshaped(value, stack, shape))
+        place = BackwardBasicIndex.of(key=key, shape=split)
         return reshaped(bind(place, turned), split, spec.shape)
 
     def views(self, specs: Sequence[Spec], arrays: Sequence[Any]) -> list[Any]:
@@ -109,10 +108,6 @@ class Heads(Op):
             before = found[source]
             found[source] = placed if before is None else before + placed
         return found
-
-
-def _key(split: Shape, part: int) -> tuple[Any, ...]:
-    return (*((0, n, 1) for n in split[:3]), part, (0, split[4], 1))
 
 
 class Scores(Heads):
@@ -149,7 +144,7 @@ class Scores(Heads):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Products with the other factor."""
         values = dict(zip(self.inputs, saved, strict=True))
         queries, keys = (
@@ -193,7 +188,7 @@ class Weighted(Heads):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Products with the other factor."""
         projected, attention = saved
         _, batch, heads, _, width = self.split(at.ins[0], self.parts[0])
@@ -216,25 +211,27 @@ class Weighted(Heads):
 
 @register("_contrib_interleaved_matmul_selfatt_qk")
 class SelfAttentionScores(Scores):
-    """Scores of a sequence with itself. queries_keys_values (l, n, heads * 3 * width).
+    """Attention scores of a sequence with itself, all heads at once.
 
-    out (n * heads, l, l): queries · keysᵀ / sqrt(width)
+    queries_keys_values (l, n, heads * 3 * width): for each head its queries, keys and
+    values side by side; l is the length, n the batch. out (n * heads, l, l): queries ·
+    keysᵀ / sqrt(width), one matrix for every head of every sample. Raises ShapeError if
+    the last axis is no multiple of 3 * heads.
     """
 
-    heads: int
-    casting = WIDEST
     inputs = saves = ("queries_keys_values",)
 
 
 @register("_contrib_interleaved_matmul_selfatt_valatt")
 class SelfAttentionValues(Weighted):
-    """Values weighted by attention. queries_keys_values (l, n, heads * 3 * width).
+    """Values of a sequence weighted by attention to itself.
 
-    attention (n * heads, l, l); out (l, n, heads * width)
+    queries_keys_values (l, n, heads * 3 * width), as for
+    `interleaved_matmul_selfatt_qk`; attention (n * heads, l, l), mostly a softmax of
+    its scores; out (l, n, heads * width): attention · values, the heads side by side.
+    Raises ShapeError for shapes that do not fit.
     """
 
-    heads: int
-    casting = WIDEST
     inputs = saves = ("queries_keys_values", "attention")
     parts = (3, 0)
     factors = ((1, 0), (0, 2))
@@ -248,8 +245,6 @@ class CrossAttentionScores(Scores):
     out (n * heads, l, m): queries · keysᵀ / sqrt(width)
     """
 
-    heads: int
-    casting = WIDEST
     inputs = saves = ("queries", "keys_values")
     parts = (1, 2)
     factors = ((0, 0), (1, 0))
@@ -263,7 +258,7 @@ class CrossAttentionValues(Weighted):
     out (l, n, heads * width)
     """
 
-    heads: int
+    heads: int = 1
     casting = WIDEST
     inputs = saves = ("keys_values", "attention")
     parts = (2, 0)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 from math import prod
 from typing import Any
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.operators.conv import per_axis
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, window
+from minimx.operators.rules import Gradients, with_half
 
 
 class Windows(Op):
@@ -103,9 +102,9 @@ class Im2col(Windows):
     def compute(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.layers.columns`."""
         run = self.run("unfold", specs[0].shape)
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The columns added up."""
         back = self.other(Col2im, output_size=at.ins[0].shape[2:])
         return (bind(back, dout),)
@@ -141,8 +140,8 @@ class Col2im(Windows):
     def compute(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.layers.columns`."""
         run = self.run("fold", self.infer(*specs).shape)
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The windows of the gradient."""
         return (bind(self.other(Im2col), dout),)

@@ -6,27 +6,32 @@ things each, and the three operators are all that gradients of any order need.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import WIDEST
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, with_half
 
 
 @register("Correlation")
 class Correlation(Op):
-    """Compare windows of one image with displaced windows of another.
+    """Compare windows of one image with displaced windows of another, as FlowNet does.
 
-    data1, data2 (N, C, H, W); out (N, D * D, H', W'), a number for each displacement
-    of up to max_displacement pixels in steps of stride2, D = 2 * (max_displacement //
-    stride2) + 1, at stops in steps of stride1: the mean of the products of two windows,
-    or, with is_multiply=False, of their absolute differences. kernel_size is odd.
+    data1, data2 (N, C, H, W); out (N, D², H', W'): a number for each displacement
+
+    kernel_size: the side of a window, odd. max_displacement: how far windows are
+    displaced to each side, in pixels, in steps of stride2, so D = 2 * (max_displacement
+    // stride2) + 1. stride1: the steps between windows of data1. pad_size: pixels of 0
+    around images. is_multiply: the mean of the products of two windows; False: of their
+    absolute differences.
+
+    Raises OperatorError for an even kernel_size and other impossible settings,
+    ShapeError for images that differ in shape or are too small.
     """
 
     kernel_size: int = 1
@@ -69,15 +74,15 @@ class Correlation(Op):
             raise ShapeError(f"Correlation: data1 {data.shape} must be (N, C, H, W).")
         expect(self.name, "data2", other, data.shape, "data1")
         border = 2 * (self.max_displacement + self.kernel_size // 2)
-        rooms = [n + 2 * self.pad_size - border for n in data.shape[2:]]
-        if min(rooms) < 1:
+        spaces = [n + 2 * self.pad_size - border for n in data.shape[2:]]
+        if min(spaces) < 1:
             raise ShapeError(
                 f"Correlation: data {data.shape} with pad_size={self.pad_size} leave "
                 f"no room for max_displacement={self.max_displacement} on all sides of "
                 f"a window of {self.kernel_size}. Pad more."
             )
         count = (2 * (self.max_displacement // self.stride2) + 1) ** 2
-        stops = (-(-room // self.stride1) for room in rooms)
+        stops = (-(-space // self.stride1) for space in spaces)
         return data.with_shape((data.shape[0], count, *stops))
 
     def kernel(self, *specs: Spec) -> Kernel:
@@ -88,17 +93,14 @@ class Correlation(Op):
         def run(data1: Any, data2: Any, out: Any) -> None:
             correlate(data1, data2, multiply, at, out)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, data1: Value, data2: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data1: Value, data2: Value) -> Gradients:
         """One operator for each image, or one for both."""
         shape = at.ins[0].shape
         if not self.is_multiply:
             both = CorrelationSigns.of(forward=self)
-            found: Sequence[Value] = bind(both, dout, data1, data2)
-            return found
+            return tuple(bind(both, dout, data1, data2))
         grads: list[Value | None] = []
         for first, other in ((True, data2), (False, data1)):
             op = CorrelationSpread.of(forward=self, shape=shape, first=first)
@@ -143,11 +145,9 @@ class CorrelationSpread(Op):
         def run(dout: Any, other: Any, out: Any) -> None:
             spread(dout, other, first, at, out)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, head: Value, other: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, head: Value, other: Value) -> Gradients:
         """Linear in both: the correlation, and the gradient for the other image."""
         images = (dout, other) if self.first else (other, dout)
         dhead = bind(self.forward, *images) if at.wants[0] else None
@@ -186,7 +186,7 @@ class CorrelationSigns(Op):
         def run(dout: Any, data1: Any, data2: Any, *outs: Any) -> None:
             spread(dout, data1, data2, at, *outs)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """As much as the correlation, twice."""

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
+from minimx.operators.rules import Gradients, like_first, one_of, with_half
 
 # Sums of logarithms, for one place of the label at one step.
 STEPS = 40
@@ -21,15 +21,21 @@ STEPS = 40
 
 @register("CTCLoss", "ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss")
 class CTCLoss(Op):
-    """The cost of reading labels out of sequences, one number for each sample.
+    """Connectionist temporal classification: the cost of reading labels in sequences.
 
-    data (T, N, alphabet): scores, of which softmax is taken here; label (N, longest),
-    longest ≤ T; data_lengths, label_lengths (N,), with `use_data_lengths` and
-    `use_label_lengths`: steps and letters that count; out (N,)
+    data (T, N, alphabet): scores of T steps, of which softmax is taken here
+    label (N, L), L <= T: numbers of letters, of any type
+    data_lengths (N,), with use_data_lengths=True: steps that count
+    label_lengths (N,), with use_label_lengths=True: letters that count
+    out (N,): -log of the probability of all readings that give the label
 
-    blank_label: 'first', then letter 0 is the blank, and the first 0 in a label ends
-    it; or 'last', then the last letter is, and the first -1 ends a label. A label that
-    needs more steps than there are costs 0.
+    blank_label: 'first': letter 0 is the blank, and without lengths the first 0 in a
+    label ends it; 'last': the last letter is the blank, and the first -1 ends a label.
+
+    A label that needs more steps than there are costs 0, as in MXNet; one with an
+    unknown letter costs NaN. Only data get a gradient. Raises ShapeError for shapes
+    that do not fit and for L > T, OperatorError for another blank_label. MXNet's
+    `ctc_loss`; `gluon.loss.CTCLoss` sets blank_label='last'.
     """
 
     use_data_lengths: bool = False
@@ -41,10 +47,7 @@ class CTCLoss(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.blank_label not in ("first", "last"):
-            raise OperatorError(
-                f"CTCLoss: blank_label={self.blank_label!r}: choose first or last."
-            )
+        one_of(self, "blank_label", "first", "last")
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -98,10 +101,9 @@ class CTCLoss(Op):
         def run(*arrays: Any) -> None:
             losses(*self.read(arrays[:-1]), arrays[-1])
 
-        half = specs[0].dtype.itemsize == 2
-        return in_single(run, len(specs)) if half else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator, for data."""
         if not at.wants[0]:
             return (None,) * len(at.ins)
@@ -129,9 +131,7 @@ class CTCLossGradient(Op):
         """Those of the loss, and the gradient of its output."""
         return (*self.forward.inputs, "dout")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of data."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.layers.ctc`."""
@@ -140,8 +140,7 @@ class CTCLossGradient(Op):
         def run(*arrays: Any) -> None:
             gradient(*forward.read(arrays[:-2]), *arrays[-2:])
 
-        half = specs[0].dtype.itemsize == 2
-        return in_single(run, len(specs)) if half else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """Twice the work of the loss."""

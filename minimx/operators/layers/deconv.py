@@ -6,7 +6,6 @@ window. It is linear in data and weight, and all its gradients are convolutions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -18,33 +17,34 @@ from minimx.core.operators.conv import (
     channels_second,
     per_axis,
 )
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import TARGET_IN_FLOAT16
 from minimx.core.ops.checks import expect, same_reals
+from minimx.core.ops.deduction import samples_of_out
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 
 @register("Deconvolution")
 class Deconvolution(Multiplies, Op):
-    """Spread every number of data over a window, and add up where windows overlap.
+    """Transposed convolution: spread every number over a window, and add up overlaps.
 
     data (N, C, *image), one to three image axes
-    weight (C, num_filter / num_group, *kernel), bias (num_filter,)
+    weight (C, num_filter / num_group, *kernel), bias (num_filter,) unless no_bias
     out (N, num_filter, *lengths); a length is
         stride * (image - 1) + dilate * (kernel - 1) + 1 - 2 * pad + adj
-    target_shape: the lengths that are wanted; pad and adj then follow from them.
-    workspace: the scratch memory that it may use, in MiB.
+
+    kernel, stride, dilate, pad, adj: a number for each image axis, in pixels; adj <
+    stride. target_shape: the lengths that are wanted; pad and adj then follow from
+    them. num_group: channels and filters are divided into so many groups that do not
+    mix. workspace: the scratch memory that it may use, in MiB. layout: None or the one
+    with channels second. cudnn_tune and cudnn_off have no effect.
+
+    It is the gradient of Convolution by its data, and undoes its change of shape. As in
+    MXNet no_bias is true by default. Raises ShapeError for shapes that do not fit,
+    OperatorError for settings that do not.
     """
 
     kernel: Shape = field()  # type: ignore[assignment]
@@ -64,7 +64,7 @@ class Deconvolution(Multiplies, Op):
     casting = TARGET_IN_FLOAT16
     all_inputs = ("data", "weight", "bias")
     saves = ("data", "weight")
-    deduce = deduction.samples_of_out
+    deduce = samples_of_out
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -175,9 +175,7 @@ class Deconvolution(Multiplies, Op):
         """As much as the data gradient."""
         return self._spread(specs[0]).workspace(*specs[:2])
 
-    def grad(
-        self, at: GradContext, dout: Any, data: Value, weight: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value, weight: Value) -> Gradients:
         """What gradients are to a convolution, the convolution is to this."""
         conv = self.convolution(at.ins[0])
         ddata = bind(conv, dout, weight) if at.wants[0] else None

@@ -6,32 +6,25 @@ the rest is a convolution with windows of one pixel over those columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.conv import Convolution, ConvolutionData, ConvolutionWeight
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.sampling import SampleGradient, SamplePixels
+from minimx.operators.rules import Gradients, per_element, with_half
 
 
 @register("_deformed_places")
@@ -71,7 +64,7 @@ class DeformedPlaces(Op):
                 target = out.reshape(seen[0], seen[1], seen[3])
                 np.add(moves[:, :, k], still[k], out=target, casting="same_kind")
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def still(self, data: Spec) -> Any:
         """Y and x of unmoved taps, (2, K, H' * W'), in the type of the computation."""
@@ -82,35 +75,34 @@ class DeformedPlaces(Op):
         each, apart, frame = steps
         return (places * each + taps * apart - frame).astype(computing(data.dtype))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """A move changes a place by as much."""
         (groups, taps, _, stops), places = self._lengths(at.ins[0])
         dy, dx = (reshaped(d, places, (groups, taps, stops)) for d in dout)
         both = bind(lookup("stack").of(axis=2), dy, dx)
         return (reshaped(both, (groups, taps, 2, stops), at.ins[0].shape),)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A sum for each."""
-        return Cost(specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(1, 2)
 
 
+@with_settings
 class Deformable(Op):
     """What both deformable convolutions share; the second also has a mask."""
 
-    kernel: Any
-    stride: Shape
-    dilate: Shape
-    pad: Shape
-    num_filter: int
-    num_group: int
-    num_deformable_group: int
-    no_bias: bool
-    layout: str | None
+    kernel: Shape = field()  # type: ignore[assignment]
+    stride: Shape = ()
+    dilate: Shape = ()
+    pad: Shape = ()
+    num_filter: int = field(kw_only=True)
+    num_group: int = 1
+    num_deformable_group: int = 1
+    workspace: int = 1024  # type: ignore[assignment]
+    no_bias: bool = False
 
     #: What comes between data and weight.
-    moving: Any = ("offset",)
+    moving: ClassVar[tuple[str, ...]] = ("offset",)
     #: The bilinear surface ends at the last pixels, see `SamplePixels`.
-    sharp: Any = True
+    sharp: ClassVar[bool] = True
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -139,7 +131,7 @@ class Deformable(Op):
         return Convolution.of(
             kernel=self.kernel, stride=self.stride, dilate=self.dilate, pad=self.pad,
             num_filter=self.num_filter, num_group=self.num_group, no_bias=self.no_bias,
-            layout=self.layout,
+            layout=self.settings["layout"],
         )  # fmt: skip
 
     def complete(self, data: Spec) -> dict[str, Shape]:
@@ -208,7 +200,7 @@ class Deformable(Op):
                 matrix = parameters[0].reshape(weight), *parameters[1:]
                 inner(columns.reshape(seen.shape), *matrix, out[n : n + 1], *extra)
 
-        return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def scratch(self, *specs: Spec) -> int:
         """Room for one sample's places and columns, and for the convolution."""
@@ -220,7 +212,7 @@ class Deformable(Op):
 
     def grad(
         self, at: GradContext, dout: Any, data: Value, offset: Value, *rest: Value
-    ) -> Sequence[Value | None]:
+    ) -> Gradients:
         """Through the convolution to the columns, and from there to where they are."""
         *masks, weight = rest
         image, seen = at.ins[0], self.columns(at.ins[0])
@@ -276,15 +268,6 @@ class DeformableConvolution(Deformable):
     out (N, num_filter, H', W'), as of Convolution
     """
 
-    kernel: Shape = field()
-    stride: Shape = ()
-    dilate: Shape = ()
-    pad: Shape = ()
-    num_filter: int = field(kw_only=True)
-    num_group: int = 1
-    num_deformable_group: int = 1
-    workspace: int = 1024  # type: ignore[assignment]
-    no_bias: bool = False
     layout: str | None = None
 
     casting = SINGLE
@@ -301,15 +284,6 @@ class ModulatedDeformableConvolution(Deformable):
     Towards the outside the image runs down to 0 over one pixel.
     """
 
-    kernel: Shape = field()
-    stride: Shape = ()
-    dilate: Shape = ()
-    pad: Shape = ()
-    num_filter: int = field(kw_only=True)
-    num_group: int = 1
-    num_deformable_group: int = 1
-    workspace: int = 1024  # type: ignore[assignment]
-    no_bias: bool = False
     im2col_step: int = 64
     layout: str | None = None
 

@@ -16,21 +16,15 @@ import numpy as np
 
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.conv import Convolution
 from minimx.core.operators.nn import ACTIVATIONS
 from minimx.core.operators.norm import grouped
+from minimx.core.ops import GradContext, Kernel, Types, Value, lookup, register
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Types,
-    Value,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, with_half
 
 _NORM = ("gamma", "beta", "moving_mean", "moving_var")
 
@@ -100,14 +94,14 @@ class FoldedConvolution(Convolution):
     def compute(self, *specs: Spec) -> Kernel:
         """Fold, convolve, bend."""
         run = self._run(*map(_widened, specs))
-        return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def _run(self, *specs: Spec) -> Kernel:
         conv = self.plain
         data, weight = specs[:2]
         bias = weight.with_shape((self.num_filter,))
         convolve, out = conv.compute(data, weight, bias), conv.infer(data, weight, bias)
-        count, _ = self._room(specs)
+        count, _ = self._sizes(specs)
         bend = None
         if self.act_type is not None:
             bend = lookup(self.act_type).of().compute(out)
@@ -123,16 +117,16 @@ class FoldedConvolution(Convolution):
             if not fixed:
                 scale *= gamma
             shift = np.asarray((bias - mean) * scale + beta, dtype)
-            room = workspace[: count * dtype.itemsize].view(dtype)
-            scratch = workspace[_lines(room.nbytes) :]
+            buffer = workspace[: count * dtype.itemsize].view(dtype)
+            scratch = workspace[_lines(buffer.nbytes) :]
             more = [scratch] if scratch.size else []
             if folds:
-                new = room[: weight.size].reshape(weight.shape)
+                new = buffer[: weight.size].reshape(weight.shape)
                 np.multiply(weight, scale.reshape(least), out=new)
                 convolve(data, new, shift, out, *more)
             else:
-                room.fill(0)
-                convolve(data, weight, room, out, *more)
+                buffer.fill(0)
+                convolve(data, weight, buffer, out, *more)
                 whole = out.reshape(image)
                 apply(whole, scale, shift, whole)
             if bend is not None:
@@ -140,7 +134,7 @@ class FoldedConvolution(Convolution):
 
         return run
 
-    def _room(self, specs: Sequence[Spec]) -> tuple[int, int]:
+    def _sizes(self, specs: Sequence[Spec]) -> tuple[int, int]:
         """How many numbers are kept beside the image, and the bytes of workspace."""
         data, weight = map(_widened, specs[:2])
         bias = weight.with_shape((self.num_filter,))
@@ -151,9 +145,9 @@ class FoldedConvolution(Convolution):
 
     def scratch(self, *specs: Spec) -> int:
         """The folded parameters, and what the convolution asks for."""
-        return self._room(specs)[1]
+        return self._sizes(specs)[1]
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """It is for prediction only."""
         raise OperatorError(
             "_sg_minimx_conv has no gradient: it was made for prediction. Train the "

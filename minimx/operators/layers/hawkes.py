@@ -9,11 +9,11 @@ import numpy as np
 
 from minimx.core.errors import ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
+from minimx.operators.rules import Gradients, with_half
 
 # Two exponentials and a logarithm, for one event.
 STEPS = 60
@@ -66,9 +66,9 @@ class HawkesLikelihood(Op):
         def run(*arrays: Any) -> None:
             likelihood(*counted(arrays[:8]), *arrays[8:])
 
-        return in_single(run, 8) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for the three parameters."""
         found = bind(HawkesGradient.of(), *saved, dout[0])
         return (*found, *(None,) * 5)
@@ -111,4 +111,4 @@ class HawkesGradient(Op):
             each[0].sum(0, out=dalpha)
             each[1].sum(0, out=dbeta)
 
-        return in_single(run, 9) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)

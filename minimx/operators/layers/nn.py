@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,19 +17,13 @@ from minimx.core.operators.nn import (
     decisions_of,
 )
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import LOSS, Casting
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, merge
+from minimx.operators.rules import Gradients
 
 __all__ = [
     "Activation", "Choice", "Dropout", "LeakyReLU", "LinearRegressionOutput",
@@ -39,6 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+@with_settings
 class Regression(Op):
     """An output whose gradient is that of a loss, whatever gradient arrives.
 
@@ -46,8 +40,9 @@ class Regression(Op):
     The gradient is divided by the number of elements of one sample.
     """
 
-    grad_scale: float
+    grad_scale: float = 1.0
 
+    casting = LOSS
     inputs = ("data", "label")
     saves = ("out", "label")
     unchanged = {"out": "data"}
@@ -76,9 +71,7 @@ class Regression(Op):
         """The data as they are."""
         return lambda data, label, out: np.copyto(out, data)
 
-    def grad(
-        self, at: GradContext, dout: Any, out: Value, label: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, out: Value, label: Value) -> Gradients:
         """The difference to the label, scaled."""
         data, given = at.ins
         label = reshaped(label, given.shape, data.shape)
@@ -97,10 +90,6 @@ class LinearRegressionOutput(Regression):
     data: any shape; label: as many elements; out: the shape of data
     """
 
-    grad_scale: float = 1.0
-
-    casting = LOSS
-
 
 @register("MAERegressionOutput")
 class MAERegressionOutput(Regression):
@@ -108,10 +97,6 @@ class MAERegressionOutput(Regression):
 
     data: any shape; label: as many elements; out: the shape of data
     """
-
-    grad_scale: float = 1.0
-
-    casting = LOSS
 
     def loss_gradient(self, difference: Value) -> Value:
         """Its sign."""
@@ -125,9 +110,6 @@ class LogisticRegressionOutput(Regression):
     data: any shape; label: as many elements; out: the shape of data
     """
 
-    grad_scale: float = 1.0
-
-    casting = LOSS
     unchanged = {}
     inplace = {"out": "data"}
 
@@ -245,7 +227,7 @@ class LeakyReLU(Choice):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """That of the formula, in the shape of gamma."""
         if self.masked:
             data, slopes = saved

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.norm import (
     STEPS,
     BatchNorm,
@@ -20,19 +19,12 @@ from minimx.core.operators.norm import (
 )
 from minimx.core.operators.reduce import adding
 from minimx.core.operators.views import reshaped
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
-from minimx.core.ops.spec import Cost, Spec
+from minimx.core.ops.deduction import first_is_out
+from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
+from minimx.operators.rules import Gradients, per_element, with_half
 
 __all__ = [
     "BatchNorm", "BatchNormAgain", "BatchNormGradient", "LayerNorm",
@@ -42,12 +34,17 @@ __all__ = [
 
 @register("LayerNorm")
 class LayerNorm(Op):
-    """Normalize every vector along `axis` by its own mean and variance.
+    """Normalize every vector along an axis by its own mean and variance.
 
-    data: any shape; gamma, beta (data.shape[axis],)
+    data: any shape; gamma, beta (data.shape[axis],): scale and shift of each element
     out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
-    With output_mean_var also the means and sqrt(var + eps), of data's shape with 1
-    along the axis.
+
+    axis: along which the vectors lie, the last one by default. eps: added to the
+    variance. output_mean_var: two more outputs, the means and sqrt(var + eps), in the
+    shape of data with length 1 along the axis.
+
+    The variance is the mean of squared distances. Raises ShapeError if gamma or beta do
+    not fit, DTypeError for integers. `gluon.nn.LayerNorm` holds the parameters.
     """
 
     axis: int = -1
@@ -57,7 +54,7 @@ class LayerNorm(Op):
     casting = SINGLE
     inputs = ("data", "gamma", "beta")
     output_names = ("output", "mean", "std")
-    deduce = deduction.first_is_out
+    deduce = first_is_out
     saves = ("data", "gamma", "out1", "out2")
 
     def __post_init__(self) -> None:
@@ -89,31 +86,28 @@ class LayerNorm(Op):
         ) -> None:  # fmt: skip
             if not data.size:
                 return
-            room = Rows(axis, data, *scratch)
-            rows, result = room.read(data), room.place(out)
+            buffer = Rows(axis, data, *scratch)
+            rows, result = buffer.read(data), buffer.place(out)
             stats = mean.reshape(-1), std.reshape(-1)
             normalize(rows, gamma, beta, eps, result, *stats)
-            room.write(result, out)
+            buffer.write(result, out)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for data and out as rows."""
         return Rows.bytes(specs[0], self.axis, 2)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all three."""
         dout = dout[0] if self.output_mean_var else dout
         shape = at.ins[0].shape
         op = LayerNormGradient.of(
             shape=shape, eps=self.eps, axis=self.axis % len(shape)
         )
-        found: Sequence[Value] = bind(op, dout, *saved)
-        return found
+        return tuple(bind(op, dout, *saved))
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(STEPS, 2)
 
 
 class Rows:
@@ -156,8 +150,21 @@ class Rows:
             np.copyto(moved, rows.reshape(moved.shape))
 
 
+class _NormGradient(Op):
+    """The gradients of data, gamma and beta, in one operator."""
+
+    inputs = ("dout", "data", "gamma", "mean", "std")
+    visible = 3
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """The shapes of data, gamma and beta."""
+        return specs[1], specs[2], specs[2]
+
+    cost = per_element(STEPS, 4)
+
+
 @register("_backward_LayerNorm")
-class LayerNormGradient(Op):
+class LayerNormGradient(_NormGradient):
     """The gradients of data, gamma and beta through a layer normalization.
 
     dout, data: `shape`; gamma (length,); mean, std: that shape, 1 along the axis
@@ -166,13 +173,6 @@ class LayerNormGradient(Op):
     shape: Shape
     eps: float
     axis: int
-
-    inputs = ("dout", "data", "gamma", "mean", "std")
-    visible = 3
-
-    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
-        """The shapes of data, gamma and beta."""
-        return specs[1], specs[2], specs[2]
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.norm`."""
@@ -187,14 +187,14 @@ class LayerNormGradient(Op):
             if not data.size:
                 dgamma[...] = dbeta[...] = 0
                 return
-            room = Rows(axis, data, *scratch)
-            heads, rows = room.read(dout), room.read(data)
-            result, stats = room.place(ddata), (mean.reshape(-1), std.reshape(-1))
+            buffer = Rows(axis, data, *scratch)
+            heads, rows = buffer.read(dout), buffer.read(data)
+            result, stats = buffer.place(ddata), (mean.reshape(-1), std.reshape(-1))
             of_data(heads, rows, gamma, *stats, result)
-            room.write(result, ddata)
+            buffer.write(result, ddata)
             of_parameters(heads, rows, *stats, dgamma, dbeta)
 
-        return in_single(run, 5) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def workspace(self, *specs: Spec) -> int:
         """Room for three arrays as rows."""
@@ -215,7 +215,3 @@ class LayerNormGradient(Op):
             return dout * scale, head * x_hat, head
         total = lookup("sum").of(axis=others)
         return dout * scale, bind(total, head * x_hat), bind(total, head)
-
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 4 * specs[0].nbytes)

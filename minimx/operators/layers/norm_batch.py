@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from minimx.core.operators.norm import BatchNorm, BatchNormAgain
+from minimx.core.ops import GradContext, Kernel, Value, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Value, register
 from minimx.core.ops.spec import Spec
+from minimx.operators.rules import Gradients
 
 
 @register("_contrib_SyncBatchNorm")
@@ -85,7 +85,7 @@ class BatchNormWithReLU(BatchNorm):
         op = BatchNormAgain.of(fix_gamma=self.fix_gamma, axis=self.axis, relu=True)
         return op, ("data", "gamma", "beta", "out1", "out2")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """That of BatchNorm, where something came out."""
         *saved_, out = saved
         first = dout[0] if self.output_mean_var else dout

@@ -6,30 +6,22 @@ group of every sample by itself; an instance is a group of one channel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.operators.norm import STEPS, check_parameters
 from minimx.core.operators.pooling import Pooling
 from minimx.core.operators.views import reshaped
-from minimx.core.ops import deduction
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE, SINGLE_IN_FLOAT16
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
+from minimx.core.ops.deduction import first_is_out
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.layers.norm import _NormGradient
+from minimx.operators.rules import Gradients, like_first, one_of, per_element, with_half
 
 
 class Grouped(Op):
@@ -39,7 +31,7 @@ class Grouped(Op):
 
     inputs: ClassVar[Any] = ("data", "gamma", "beta")
     saves: Any = ("data", "gamma", "out1", "out2")
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def groups(self, data: Spec) -> int:
         """How many groups a sample has."""
@@ -87,28 +79,31 @@ class Grouped(Op):
                 rows = data.reshape(shape), out.reshape(shape)
                 normalize(rows[0], gamma, beta, eps, rows[1], *stats)
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all three."""
         dout = dout[0] if self.visible > 1 else dout
         shape, seen = at.ins[0].shape, self.seen(at.ins[0])
         op = GroupNormGradient.of(shape=shape, seen=seen, eps=self.eps)
-        found: Sequence[Value] = bind(op, dout, *saved)
-        return found
+        return tuple(bind(op, dout, *saved))
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(STEPS, 2)
 
 
 @register("GroupNorm")
 class GroupNorm(Grouped):
-    """Normalize every group of channels of every sample by its mean and variance.
+    """Normalize every group of channels of every sample by its own mean and variance.
 
-    data (N, C, ...); gamma, beta (num_groups,), one number for each group, as in MXNet
-    1.9.1; out: the shape of data, (data - mean) / std * gamma + beta
-    With output_mean_var also mean and std = sqrt(var + eps), both (N, num_groups).
+    data (N, C, ...); gamma, beta (num_groups,): one number for each group, as in MXNet
+    1.9.1 (later versions and PyTorch have one for each channel)
+    out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
+
+    num_groups: must divide C. eps: added to the variance. output_mean_var: two more
+    outputs, the means and sqrt(var + eps), both (N, num_groups).
+
+    Raises ShapeError for data of less than three axes, and if num_groups does not
+    divide the channels.
     """
 
     num_groups: int = 1
@@ -131,8 +126,10 @@ class GroupNorm(Grouped):
 class InstanceNorm(Grouped):
     """Normalize every channel of every sample by its own mean and variance.
 
-    data (N, C, ...); gamma, beta (C,)
+    data (N, C, ...); gamma, beta (C,): scale and shift of each channel
     out: the shape of data, (data - mean) / sqrt(var + eps) * gamma + beta
+
+    eps: added to the variance. Raises ShapeError for data of less than three axes.
     """
 
     eps: float = 1e-3
@@ -145,7 +142,7 @@ class InstanceNorm(Grouped):
 
 
 @register("_backward_GroupNorm")
-class GroupNormGradient(Op):
+class GroupNormGradient(_NormGradient):
     """The gradients of data, gamma and beta through a normalization of groups.
 
     dout, data: `shape`, seen as `seen` (samples, groups, length); gamma (groups,);
@@ -155,13 +152,6 @@ class GroupNormGradient(Op):
     shape: Shape
     seen: Shape
     eps: float
-
-    inputs = ("dout", "data", "gamma", "mean", "std")
-    visible = 3
-
-    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
-        """The shapes of data, gamma and beta."""
-        return specs[1], specs[2], specs[2]
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.norm`."""
@@ -179,7 +169,7 @@ class GroupNormGradient(Op):
             stats = mean.reshape(-1), std.reshape(-1)
             gradient(*rows, gamma, *stats, ddata.reshape(shape), dgamma, dbeta)
 
-        return in_single(run, 5) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def composed(
         self, dout: Value, data: Value, gamma: Value, mean: Value, std: Value
@@ -198,18 +188,17 @@ class GroupNormGradient(Op):
         ddata = reshaped(ddata, self.seen, self.shape)
         return ddata, bind(total, head * x_hat), bind(total, head)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 4 * specs[0].nbytes)
-
 
 @register("LRN")
 class LRN(Op):
-    """Divide every number by a power of the energy of its neighbours among channels.
+    """Local response normalization: divide by the energy of neighbouring channels.
 
     data (N, C, H, W); out: the same shape,
         data / (knorm + alpha / nsize * sum of squares of nsize channels) ** beta
-    nsize, the width of the window around each channel, is odd.
+
+    nsize: how many channels count, the same number on either side: odd. Raises
+    OperatorError for an even nsize, ShapeError unless data have four axes. From
+    AlexNet.
     """
 
     alpha: float = 1e-4
@@ -219,7 +208,7 @@ class LRN(Op):
 
     casting = SINGLE_IN_FLOAT16
     saves = ("data",)
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def infer(self, *specs: Spec) -> Spec:
         """The same shape."""
@@ -245,9 +234,9 @@ class LRN(Op):
         def run(data: Any, out: Any) -> None:
             normalize(data.reshape(shape), *numbers, out.reshape(shape))
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, data: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value) -> Gradients:
         """Through the number itself, and through what it adds to its neighbours."""
         samples, channels, *image = shape = at.ins[0].shape
         flat = (samples, 1, channels, prod(image))
@@ -271,8 +260,12 @@ class LRN(Op):
 class L2Normalization(Op):
     """Divide vectors by their length, sqrt(sum of squares + eps).
 
-    data (N, C, ...); out: the same shape. A vector is one sample (mode 'instance'), the
-    channels at one place ('channel') or the places of one channel ('spatial').
+    data (N, C, ...); out: the same shape
+
+    mode: what a vector is: 'instance', all of one sample; 'channel', the channels at
+    one position; 'spatial', the positions of one channel. eps: keeps a vector of zeros
+    from being divided by 0. Raises OperatorError for another mode, ShapeError for too
+    few axes.
     """
 
     eps: float = 1e-10
@@ -280,15 +273,11 @@ class L2Normalization(Op):
 
     casting = SINGLE
     saves = ("data", "out1")
-    deduce = deduction.first_is_out
+    deduce = first_is_out
 
     def vectors(self, data: Spec) -> Shape:
         """Data as (groups, length, inner)."""
-        if self.mode not in ("instance", "channel", "spatial"):
-            raise OperatorError(
-                f"L2Normalization: mode={self.mode!r}: choose instance, channel or "
-                "spatial."
-            )
+        one_of(self, "mode", "instance", "channel", "spatial")
         if data.ndim < (2 if self.mode == "instance" else 3):
             raise ShapeError(
                 f"L2Normalization: data {data.shape} has too few axes for mode "
@@ -316,9 +305,9 @@ class L2Normalization(Op):
         def run(data: Any, out: Any, norm: Any) -> None:
             normalize(data.reshape(shape), eps, out.reshape(shape), norm)
 
-        return in_single(run, 1) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator, from the data and the lengths."""
         shape = at.ins[0].shape
         op = L2NormalizationGradient.of(
@@ -326,9 +315,7 @@ class L2Normalization(Op):
         )
         return (bind(op, dout, *saved),)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A square, a sum and a division for every element."""
-        return Cost(3 * specs[0].size, 3 * specs[0].nbytes)
+    cost = per_element(3, 3)
 
 
 @register("_backward_L2Normalization")
@@ -345,9 +332,7 @@ class L2NormalizationGradient(Op):
 
     inputs = ("dout", "data", "norm")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The same shape."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.core.kernels.cpu.norm`."""
@@ -356,7 +341,7 @@ class L2NormalizationGradient(Op):
         def run(dout: Any, data: Any, norm: Any, out: Any) -> None:
             gradient(dout.reshape(shape), data.reshape(shape), norm, out.reshape(shape))
 
-        return in_single(run, 3) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def composed(self, dout: Value, data: Value, norm: Value) -> Value:
         """The same, made of operators; the lengths are taken again."""
@@ -367,6 +352,4 @@ class L2NormalizationGradient(Op):
         y = data * scale
         return reshaped((dout - y * bind(total, dout * y)) * scale, self.vectors, shape)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A product, a sum and a division for every element."""
-        return Cost(4 * specs[0].size, 3 * specs[0].nbytes)
+    cost = per_element(4, 3)

@@ -5,38 +5,29 @@ Their gradients are those of a loss, whatever gradient arrives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from minimx.core.errors import OperatorError, ShapeError
+from minimx.core.errors import ShapeError
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, like_first, one_of
 
 
 class Through(Op):
     """The data as they are."""
 
+    casting = LOSS
     unchanged = {"out": "data"}
     saves: Any = ("data",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy, unless the output lies over the data."""
@@ -50,10 +41,9 @@ class Loss(Through):
     data: any shape; out: the same shape. The gradient that arrives is ignored.
     """
 
-    casting = LOSS
     saves = ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Ones."""
         return (bind(lookup("ones_like").of(), dout),)
 
@@ -71,22 +61,16 @@ class MakeLoss(Through):
     valid_thresh: float = 0.0
     normalization: str = "null"
 
-    casting = LOSS
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.normalization not in ("null", "batch", "valid"):
-            raise OperatorError(
-                f"MakeLoss: normalization={self.normalization!r}: choose null, batch "
-                "or valid."
-            )
+        one_of(self, "normalization", "null", "batch", "valid")
 
     @property
     def saves(self) -> tuple[str, ...]:
         """The data, if elements are counted."""
         return ("data",) if self.normalization == "valid" else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same number everywhere."""
         ones = bind(lookup("ones_like").of(), dout)
         if self.normalization != "valid":
@@ -111,7 +95,6 @@ class SVMOutput(Through):
     regularization_coefficient: float = 1.0
     use_linear: bool = False
 
-    casting = LOSS
     inputs = ("data", "label")
     saves = ("data", "label")
 
@@ -130,7 +113,7 @@ class SVMOutput(Through):
             )
         return data
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Towards the margin: up for the right class, down for the others."""
         data, label = saved
         spec, given = at.ins
@@ -162,10 +145,7 @@ class SoftmaxActivation(Op):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.mode not in ("instance", "channel"):
-            raise OperatorError(
-                f"SoftmaxActivation: mode={self.mode!r}: choose instance or channel."
-            )
+        one_of(self, "mode", "instance", "channel")
 
     def _softmax(self) -> Op:
         axis = 1 if self.mode == "channel" else -1
@@ -184,6 +164,6 @@ class SoftmaxActivation(Op):
         """That of softmax."""
         return self._softmax().kernel(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """That of softmax."""
         return self._softmax().grad(at, dout, *saved)

@@ -11,13 +11,14 @@ for `_contrib_quantize_v2` and `_contrib_dequantize` lie half a step further out
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from minimx.core.dtypes import DType, resolve
 from minimx.core.errors import DTypeError, OperatorError
-from minimx.core.ops.registry import Kernel, Op, register
+from minimx.core.ops import Kernel, Op, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 
 _SINGLE = np.dtype(np.float32)
@@ -49,17 +50,19 @@ class Quantization(Op):
             )
 
 
-def _rounded(x: Any, reach: float, top: float, out: Any) -> None:
-    """Write the integers of real numbers up to `reach`, which becomes `top`."""
+def _write(x: Any, low: float, high: float, tops: Any, *outs: Any) -> None:
+    """Write the integers of real numbers, and the range that they stand for.
+
+    tops: by element type, the integer of the largest number. outs: integers, low, high;
+    the range of int8 reaches as far to both sides of 0.
+    """
+    out, first, last = outs
+    reach = max(abs(low), abs(high))
+    top = tops[out.dtype.name]
     scale = np.float32(top) / np.float32(reach) if reach else np.float32(0)
     ends = np.iinfo(out.dtype)
     out[...] = np.clip(np.rint(x * scale), ends.min, ends.max)
-
-
-def _range(low: float, high: float, out: Any) -> tuple[float, float]:
-    """The range that travels with integers: for int8 both sides of 0."""
-    reach = max(abs(low), abs(high))
-    return (low, high) if out.dtype == np.uint8 else (-reach, reach)
+    first[0], last[0] = (low, high) if out.dtype == np.uint8 else (-reach, reach)
 
 
 def _real(x: Any, low: float, high: float, top: float) -> Any:
@@ -69,10 +72,15 @@ def _real(x: Any, low: float, high: float, top: float) -> Any:
 
 @register("_contrib_quantize")
 class Quantize(Quantization):
-    """Real numbers of a given range as integers; what lies outside is cut off.
+    """Real numbers of a given range as integers of eight bits.
 
-    data: any shape, float32; min_range, max_range: (1,); outputs: data's shape, and the
-    range that the integers stand for, (1,) twice
+    data: any shape, float32; min_range, max_range (1,): the range; what lies outside is
+    cut off. outs: the integers, in the shape of data; and the ends of the range that
+    they stand for, (1,) each, which for int8 reaches as far to both sides of 0
+
+    out_type: 'uint8' or 'int8'. The integer is data times 255 or 127 / the larger end
+    of the range, rounded to even. No gradient. Raises DTypeError unless data are
+    float32.
     """
 
     out_type: str = "uint8"
@@ -90,30 +98,15 @@ class Quantize(Quantization):
     def kernel(self, *specs: Spec) -> Kernel:
         """A product and a rounding."""
 
-        def run(x: Any, low: Any, high: Any, out: Any, first: Any, last: Any) -> None:
-            ends = low.item(), high.item()
-            _rounded(x, max(map(abs, ends)), _TOP[out.dtype.name], out)
-            first[0], last[0] = _range(ends[0], ends[1], out)
+        def run(x: Any, low: Any, high: Any, *outs: Any) -> None:
+            _write(x, low.item(), high.item(), _TOP, *outs)
 
         return run
 
 
-def _kind(out_type: str, lowest: float | None) -> str:
-    """What `auto` means: uint8 where no measured number is negative."""
-    if out_type != "auto":
-        return out_type
-    return "int8" if lowest is None or lowest < 0 else "uint8"
-
-
-@register("_contrib_quantize_v2")
-class QuantizeV2(Quantization):
-    """Real numbers as integers, in the range that was measured, or that they have.
-
-    data: any shape, float32; outputs: the shape of data, and the range, (1,) twice.
-    min_calib_range, max_calib_range: the measured range; the data's own without them.
-    out_type: auto is uint8 for a measured range without negative numbers, else int8.
-    Half a step more than for `_contrib_quantize` fits in: reach becomes 127.5 or 255.5.
-    """
+@with_settings
+class _Calibrated(Quantization):
+    """Real numbers as integers, in a range that was measured, or that they have."""
 
     out_type: str = "int8"
     min_calib_range: float | None = None
@@ -122,31 +115,59 @@ class QuantizeV2(Quantization):
     choices = {"out_type": ("auto", "int8", "uint8")}
     visible = 3
     output_names = ("output", "min_output", "max_output")
+    #: The element type of data.
+    source: ClassVar[str]
+    #: By element type, the integer of the largest number.
+    tops: ClassVar[dict[str, float]]
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """Integers, and their range."""
-        self.taken(specs[0], "float32")
-        kind = _kind(self.out_type, self.min_calib_range)
+        self.taken(specs[0], self.source)
+        kind = self.out_type
+        if kind == "auto":
+            lowest = self.min_calib_range
+            kind = "int8" if lowest is None or lowest < 0 else "uint8"
         return specs[0].with_dtype(self.chosen(kind)), _ONE, _ONE
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Perhaps a look for the ends of the range; then as `_contrib_quantize`."""
+    def write(self, x: Any, *outs: Any) -> None:
+        """Integers of real numbers, after a look for the range if none was measured."""
         low, high = self.min_calib_range, self.max_calib_range
+        if low is None or high is None:
+            low, high = x.min(), x.max()
+        _write(x, low, high, self.tops, *outs)
 
-        def run(x: Any, out: Any, first: Any, last: Any) -> None:
-            ends = (x.min(), x.max()) if low is None or high is None else (low, high)
-            _rounded(x, max(map(abs, ends)), _WIDER[out.dtype.name], out)
-            first[0], last[0] = _range(ends[0], ends[1], out)
 
-        return run
+@register("_contrib_quantize_v2")
+class QuantizeV2(_Calibrated):
+    """Real numbers as integers of eight bits, in a measured range or in their own.
+
+    data: any shape, float32; outs: the integers, in the shape of data; and the ends of
+    the range that they stand for, (1,) each
+
+    min_calib_range, max_calib_range: the range, as calibration measured it; without
+    both, the smallest and largest of data. out_type: 'int8', 'uint8', or 'auto': uint8
+    for a measured range without negative numbers, else int8.
+    Half a step more fits in than for `_contrib_quantize`: the larger end of the range
+    becomes 127.5 or 255.5, as in MXNet with oneDNN. No gradient. Raises DTypeError
+    unless data are float32.
+    """
+
+    source = "float32"
+    tops = _WIDER
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """As `_contrib_quantize`, once the range is known."""
+        return self.write
 
 
 @register("_contrib_dequantize")
 class Dequantize(Quantization):
-    """The real numbers that integers of a range stand for.
+    """The real numbers that integers of eight bits stand for.
 
-    data: any shape, int8 or uint8; min_range, max_range: (1,); out: data's, float32.
-    It undoes `_contrib_quantize_v2`: 127.5 or 255.5 is what reaches to the range's end.
+    data: any shape, int8 or uint8; min_range, max_range (1,): the ends of their range
+    out: the shape of data, float32: data times the larger end / 127.5 or 255.5
+
+    It undoes `_contrib_quantize_v2`. No gradient. Raises DTypeError for other types.
     """
 
     out_type: str = "float32"
@@ -169,39 +190,26 @@ class Dequantize(Quantization):
 
 
 @register("_contrib_requantize")
-class Requantize(Quantization):
+class Requantize(_Calibrated):
     """Sums of products, integers of 32 bits, as integers of eight in a smaller range.
 
-    data: any shape, int32; min_range, max_range: (1,), what the 32 bits stand for;
-    outputs: data's shape in eight bits, and its range, (1,) twice. Without a measured
-    range (min_calib_range, max_calib_range) it is that of the numbers. out_type: auto
-    is uint8 for a measured range without negative numbers, else int8.
+    data: any shape, int32; min_range, max_range (1,): what the ends of 32 bits mean
+    outs: the integers, in the shape of data; and the ends of their range, (1,) each
+
+    min_calib_range, max_calib_range: the smaller range, as calibration measured it;
+    without both, that of the numbers. out_type: 'int8', 'uint8', or 'auto': uint8 for a
+    measured range without negative numbers, else int8. No gradient. Raises DTypeError
+    unless data are int32.
     """
 
-    out_type: str = "int8"
-    min_calib_range: float | None = None
-    max_calib_range: float | None = None
-
-    choices = {"out_type": ("auto", "int8", "uint8")}
     inputs = ("data", "min_range", "max_range")
-    visible = 3
-    output_names = ("output", "min_output", "max_output")
-
-    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
-        """Integers, and their range."""
-        self.taken(specs[0], "int32")
-        kind = _kind(self.out_type, self.min_calib_range)
-        return specs[0].with_dtype(self.chosen(kind)), _ONE, _ONE
+    source = "int32"
+    tops = _TOP
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Back to real numbers, and from them to integers."""
-        low, high = self.min_calib_range, self.max_calib_range
 
-        def run(x: Any, bottom: Any, top: Any, out: Any, first: Any, last: Any) -> None:
-            real = _real(x, bottom.item(), top.item(), _TOP["int32"])
-            unknown = low is None or high is None
-            ends: Any = (real.min(), real.max()) if unknown else (low, high)
-            _rounded(real, max(map(abs, ends)), _TOP[out.dtype.name], out)
-            first[0], last[0] = _range(ends[0], ends[1], out)
+        def run(x: Any, bottom: Any, top: Any, *outs: Any) -> None:
+            self.write(_real(x, bottom.item(), top.item(), _TOP["int32"]), *outs)
 
         return run

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError, did_you_mean
 from minimx.core.kernels import find
-from minimx.core.kernels.half import computing, in_single
+from minimx.core.kernels.half import computing
 from minimx.core.operators.join import Concat
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import TARGET_IN_FLOAT16, USUAL
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape
+from minimx.operators.rules import Gradients, with_half
 
 if TYPE_CHECKING:
     from minimx.operators.kernels.layers.rnn import Net
@@ -28,20 +28,29 @@ MODES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 class RNN(Multiplies, Op):
     """A recurrent network of several layers, run over whole sequences.
 
-    mode: rnn_relu and rnn_tanh (h = f(Wx·x + bx + Wh·h + bh)), lstm (gates in the order
-    input, forget, candidate, output) or gru (reset, update, candidate).
-    data (T, N, features); parameters: one vector, see below; state (L·D, N, H), with
-    D = 2 if `bidirectional`, else 1; state_cell for lstm (L·D, N, H);
-    sequence_length (N,) if `use_sequence_length`: steps beyond it give 0 and leave the
-    state alone. out (T, N, D·H); with `state_outputs` also the last state (L·D, N, H)
-    and for lstm the last cell.
+    data (T, N, features): T steps of N samples
+    parameters: one vector of all weights and biases, see below
+    state (L·D, N, H): the first states, L = num_layers, H = state_size, D = 2 if
+    bidirectional, else 1; state_cell (L·D, N, H), for lstm: the first cells
+    sequence_length (N,), with use_sequence_length=True: steps beyond it give 0 and
+    leave the state alone
+    out (T, N, D·H); with state_outputs also the last states (L·D, N, H), and for lstm
+    the last cells
 
-    parameters: for every layer and direction Wx (G·H, inputs), Wh (G·H, H); after all
-    of them, in the same order, bx (G·H,), bh (G·H,), where G is 1, 4 for lstm, 3 for
-    gru. p: in training, what each layer but the last hands on is dropped with this
-    probability. projection_size P (lstm): the state is W·h with W (P, H), packed after
-    Wh; H becomes P in all shapes but the cell's. lstm_state_clip_min, _max: bounds of
-    the cell; lstm_state_clip_nan: a NaN there becomes the lower one.
+    mode: 'rnn_relu' or 'rnn_tanh' (h = f(Wx·x + bx + Wh·h + bh)), 'lstm' (gates in the
+    order input, forget, candidate, output), 'gru' (reset, update, candidate).
+    p: in training, each output of a layer but the last is dropped with this
+    probability. projection_size P, for lstm: the state is W·h with W (P, H), packed
+    after Wh; H becomes P in all shapes but the cell's.
+    lstm_state_clip_min, lstm_state_clip_max: bounds of the cell, both or none;
+    lstm_state_clip_nan: a NaN there becomes the lower one.
+
+    parameters, packed as in MXNet: for every layer and direction Wx (G·H, inputs), then
+    Wh (G·H, H); after all of them, in the same order, bx (G·H,), bh (G·H,). G is 1, 4
+    for lstm, 3 for gru.
+
+    Raises OperatorError for settings that no mode has, ShapeError for shapes that do
+    not fit.
     """
 
     state_size: int
@@ -199,9 +208,9 @@ class RNN(Multiplies, Op):
                 notes = notes.view(x.dtype)
             forward(net, x, flat, states, lengths, out, tuple(lasts), notes, *rng)
 
-        return in_single(run, len(specs)) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all."""
         if not any(at.wants):
             return (None,) * len(at.ins)
@@ -300,8 +309,7 @@ class RNNGradient(Multiplies, Op):
             arguments = (net, x, flat, lengths, notes, given["dout"], tuple(lasts))
             backward(*arguments, dx, dflat, tuple(dstates))
 
-        half = specs[0].dtype.itemsize == 2
-        return in_single(run, len(specs)) if half else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """Twice the work of the network itself."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.core.errors import ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.shape import Move
+from minimx.core.ops import GradContext, Value, bind, register
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients, computed_by, given_shape
 
 
 class Sequences(Move):
@@ -59,23 +59,22 @@ class Sequences(Move):
 
 @register("SequenceMask")
 class SequenceMask(Sequences):
-    """Put `value` where a sequence has ended. data (time, batch, ...); out: the same.
+    """Put `value` in place of what follows the end of each sequence.
 
-    sequence_length (batch,), with use_sequence_length; axis: where time is.
+    data (time, batch, ...), or (batch, time, ...) with axis=1; out: the same shape and
+    type. sequence_length (batch,), with use_sequence_length=True: how many steps of
+    each sequence count; without it data pass unchanged. No gradient flows to replaced
+    elements. Raises ShapeError if data have less than two axes, or the lengths are not
+    (batch,).
     """
 
     use_sequence_length: bool = False
     value: float = 0.0
     axis: int = 0
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A copy, then the values."""
-        made: Kernel = find("sequence.mask")(self.axis, self.value)
-        return made
+    kernel = computed_by("sequence.mask", "axis", "value")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """None where the value stands."""
         settings = {**self.settings, "value": 0.0}
         return (bind(SequenceMask.of(**settings), dout, *saved), *self.rest(saved))
@@ -83,9 +82,12 @@ class SequenceMask(Sequences):
 
 @register("SequenceLast")
 class SequenceLast(Sequences):
-    """The last element of each sequence. data (time, batch, ...); out (batch, ...).
+    """The last element of each sequence.
 
-    sequence_length (batch,), with use_sequence_length; axis: where time is.
+    data (time, batch, ...), or (batch, time, ...) with axis=1; out (batch, ...).
+    sequence_length (batch,), with use_sequence_length=True: the element before that
+    position is taken; without it the last step. Raises ShapeError if data have less
+    than two axes, or the lengths are not (batch,).
     """
 
     use_sequence_length: bool = False
@@ -97,14 +99,9 @@ class SequenceLast(Sequences):
         shape = specs[0].shape
         return specs[0].with_shape((shape[1 - self.axis], *shape[2:]))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather."""
-        made: Kernel = find("sequence.last")(self.axis)
-        return made
+    kernel = computed_by("sequence.last", "axis")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To the end of each sequence."""
         back = BackwardSequenceLast.of(**self.settings, shape=at.ins[0].shape)
         return (bind(back, dout, *saved), *self.rest(saved))
@@ -120,18 +117,11 @@ class BackwardSequenceLast(Sequences):
 
     all_inputs = ("dout", "sequence_length")
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The wanted shape."""
-        return specs[0].with_shape(self.shape)
+    infer = given_shape
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Zeros, then a scatter."""
-        made: Kernel = find("sequence.unlast")(self.axis)
-        return made
+    kernel = computed_by("sequence.unlast", "axis")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """From the end of each sequence."""
         forward = SequenceLast.of(
             use_sequence_length=self.use_sequence_length, axis=self.axis
@@ -141,10 +131,11 @@ class BackwardSequenceLast(Sequences):
 
 @register("SequenceReverse")
 class SequenceReverse(Sequences):
-    """Each sequence backwards; what follows its end stays.
+    """Reverse each sequence in time; what follows its end stays where it is.
 
-    data, out (time, batch, ...); sequence_length (batch,), with
-    use_sequence_length. Time must be axis 0.
+    data, out (time, batch, ...). sequence_length (batch,), with
+    use_sequence_length=True: how many steps of each sequence are reversed; without it
+    all. Raises ShapeError unless axis is 0, as in MXNet: exchange the axes first.
     """
 
     use_sequence_length: bool = False
@@ -159,13 +150,8 @@ class SequenceReverse(Sequences):
             )
         return super().infer(*specs)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A gather."""
-        made: Kernel = find("sequence.reverse")
-        return made
+    kernel = computed_by("sequence.reverse")
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Backwards again."""
         return (bind(self, dout, *saved), *self.rest(saved))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
-from minimx.core.kernels.half import in_single
 from minimx.core.operators.softmax import (
     STEPS,
     Family,
@@ -19,19 +17,12 @@ from minimx.core.operators.softmax import (
     Softmax,
     SoftmaxGradient,
 )
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import LOSS, SINGLE
 from minimx.core.ops.checks import expect, same_reals
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens, Shape, is_whole, merge, split_at
+from minimx.operators.rules import Gradients, per_element, with_half
 
 __all__ = [
     "Family", "HideBeyond", "LogSoftmax", "Softmax", "SoftmaxCrossEntropy",
@@ -90,11 +81,9 @@ class SoftmaxCrossEntropy(Op):
                 cross_entropy(data, label, losses)
             out[0] = losses.sum(dtype=np.float64)
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, data: Value, label: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, data: Value, label: Value) -> Gradients:
         """softmax(data) - one_hot(label)."""
         if not at.wants[0]:
             return None, None
@@ -195,18 +184,14 @@ class SoftmaxOutput(Op):
                 one = data.dtype.type(1)
                 softmax(data.reshape(shape), one, False, out.reshape(shape))
 
-        return in_single(run, 2) if specs[0].dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, label: Value, out: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, label: Value, out: Value) -> Gradients:
         """The output minus the label, whatever the gradient of the output is."""
         gradient = bind(SoftmaxOutputGradient.of(forward=self), label, out)
         return gradient * dout if self.out_grad else gradient, None
 
-    def cost(self, *specs: Spec) -> Cost:
-        """A few operations for every element."""
-        return Cost(STEPS * specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(STEPS, 2)
 
 
 @register("_backward_SoftmaxOutput")
@@ -263,7 +248,7 @@ class SoftmaxOutputGradient(Op):
             out *= out.dtype.type(scale)
 
         run = of_probabilities if label.shape == y.shape else of_numbers
-        return in_single(run, 2) if y.dtype.itemsize == 2 else run
+        return with_half(run, specs)
 
     def cost(self, *specs: Spec) -> Cost:
         """One subtraction and one product for every element."""

@@ -15,17 +15,17 @@ from string import ascii_letters
 from typing import Any
 
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.casting import TARGET_IN_FLOAT16, WIDEST
 from minimx.core.ops.devices import Multiplies
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
+from minimx.operators.rules import Gradients, computed_by, given_shape, kernel_of
 
 
 class Labels:
@@ -137,8 +137,7 @@ class Einsum(Multiplies, Op):
         shapes = [spec.shape for spec in specs]
         read = self.read(specs)
         plain = bool(self.optimize) or len(specs) == 2
-        made: Kernel = find("np_contraction.einsum")(read.text, shapes, plain)
-        return made
+        return kernel_of("np_contraction.einsum", read.text, shapes, plain)
 
     @property
     def saves(self) -> tuple[str, ...]:
@@ -146,7 +145,7 @@ class Einsum(Multiplies, Op):
         count = self.subscripts.partition("->")[0].count(",") + 1
         return tuple(f"data{k}" for k in range(count)) if count > 1 else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One einsum for each operand."""
         read = self.read(at.ins)
         lengths = read.lengths([spec.shape for spec in at.ins])
@@ -173,7 +172,7 @@ class Einsum(Multiplies, Op):
         text = ",".join(terms) + "->" + kept
         factors = (dout, *(saved[j] for j in others))
         found = bind(Einsum.of(subscripts=text, optimize=self.optimize), *factors)
-        # Labels that nobody else has, or has with length 1, are stretched.
+        # Labels that no other operand has, or has with length 1, are stretched.
         seen = labels(text, tuple(map(len, shapes))).lengths(shapes)
         column = tuple(seen.get(letter, 1) for letter in unique)
         full = tuple(lengths[letter] for letter in unique)
@@ -197,17 +196,14 @@ class PlaceDiagonals(Move):
     labels: str
     shape: Shape
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The wanted shape."""
-        return specs[0].with_shape(self.shape)
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Zeros, then NumPy's view of the diagonal."""
         unique = "".join(dict.fromkeys(self.labels))
-        made: Kernel = find("np_contraction.place")(f"{self.labels}->{unique}")
-        return made
+        return kernel_of("np_contraction.place", f"{self.labels}->{unique}")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The diagonal."""
         unique = "".join(dict.fromkeys(self.labels))
         return (bind(Einsum.of(subscripts=f"{self.labels}->{unique}"), dout),)
@@ -254,10 +250,9 @@ class _TensorDot(Multiplies, Op):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One product of matrices."""
-        made: Kernel = find("np_contraction.tensordot")(*self.pairs(*specs))
-        return made
+        return kernel_of("np_contraction.tensordot", *self.pairs(*specs))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """As for the einsum."""
         return self.einsum(*at.ins).grad(at, dout, *saved)
 
@@ -355,10 +350,7 @@ class MatMul(_TensorDot):
             )
         return op.infer(a, b)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """NumPy's, by BLAS."""
-        made: Kernel = find("np_contraction.matmul")
-        return made
+    kernel = computed_by("np_contraction.matmul")
 
     def cost(self, *specs: Spec) -> Cost:
         """A multiplication and an addition for every term of every sum."""

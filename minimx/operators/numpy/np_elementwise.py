@@ -16,9 +16,10 @@ from minimx.core import shapes
 from minimx.core.dtypes import DType
 from minimx.core.errors import DTypeError
 from minimx.core.operators.pointwise import binary, same_dtype, unary
+from minimx.core.ops import GradContext, Kernel, Op, Value, register
 from minimx.core.ops.casting import SINGLE, USUAL, WIDEST
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, register
-from minimx.core.ops.spec import Cost, Spec
+from minimx.core.ops.spec import Spec
+from minimx.operators.rules import Gradients, like_first
 
 BOOL = np.dtype(np.bool_)
 
@@ -145,17 +146,15 @@ class Looped(Op):
 
         return launch
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One operation for each element."""
-        out = self.infer(*specs)
-        return Cost(out.size, sum(spec.nbytes for spec in specs) + out.nbytes)
-
 
 def _looped(
     name: str, function: Any, inputs: Sequence[str], doc: str, kinds: str = "biu"
 ) -> None:
+    names = ", ".join(inputs)
+    what = "integers" if kinds == "iu" else "integers or bool"
+    shapes_of = "shapes that stretch to that of out" if len(inputs) > 1 else "any shape"
     facts = {
-        "__doc__": doc,
+        "__doc__": f"{doc}\n\n{names}: {what}, {shapes_of}; out: their type.",
         "__module__": __name__,
         "function": staticmethod(function),
         "inputs": tuple(inputs),
@@ -190,15 +189,13 @@ class Around(Op):
     saves = ()
     inplace = {"out": "data"}
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's."""
         decimals = self.decimals
         return lambda x, out: np.copyto(out, np.around(x, decimals))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Zero: it is a staircase."""
         return (dout * 0,)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
 from minimx.core.operators.shape import Move, SliceAxis
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
 from minimx.operators.numpy.np_shape import at_least
-
-
-def _kernel(name: str, *args: Any) -> Kernel:
-    made: Kernel = find(f"np_shape.{name}")(*args)
-    return made
-
+from minimx.operators.rules import Gradients, given_shape, kernel_of, one_of
 
 # -- joining ---------------------------------------------------------------------------
 
@@ -30,15 +24,20 @@ def _kernel(name: str, *args: Any) -> Kernel:
 class _Join(Move):
     """Join arrays that are first looked at in a shape with enough axes."""
 
+    casting = WIDEST
     variadic = True
+
+    #: How many axes inputs are given, if they have fewer; and which of them grows.
+    least: ClassVar[int] = 1
+    grows: ClassVar[int] = 0
 
     def seen(self, shape: Shape) -> Shape:
         """The shape in which an input is joined."""
-        return shape
+        return at_least(shape, self.least)
 
     def along(self, ndim: int) -> int:
         """The axis to join along, for inputs of so many axes as seen."""
-        raise OperatorError(f"{self.name} does not say along which axis it joins")
+        return min(self.grows, ndim - 1)
 
     def infer(self, *specs: Spec) -> Spec:
         """The lengths along the axis add up; the others must be equal."""
@@ -63,9 +62,9 @@ class _Join(Move):
     def kernel(self, *specs: Spec) -> Kernel:
         """One copy for each input."""
         seen = [self.seen(spec.shape) for spec in specs]
-        return _kernel("join", seen, self.along(len(seen[0])))
+        return kernel_of("np_shape.join", seen, self.along(len(seen[0])))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Each input gets its piece."""
         grads: list[Value | None] = []
         begin = 0
@@ -83,11 +82,14 @@ class _Join(Move):
 
 @register("_npi_concatenate", "_np_concat")
 class Concatenate(_Join):
-    """Join arrays along an axis; None joins them flat. data (2, 3), (5, 3); (7, 3)."""
+    """Join arrays along an axis, as `np.concatenate`.
+
+    data (2, 3), (5, 3), ..., of one type; out (7, 3). dim: the axis; None joins the
+    flat arrays. Raises ShapeError if other axes differ in length. Each input gets its
+    piece of the gradient.
+    """
 
     dim: int | None = 0
-
-    casting = WIDEST
 
     def seen(self, shape: Shape) -> Shape:
         """Flat without an axis."""
@@ -102,60 +104,33 @@ class Concatenate(_Join):
 class VStack(_Join):
     """Join rows: along the first of two axes or more. data (3,), (2, 3); out (3, 3)."""
 
-    casting = WIDEST
-
-    def seen(self, shape: Shape) -> Shape:
-        """At least two axes."""
-        return at_least(shape, 2)
-
-    def along(self, ndim: int) -> int:
-        """The first axis."""
-        return 0
+    least = 2
 
 
 @register("_npi_hstack")
 class HStack(_Join):
     """Join along the second axis, or the only one. data (2,), (3,); out (5,)."""
 
-    casting = WIDEST
-
-    def seen(self, shape: Shape) -> Shape:
-        """At least one axis."""
-        return at_least(shape, 1)
-
-    def along(self, ndim: int) -> int:
-        """The second axis, if there is one."""
-        return min(1, ndim - 1)
+    grows = 1
 
 
 @register("_npi_dstack")
 class DStack(_Join):
     """Join along the third axis. data (2, 3), (2, 3); out (2, 3, 2)."""
 
-    casting = WIDEST
-
-    def seen(self, shape: Shape) -> Shape:
-        """At least three axes."""
-        return at_least(shape, 3)
-
-    def along(self, ndim: int) -> int:
-        """The third axis."""
-        return 2
+    least = 3
+    grows = 2
 
 
 @register("_npi_column_stack")
 class ColumnStack(_Join):
     """Join columns, as which vectors are taken. data (3,), (3, 2); out (3, 3)."""
 
-    casting = WIDEST
+    grows = 1
 
     def seen(self, shape: Shape) -> Shape:
         """A column for a vector."""
         return (prod(shape), 1) if len(shape) < 2 else shape
-
-    def along(self, ndim: int) -> int:
-        """The second axis."""
-        return 1
 
 
 def joined(values: list[Value], axis: int) -> Value:
@@ -174,11 +149,7 @@ class _Framed(Move):
 
     def widths(self, ndim: int) -> tuple[tuple[int, int], ...]:
         """(before, after) for each axis; one pair serves all of them."""
-        if self.mode not in ("constant", "edge", "reflect", "symmetric"):
-            raise OperatorError(
-                f"pad: mode {self.mode!r} is not known; choose constant, edge, reflect "
-                "or symmetric."
-            )
+        one_of(self, "mode", "constant", "edge", "reflect", "symmetric")
         flat = np.asarray(self.pad_width)
         try:
             found = np.broadcast_to(flat, (ndim, 2)).tolist()
@@ -221,11 +192,11 @@ class NumpyPad(_Framed):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's padding."""
-        return _kernel(
-            "pad", self.widths(specs[0].ndim), self.mode, self.constant_value
+        return kernel_of(
+            "np_shape.pad", self.widths(specs[0].ndim), self.mode, self.constant_value
         )
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """What was repeated adds up."""
         settings = {"pad_width": self.pad_width, "mode": self.mode}
         back = BackwardNumpyPad.of(**settings, shape=at.ins[0].shape)
@@ -241,15 +212,15 @@ class BackwardNumpyPad(_Framed):
     shape: Shape
     inputs = ("dout",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape inside."""
-        return specs[0].with_shape(self.shape)
+    infer = given_shape
 
     def kernel(self, *specs: Spec) -> Kernel:
         """The inside, or a sum over what was repeated."""
-        return _kernel("unpad", self.widths(len(self.shape)), self.mode, self.shape)
+        return kernel_of(
+            "np_shape.unpad", self.widths(len(self.shape)), self.mode, self.shape
+        )
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Padding again: the operator is linear."""
         again = NumpyPad.of(pad_width=self.pad_width, mode=self.mode)
         return (bind(again, dout),)

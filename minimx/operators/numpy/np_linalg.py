@@ -8,23 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.core.errors import ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.views import ExpandDims, reshaped
-from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.arrays.linalg import Gemm2, Linalg, turned
 from minimx.operators.arrays.triangles import Det, Slogdet, Solved, with_diagonal
+from minimx.operators.rules import Gradients, computed_by, kernel_of
 
 
 class _Numpy(Linalg):
     """An operator on stacks of matrices whose kernel is NumPy's."""
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """LAPACK's, one matrix after the other."""
-        made: Kernel = find(f"np_linalg.{self.name.removeprefix('_npi_')}")
-        return made
+    kernel = computed_by("np_linalg.")
 
 
 def _times(a: Value, b: Value, ta: bool = False, tb: bool = False) -> Value:
@@ -39,7 +35,6 @@ class Svd(_Numpy):
     gradient is only defined where all elements of L differ.
     """
 
-    casting = SINGLE
     visible = 3
     saves = ("out", "out1", "out2")
 
@@ -54,7 +49,7 @@ class Svd(_Numpy):
 
     def grad(
         self, at: GradContext, dout: Any, u: Value, values: Value, v: Value
-    ) -> tuple[Value, ...]:
+    ) -> Gradients:
         """U · (sym(F ∘ Uᵀ·dU) · L + L · sym(F ∘ V·dVᵀ) + diag(dL)) · V, and the rest.
 
         F_ij = 1 / (l_j² - l_i²). The rest is the part of dU (of dV) outside the space
@@ -85,11 +80,10 @@ class Svd(_Numpy):
 class Solve(_Numpy):
     """The x with A · x = B. A (..., n, n), B (..., n, k) or (..., n); out like B.
 
-    A singular A gives an error where somebody waits for the numbers, on CUDA devices
+    A singular A gives an error where the numbers are waited for, on CUDA devices
     NaN.
     """
 
-    casting = SINGLE
     inputs = ("A", "B")
     saves = ("A", "out")
 
@@ -112,12 +106,9 @@ class Solve(_Numpy):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """LAPACK's LU solver."""
-        made: Kernel = find("np_linalg.solve")(self.columns(*specs))
-        return made
+        return kernel_of("np_linalg.solve", self.columns(*specs))
 
-    def grad(
-        self, at: GradContext, dout: Any, a: Value, out: Value
-    ) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, a: Value, out: Value) -> Gradients:
         """DB = A⁻ᵀ · dx, dA = -dB · xᵀ."""
         left = bind(Solve.of(), turned(a), dout)
         if not at.wants[0]:
@@ -133,11 +124,10 @@ class Eig(_Numpy):
     """Eigenvalues and eigenvectors of any square matrix; no gradient, as in MXNet.
 
     A (..., n, n); outs values (..., n), vectors (..., n, n), one in each column. Real
-    matrices with complex eigenvalues give an error where somebody waits. On CUDA
+    matrices with complex eigenvalues give an error where they are waited for. On CUDA
     devices this one and `eigvals` visit the host.
     """
 
-    casting = SINGLE
     visible = 2
     differentiable = False
 
@@ -152,10 +142,9 @@ class Eig(_Numpy):
 class EigVals(_Numpy):
     """The eigenvalues of any square matrix; no gradient. A (..., n, n); out (..., n).
 
-    Real matrices with complex eigenvalues give an error where somebody waits.
+    Real matrices with complex eigenvalues give an error where they are waited for.
     """
 
-    casting = SINGLE
     differentiable = False
 
     def infer(self, *specs: Spec) -> Spec:
@@ -176,11 +165,6 @@ class _Numbers(Solved):
         """A number for each matrix, ready to be stretched over its elements."""
         shape = at.ins[0].shape[:-2]
         return reshaped(value, shape, (*shape, 1, 1))
-
-    def kernel(self, *specs: Spec) -> Kernel:
-        """By LU factorisation."""
-        made: Kernel = find(f"linalg.{self.name.removeprefix('_npi_')}")
-        return made
 
 
 @register("_npi_det")

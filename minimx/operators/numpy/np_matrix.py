@@ -11,13 +11,16 @@ from minimx.core.kernels import find
 from minimx.core.operators.reduce import sum_to
 from minimx.core.operators.shape import Move
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
-from minimx.core.shapes import Shape, normalize_axis
+from minimx.core.shapes import Shape
 from minimx.operators.arrays.join import BackwardDiag
 from minimx.operators.numpy.np_shape import NumpyBroadcastTo
+from minimx.operators.rules import Gradients, computed_by, different_axes, kernel_of
 
 
+@with_settings
 class _Triangle(Move):
     """One of the two triangles of the last two axes."""
 
@@ -31,12 +34,9 @@ class _Triangle(Move):
             raise ShapeError(f"{self.name}: an array without axes has no triangle.")
         return data.with_shape(data.shape * 2) if data.ndim == 1 else data
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """A copy, then zeros."""
-        made: Kernel = find("np_shape.triangle")(self.k, self.lower)
-        return made
+    kernel = computed_by("np_shape.triangle", "k", "lower")
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same triangle; the rows that a vector became add up."""
         kept = bind(type(self).of(k=self.k), dout)
         return (sum_to(kept, at.outs[0].shape, at.ins[0].shape),)
@@ -49,8 +49,6 @@ class Tril(_Triangle):
     data (n,): out (n, n), whose rows are data, with zeros above the diagonal
     """
 
-    k: int = 0
-
 
 @register("_npi_triu")
 class Triu(_Triangle):
@@ -59,10 +57,10 @@ class Triu(_Triangle):
     data (n,): out (n, n), whose rows are data, with zeros below the diagonal
     """
 
-    k: int = 0
     lower = False
 
 
+@with_settings
 class _Diagonals(Move):
     """Diagonals of two axes."""
 
@@ -70,21 +68,9 @@ class _Diagonals(Move):
     axis1: int = 0
     axis2: int = 1
 
-    def axes(self, ndim: int) -> tuple[int, int]:
-        """The two axes, which must differ."""
-        name = self.name.removeprefix("_np_")
-        one = normalize_axis(name, self.axis1, ndim)
-        two = normalize_axis(name, self.axis2, ndim)
-        if one == two:
-            raise ShapeError(
-                f"{name}: axis1={self.axis1} and axis2={self.axis2} are one axis; a "
-                "diagonal runs along two."
-            )
-        return one, two
-
     def diagonal(self, data: Spec) -> Shape:
         """The shape of the diagonals: without the two axes, with their own."""
-        one, two = self.axes(data.ndim)
+        one, two = different_axes(self, data.ndim)
         rows, columns = data.shape[one], data.shape[two]
         length = min(rows + min(self.offset, 0), columns - max(self.offset, 0))
         kept = (n for axis, n in enumerate(data.shape) if axis not in (one, two))
@@ -93,7 +79,7 @@ class _Diagonals(Move):
     def placed(self, at: GradContext, value: Value) -> Value:
         """The gradient of data from that of its diagonals."""
         (data,) = at.ins
-        one, two = self.axes(data.ndim)
+        one, two = different_axes(self, data.ndim)
         back = BackwardDiag.of(k=self.offset, axis1=one, axis2=two, shape=data.shape)
         return bind(back, value)
 
@@ -102,22 +88,17 @@ class _Diagonals(Move):
 class Diagonal(_Diagonals):
     """Diagonals of two axes, along the last axis of out. data (2, 3, 4); out (4, 2)."""
 
-    offset: int = 0
-    axis1: int = 0
-    axis2: int = 1
-
     def infer(self, *specs: Spec) -> Spec:
         """The shape of the diagonals."""
         return specs[0].with_shape(self.diagonal(specs[0]))
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy of NumPy's view of the diagonal."""
-        made: Kernel = find("shape.pick_diagonal")(
-            self.offset, *self.axes(specs[0].ndim)
+        return kernel_of(
+            "shape.pick_diagonal", self.offset, *different_axes(self, specs[0].ndim)
         )
-        return made
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """To where the diagonal was."""
         return (self.placed(at, dout),)
 
@@ -126,17 +107,13 @@ class Diagonal(_Diagonals):
 class Trace(_Diagonals):
     """Sums over diagonals of two axes. data (2, 3, 4); out (4,)."""
 
-    offset: int = 0
-    axis1: int = 0
-    axis2: int = 1
-
     def infer(self, *specs: Spec) -> Spec:
         """The shape without the two axes."""
         return specs[0].with_shape(self.diagonal(specs[0])[:-1])
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's sum."""
-        offset, (one, two) = self.offset, self.axes(specs[0].ndim)
+        offset, (one, two) = self.offset, different_axes(self, specs[0].ndim)
 
         def launch(data: Any, out: Any) -> None:
             wide = np.float64 if data.dtype.kind == "f" else data.dtype
@@ -145,7 +122,7 @@ class Trace(_Diagonals):
 
         return launch
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same number all along the diagonal."""
         shape = self.diagonal(at.ins[0])
         column = reshaped(dout, shape[:-1], (*shape[:-1], 1))
@@ -182,12 +159,9 @@ class NumpyDiag(Move):
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy from or to the diagonal."""
         word = "place" if specs[0].ndim == 1 else "pick"
-        made: Kernel = find(f"shape.{word}_diagonal")(self.k, 0, 1)
-        return made
+        return kernel_of(f"shape.{word}_diagonal", self.k, 0, 1)
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The other way."""
         pick = Diagonal.of(offset=self.k)
         if at.ins[0].ndim == 1:
@@ -211,7 +185,7 @@ class DiagFlat(Move):
         place = find("shape.place_diagonal")(self.k, 0, 1)
         return lambda data, out: place(data.reshape(-1), out)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The diagonal, in the shape of data."""
         (data,) = at.ins
         flat = bind(Diagonal.of(offset=self.k), dout)

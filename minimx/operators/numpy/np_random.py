@@ -8,7 +8,7 @@ a standard number, gradients flow to the parameters: the standard numbers are ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, ClassVar
@@ -16,32 +16,20 @@ from typing import Any, ClassVar
 from minimx.core import shapes
 from minimx.core.dtypes import INT64, resolve
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.reduce import sum_to
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-    with_settings,
-)
+from minimx.core.ops import GradContext, Kernel, Value, bind, lookup, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Draws, Gradients, computed_by, kernel_of
 
 
 def _as_shape(size: Any) -> Shape | None:
     return (size,) if isinstance(size, int) else size
 
 
-class Draw(Op):
+class Draw(Draws):
     """Numbers of one distribution."""
-
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     all_inputs: ClassVar[tuple[str, ...]] = ("input1", "input2")
     #: The standard numbers are a hidden output.
@@ -89,8 +77,7 @@ class Draw(Op):
         """The generator's own loop, moved and stretched."""
         word = self.name.removeprefix("_npi_").removesuffix("_n")
         given = {name: getattr(self, name) for name in self.parameters}
-        made: Kernel = find("np_random.draw")(word, given)
-        return made
+        return kernel_of("np_random.draw", word, given)
 
     def cost(self, *specs: Spec) -> Cost:
         """Some ten operations for each number."""
@@ -143,7 +130,7 @@ class _LocScale(Draw):
         """The standard numbers, where the scale is an array."""
         return ("out1",) if "scale" in self.arrays else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """1 for loc, the standard number for scale."""
         rules = {"loc": lambda: dout, "scale": lambda: dout * saved[0]}
         return self.to_arrays(at, rules)
@@ -187,7 +174,7 @@ class NpUniform(Draw):
     keeps_standard = True
     saves = ("out1",)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """High gets the standard number's share, low the rest."""
         share = dout * saved[0]
         rules = {"low": lambda: dout - share, "high": lambda: share}
@@ -215,7 +202,7 @@ class _Scaled(Draw):
         """The standard numbers, where the scale is an array."""
         return ("out1",) if self.arrays else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The standard number."""
         return self.to_arrays(at, {"scale": lambda: dout * saved[0]})
 
@@ -246,7 +233,7 @@ class _Shaped(Draw):
         """The numbers and the parameter, where it is an array."""
         return ("out", "input1") if self.arrays else ()
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """- power · log(power) / a."""
         if not at.ins:
             return []
@@ -349,12 +336,11 @@ class NpBernoulli(Draw):
         """Uniform numbers, compared."""
         word = "bernoulli_logit" if self.is_logit else "bernoulli"
         given = {"p": self.logit if self.is_logit else self.prob}
-        made: Kernel = find("np_random.draw")(word, given)
-        return made
+        return kernel_of("np_random.draw", word, given)
 
 
 @register("_npi_choice")
-class NpChoice(Op):
+class NpChoice(Draws):
     """Numbers from 0 up to, without, `a`: each as likely, or as `p` says. out: `size`.
 
     p (a,), with weighted=True; replace=False: no number twice
@@ -365,9 +351,6 @@ class NpChoice(Op):
     replace: bool = True
     weighted: bool = False
     all_inputs = ("p",)
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -392,28 +375,22 @@ class NpChoice(Op):
             )
         return Spec.of(shape, INT64)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """The generator's choice."""
-        made: Kernel = find("np_random.choice")(self.a, self.replace)
-        return made
+    kernel = computed_by("np_random.choice", "a", "replace")
 
 
 @register("_npi_multinomial")
-class NpMultinomial(Op):
+class NpMultinomial(Draws):
     """How often each of k outcomes comes in `n` trials. out (*size, k), int64.
 
     pvals: their probabilities, as a setting or as an array a (k,). If that holds
-    negative numbers, or adds up to more than 1, there is an error where somebody waits;
-    on CUDA devices all counts are -1.
+    negative numbers, or adds up to more than 1, there is an error where the counts are
+    waited for; on CUDA devices all counts are -1.
     """
 
     n: int
     pvals: Any = None
     size: Any = None
     all_inputs = ("a",)
-    needs_rng = True
-    deterministic = False
-    differentiable = False
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -429,7 +406,4 @@ class NpMultinomial(Op):
         k = specs[0].shape[0] if specs else len(self.pvals)
         return Spec.of((*(_as_shape(self.size) or ()), k), INT64)
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """The generator's counts."""
-        made: Kernel = find("np_random.multinomial")(self.n, self.pvals)
-        return made
+    kernel = computed_by("np_random.multinomial", "n", "pvals")

@@ -10,23 +10,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from minimx.core.dtypes import INT64, is_float, resolve
+from minimx.core.dtypes import INT64, is_float
 from minimx.core.errors import ShapeError
 from minimx.core.operators.views import reshaped
-from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-    with_settings,
-)
-from minimx.core.ops.spec import Cost, Spec
-from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
+from minimx.core.ops.registry import with_settings
+from minimx.core.ops.spec import Spec
+from minimx.core.shapes import Shape, normalize_axes, reduced
+from minimx.operators.arrays.statistics import CumSum
 from minimx.operators.numpy.np_elementwise import BOOL
+from minimx.operators.rules import Gradients, per_element
 
 
 @with_settings
@@ -54,9 +47,7 @@ class Quantifier(Op):
         axes, keep, function = self.axes(specs[0]), self.keepdims, type(self).function
         return lambda x, out: np.copyto(out, function(x, axis=axes, keepdims=keep))
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One comparison for each element."""
-        return Cost(specs[0].size, specs[0].nbytes)
+    cost = per_element(1, 1)
 
 
 @register("_np_any", "_np_sometrue")
@@ -100,43 +91,41 @@ class Place(Op):
         axis, function = self.axis, type(self).function
         return lambda x, out: np.copyto(out, function(x, axis).reshape(out.shape))
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One comparison for each element."""
-        return Cost(specs[0].size, specs[0].nbytes)
+    cost = per_element(1, 1)
 
 
 @register("_npi_argmax")
 class PlaceOfMaximum(Place):
-    """Where the largest element stands. data: any shape; out: int64."""
+    """The index of the largest element along an axis, the first one of several.
+
+    data: any shape; out: without the axis, or with length 1 there if keepdims; int64.
+    axis: None for the flat array. Raises ShapeError for an axis without elements.
+    """
 
     function = staticmethod(np.argmax)
 
 
 @register("_npi_argmin")
 class PlaceOfMinimum(Place):
-    """Where the smallest element stands. data: any shape; out: int64."""
+    """The index of the smallest element along an axis, the first one of several.
+
+    data: any shape; out: without the axis, or with length 1 there if keepdims; int64.
+    axis: None for the flat array. Raises ShapeError for an axis without elements.
+    """
 
     function = staticmethod(np.argmin)
 
 
 @register("_npi_cumprod")
-class CumProd(Op):
-    """The product so far. data (2, 3): out (6,), or (2, 3) along an axis."""
+class CumProd(CumSum):
+    """Running products along an axis, or with axis=None of the flat array.
 
-    axis: int | None = None
-    dtype: str | None = None
+    data (2, 3), axis=1; out (2, 3); axis=None: out (6,). dtype: of the products. The
+    gradient divides by the elements, so it is no number where one is 0.
+    """
 
-    casting = SINGLE
+    inputs = ("data",)
     saves = ("data", "out")
-
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of data, one axis for axis=None."""
-        (data,) = specs
-        dtype = resolve(self.dtype) if self.dtype is not None else data.dtype
-        if self.axis is None:
-            return Spec.of((data.size,), dtype)
-        normalize_axis(self.name, self.axis, data.ndim)
-        return Spec.of(data.shape, dtype)
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's."""
@@ -148,9 +137,7 @@ class CumProd(Op):
 
         return launch
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The later products over the element: not a number at 0."""
         (data,), (out,) = at.ins, at.outs
         if not (is_float(data.dtype) and is_float(out.dtype)):
@@ -164,6 +151,4 @@ class CumProd(Op):
         back = bind(flip, bind(run, bind(flip, weighted)))
         return (reshaped(back, out.shape, data.shape) / elements,)
 
-    def cost(self, *specs: Spec) -> Cost:
-        """One multiplication for each element."""
-        return Cost(specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(1, 2)

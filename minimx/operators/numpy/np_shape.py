@@ -12,18 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.shape import Move, Stretch, Transpose
 from minimx.core.operators.views import View, reshaped
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops import GradContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis
-
-
-def _kernel(name: str, *args: Any) -> Kernel:
-    made: Kernel = find(f"np_shape.{name}")(*args)
-    return made
-
+from minimx.operators.rules import Gradients, kernel_of
 
 # -- other shapes ----------------------------------------------------------------------
 
@@ -178,6 +173,7 @@ def at_least(shape: Shape, ndim: int) -> Shape:
     return (1, *shape, 1) if len(shape) == 1 else (*shape, 1)
 
 
+@with_settings
 class _AtLeast(Move):
     """Arrays with so many axes or more: short ones get axes of length 1."""
 
@@ -185,7 +181,7 @@ class _AtLeast(Move):
     variadic = True
     is_view = False  # there may be several
 
-    num_args: int
+    num_args: int = 1
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """One output for each input."""
@@ -206,7 +202,7 @@ class _AtLeast(Move):
         """One output for each input."""
         return self.num_args
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient in the shape of the input."""
         douts = dout if isinstance(dout, tuple | list) else (dout,)
         triples = zip(douts, at.outs, at.ins, strict=True)
@@ -217,14 +213,11 @@ class _AtLeast(Move):
 class AtLeast1d(_AtLeast):
     """Arrays with an axis or more. arys (), (2, 3); outs (1,), (2, 3)."""
 
-    num_args: int = 1
-
 
 @register("_np_atleast_2d")
 class AtLeast2d(_AtLeast):
     """Arrays with two axes or more. arys (), (3,); outs (1, 1), (1, 3)."""
 
-    num_args: int = 1
     ndim = 2
 
 
@@ -232,7 +225,6 @@ class AtLeast2d(_AtLeast):
 class AtLeast3d(_AtLeast):
     """Arrays with three axes or more. arys (3,), (2, 3); outs (1, 3, 1), (2, 3, 1)."""
 
-    num_args: int = 1
     ndim = 3
 
 
@@ -296,9 +288,7 @@ class MoveAxis(Move):
         """A copy of the turned view."""
         return self.turn(specs[0].ndim).kernel(*specs)
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Back to where they were."""
         return tuple(self.turn(at.ins[0].ndim).grad(at, dout))
 
@@ -342,9 +332,9 @@ class Roll(Move):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """Copies of parts."""
-        return _kernel("roll", self.pairs(specs[0].ndim))
+        return kernel_of("np_shape.roll", self.pairs(specs[0].ndim))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same way back."""
         shift = self.shift
         back = tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
@@ -384,6 +374,6 @@ class Rot90(Move):
         k, plane = self.k, self.plane(specs[0].ndim)
         return lambda data, out: np.copyto(out, np.rot90(data, k, plane))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Turned back."""
         return (bind(Rot90.of(k=-self.k, axes=self.axes), dout),)

@@ -10,29 +10,25 @@ import numpy as np
 from minimx.core import shapes
 from minimx.core.dtypes import FLOAT32, FLOAT64
 from minimx.core.errors import DTypeError, OperatorError, ShapeError
-from minimx.core.kernels import find, pointwise
+from minimx.core.kernels import pointwise
 from minimx.core.kernels.formula import Formula
 from minimx.core.operators.pointwise import same_dtype
-from minimx.core.operators.reduce import sum_to
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import WIDEST
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced
-from minimx.operators.arrays.mixed import BackwardWhereX, BackwardWhereY
+from minimx.operators.arrays.mixed import BackwardWhereX, Where
 from minimx.operators.numpy.np_join import NumpyPad
+from minimx.operators.rules import Gradients, computed_by, kernel_of, like_first, one_of
 
 
 @register("_npi_diff")
 class Diff(Op):
-    """What each element adds to the one before, n times. a (2, 5), n=1; out (2, 4)."""
+    """Differences between neighbours along an axis, n times over.
+
+    a (2, 5), n=1; out (2, 4): out[..., i] = a[..., i + 1] - a[..., i]. Raises
+    OperatorError for a negative n.
+    """
 
     n: int = 1
     axis: int = -1
@@ -53,7 +49,7 @@ class Diff(Op):
         n, axis = self.n, self.axis
         return lambda a, out: np.copyto(out, np.diff(a, n, axis))
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Plus to the later one, minus to the earlier one."""
         a, length = at.ins[0], at.outs[0].shape[self.axis]
         axis = self.axis % a.ndim
@@ -87,9 +83,7 @@ class NanToNum(Op):
     neginf: float | None = None
     saves = ("data",)
 
-    def infer(self, *specs: Spec) -> Spec:
-        """The spec of data."""
-        return specs[0]
+    infer = like_first
 
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's replacement."""
@@ -98,9 +92,7 @@ class NanToNum(Op):
         }  # fmt: skip
         return lambda x, out: np.copyto(out, np.nan_to_num(x, **words))
 
-    def grad(
-        self, at: GradContext, dout: Any, *saved: Value
-    ) -> tuple[Value | None, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient of what was a number before."""
         (data,) = saved
         finite = bind(lookup("isfinite").of(), data)
@@ -109,7 +101,11 @@ class NanToNum(Op):
 
 @register("_npi_where")
 class NumpyWhere(Op):
-    """x where the condition is not 0, y elsewhere; all three stretch to one shape."""
+    """Choose elements of x where the condition is not 0, of y elsewhere.
+
+    condition, x, y: shapes that stretch to one, which is that of out; x and y of one
+    type. Gradients flow to where each element came from, none to the condition.
+    """
 
     casting = WIDEST
     inputs = ("condition", "x", "y")
@@ -135,18 +131,12 @@ class NumpyWhere(Op):
             out.dtype,
         )
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> list[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradient goes where the element came from."""
-        out = at.outs[0].shape
         condition = saved[0]
         if at.ins[0].dtype != at.outs[0].dtype:
             condition = bind(lookup("cast").of(dtype=at.outs[0].dtype.name), condition)
-        grads: list[Value | None] = [None] * 3
-        for k, chosen in ((1, BackwardWhereX), (2, BackwardWhereY)):
-            if at.wants[k]:
-                found = bind(chosen.of(), dout, condition)
-                grads[k] = sum_to(found, out, at.ins[k].shape)
-        return grads
+        return Where.shared_out(at, dout, condition)
 
 
 @register("_npi_percentile")
@@ -156,7 +146,7 @@ class Percentile(Op):
     interpolation: which number where one lies between two elements: linear, lower,
     higher, midpoint, nearest. q_scalar: one q, in place of the array. Floating-point
     types answer in their own type, integers in float32. A q in an array that is not
-    between 0 and 100 is an error where somebody waits, on CUDA devices NaN.
+    between 0 and 100 is an error where they are waited for, on CUDA devices NaN.
     """
 
     axis: Any = None
@@ -174,11 +164,7 @@ class Percentile(Op):
     def infer(self, *specs: Spec) -> Spec:
         """The shape of q, then a without the axes."""
         a, *q = specs
-        if self.interpolation not in _BETWEEN:
-            raise OperatorError(
-                f"percentile: interpolation={self.interpolation!r} is not known; "
-                f"choose {', '.join(_BETWEEN)}."
-            )
+        one_of(self, "interpolation", *_BETWEEN)
         if self.q_scalar is not None and not 0 <= self.q_scalar <= 100:
             raise OperatorError(
                 f"percentile: q={self.q_scalar} must lie between 0 and 100."
@@ -196,10 +182,8 @@ class Percentile(Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """NumPy's percentile."""
         axes = normalize_axes("percentile", self.axis, specs[0].ndim)
-        made: Kernel = find("np_statistics.percentile")(
-            axes, self.interpolation, self.keepdims, self.q_scalar
-        )
-        return made
+        settings = axes, self.interpolation, self.keepdims, self.q_scalar
+        return kernel_of("np_statistics.percentile", *settings)
 
     def cost(self, *specs: Spec) -> Cost:
         """A partial sort."""
@@ -229,7 +213,4 @@ class UnravelIndex(Op):
             )
         return data.with_shape((len(self.shape), *data.shape))
 
-    def kernel(self, *specs: Spec) -> Kernel:
-        """Division with remainder."""
-        made: Kernel = find("np_statistics.unravel")(self.shape)
-        return made
+    kernel = computed_by("np_statistics.unravel", "shape")

@@ -10,7 +10,7 @@ with these settings there is no sparse way, and the operator runs on dense array
 
 A kernel takes what the inputs store (`Rows`, `Entries`, or a NumPy array) and then one
 target for each output: a NumPy array to fill, or for a sparse output something that
-gives room once its size is known:
+allocates it once its size is known:
 
     data, indices = out.rows(count)
     data, indices, indptr = out.entries(count)
@@ -23,7 +23,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
 
-from minimx.core.ops.registry import ALIASES, Op
+from minimx.core.ops import Op
+from minimx.core.ops.registry import ALIASES
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import Entries, Rows, stypes_of
 
@@ -76,7 +77,7 @@ def rule(names: str, *combinations: str) -> Callable[[Rule], Rule]:
 
 @cache
 def _load() -> None:
-    """Fill the table; the rooms need the whole dictionary of operators."""
+    """Fill the table; these modules need the whole dictionary of operators."""
     for module in _MODULES:
         import_module(f"minimx.operators.sparse.{module}")
 

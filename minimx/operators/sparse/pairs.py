@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from minimx.core.kernels import find
-from minimx.core.ops.registry import Op
+from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, dense
 from minimx.operators.sparse import Answer, Target, rule
 from minimx.operators.sparse.pointwise import (
-    flat,
+    apply,
     in_order,
     pick,
     put,
     row_of_each,
     same_places,
 )
-from minimx.operators.sparse.products import wide
+from minimx.operators.sparse.products import wide, widened
 
 _ALIKE = "elemwise_add elemwise_sub broadcast_maximum broadcast_minimum broadcast_hypot"
 
@@ -56,9 +56,7 @@ def _two_rows(op: Op) -> Any:
         left, right = spread_rows(a, wanted), spread_rows(b, wanted)
         made = out.rows(len(wanted))
         np.copyto(made.indices, wanted)
-        flat(op, left, right)(
-            left.reshape(-1), right.reshape(-1), made.data.reshape(-1)
-        )
+        apply(op, made.data, left, right)
 
     return run
 
@@ -71,7 +69,7 @@ def _two_entries(op: Op) -> Any:
         )
         left, right = _gathered(a.data, from_a), _gathered(b.data, from_b)
         data = np.empty(len(indices), a.data.dtype)
-        flat(op, left, right)(left, right, data)
+        apply(op, data, left, right)
         rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         _store(out, data, indices, rows, len(indptr) - 1)
 
@@ -103,7 +101,7 @@ def alike(op: Op, a: Spec, b: Spec) -> Answer | None:
 @rule("elemwise_mul", "row_sparse default", "csr default")
 def times_dense(op: Op, a: Spec, b: Spec) -> Answer | None:
     """Only what is stored on the left."""
-    return _at_left(op, a, b) if _same(a, b) else None
+    return _at_left(op, a) if _same(a, b) else None
 
 
 @rule("elemwise_mul", "default row_sparse", "default csr")
@@ -114,21 +112,17 @@ def dense_times(op: Op, a: Spec, b: Spec) -> Answer | None:
 
     def run(left: Any, right: Any, out: Target) -> None:
         picked = pick(right, left)
-        data = same_places(right, out)
-        flat(op, picked, right.data)(
-            picked.reshape(-1), right.data.reshape(-1), data.reshape(-1)
-        )
+        apply(op, same_places(right, out), picked, right.data)
 
     return Answer(b, run)
 
 
-def _at_left(op: Op, a: Spec, b: Spec) -> Answer:
+def _at_left(op: Op, a: Spec, seen: Callable[[Any], Any] = lambda b: b) -> Answer:
+    """Computed where the left one stores something; seen(b): the right one, dense."""
+
     def run(left: Any, right: Any, out: Target) -> None:
-        picked = pick(left, right)
-        data = same_places(left, out)
-        flat(op, left.data, picked)(
-            left.data.reshape(-1), picked.reshape(-1), data.reshape(-1)
-        )
+        picked = pick(left, seen(right))
+        apply(op, same_places(left, out), left.data, picked)
 
     return Answer(a, run)
 
@@ -141,17 +135,7 @@ def _at_left(op: Op, a: Spec, b: Spec) -> Answer:
 )
 def scatter(op: Op, a: Spec, b: Spec) -> Answer | None:
     """Divided where the left one stores something."""
-    if not _same(a, b):
-        return None
-
-    def run(left: Any, right: Any, out: Target) -> None:
-        picked = pick(left, expanded(right, b))
-        data = same_places(left, out)
-        flat(op, left.data, picked)(
-            left.data.reshape(-1), picked.reshape(-1), data.reshape(-1)
-        )
-
-    return Answer(a, run)
+    return _at_left(op, a, lambda c: expanded(c, b)) if _same(a, b) else None
 
 
 def expanded(parts: Any, spec: Spec) -> Any:
@@ -207,12 +191,7 @@ def stretched_factor(op: Op, a: Spec, b: Spec) -> Answer | None:
     if a.dtype != b.dtype:
         return None
 
-    def run(left: Entries, right: Any, out: Target) -> None:
-        picked = pick(left, np.broadcast_to(right.reshape(wide), a.shape))
-        data = same_places(left, out)
-        flat(op, left.data, picked)(left.data, picked, data)
-
-    return Answer(a, run)
+    return _at_left(op, a, lambda c: np.broadcast_to(c.reshape(wide), a.shape))
 
 
 # -- many ------------------------------------------------------------------------------
@@ -251,14 +230,12 @@ def _add_rows(*arrays: Any) -> None:
 
 
 def _add_densely(inputs: Sequence[Any], out: Any) -> None:
-    total = wide(out)
-    total.fill(0)
-    for parts in inputs:
-        if isinstance(parts, Rows):
-            total[parts.indices] += parts.data
-        elif isinstance(parts, Entries):
-            total[row_of_each(parts), parts.indices] += parts.data
-        else:
-            total += parts
-    if total is not out:
-        np.copyto(out, total, casting="same_kind")
+    with widened(out) as total:
+        total.fill(0)
+        for parts in inputs:
+            if isinstance(parts, Rows):
+                total[parts.indices] += parts.data
+            elif isinstance(parts, Entries):
+                total[row_of_each(parts), parts.indices] += parts.data
+            else:
+                total += parts

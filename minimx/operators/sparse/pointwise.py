@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from minimx.core.operators.pointwise import Backward
-from minimx.core.ops.registry import REGISTRY, Kernel, Op
+from minimx.core.ops import Kernel, Op
+from minimx.core.ops.registry import REGISTRY
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import (
     CSR,
@@ -43,6 +44,11 @@ def flat(op: Op, *arrays: Any) -> Kernel:
     return op.compute(*[Spec((array.size,), array.dtype) for array in arrays])
 
 
+def apply(op: Op, out: Any, *arrays: Any) -> None:
+    """Compute `out` from stored elements, whatever the shape they are stored in."""
+    flat(op, *arrays)(*[array.reshape(-1) for array in (*arrays, out)])
+
+
 def same_places(parts: Rows | Entries, out: Target) -> Any:
     """Room for the same elements in `out`, which may be where `parts` lie; its data."""
     if out.parts is parts:
@@ -61,7 +67,7 @@ def stored(op: Op, x: Spec, out: Spec | None = None) -> Answer:
 
     def run(parts: Rows | Entries, target: Target) -> None:
         data = same_places(parts, target)
-        flat(op, parts.data)(parts.data.reshape(-1), data.reshape(-1))
+        apply(op, data, parts.data)
 
     return Answer(x if out is None else out, run)
 
@@ -102,7 +108,7 @@ def densely(op: Op, x: Spec) -> Answer:
         flat(op, zero)(zero, elsewhere)
         out.fill(elsewhere[0])
         data = np.empty_like(parts.data)
-        flat(op, parts.data)(parts.data.reshape(-1), data.reshape(-1))
+        apply(op, data, parts.data)
         put(parts, data, out)
 
     return Answer(dense(x), run)
@@ -141,6 +147,17 @@ def pick(parts: Rows | Entries, array: Any) -> Any:
     if isinstance(parts, Rows):
         return array[parts.indices]
     return array[row_of_each(parts), parts.indices]
+
+
+def rows_at(parts: Rows, wanted: Any) -> Any:
+    """The rows of those numbers; 0 where none is stored. The stored ones must rise."""
+    found = np.zeros((len(wanted), *parts.data.shape[1:]), parts.data.dtype)
+    if len(parts.indices):
+        place = np.searchsorted(parts.indices, wanted)
+        place = np.minimum(place, len(parts.indices) - 1)
+        hit = parts.indices[place] == wanted
+        found[hit] = parts.data[place[hit]]
+    return found
 
 
 @rule("zeros_like", ROW_SPARSE, CSR)
@@ -182,12 +199,7 @@ def _values_at(parts: Any, other: Any) -> Any:
         return parts.data if other is parts else pick(parts, other)
     other = in_order(other)
     if isinstance(parts, Rows):
-        found = np.zeros_like(parts.data)
-        place = np.searchsorted(other.indices, parts.indices)
-        place = np.minimum(place, max(0, len(other.indices) - 1))
-        hit = other.indices[place] == parts.indices if len(other.indices) else []
-        found[hit] = other.data[place[hit]] if len(other.indices) else 0
-        return found
+        return rows_at(other, parts.indices)
     return _entries_at(parts, other)
 
 
@@ -196,12 +208,7 @@ def _entries_at(parts: Entries, other: Entries) -> Any:
     columns = 1 + max(_largest(parts.indices), _largest(other.indices))
     have = row_of_each(other) * columns + other.indices
     wanted = row_of_each(parts) * columns + parts.indices
-    found = np.zeros_like(parts.data)
-    if len(have):
-        place = np.minimum(np.searchsorted(have, wanted), len(have) - 1)
-        hit = have[place] == wanted
-        found[hit] = other.data[place[hit]]
-    return found
+    return rows_at(Rows(other.data, have), wanted)
 
 
 def _largest(numbers: Any) -> int:
@@ -219,8 +226,7 @@ def gradient(op: Op, dout: Spec, *saved: Spec) -> Answer | None:
     def run(parts: Any, *rest: Any) -> None:
         *values, out = rest
         at = [parts.data, *(_values_at(parts, value) for value in values)]
-        data = same_places(parts, out)
-        flat(op, *at)(*[a.reshape(-1) for a in at], data.reshape(-1))
+        apply(op, same_places(parts, out), *at)
 
     return Answer(dout, run)
 
@@ -241,10 +247,7 @@ def gradient_of_dense(op: Op, dout: Spec, saved: Spec) -> Answer | None:
 
     def run(douts: Any, parts: Any, out: Any) -> None:
         picked = pick(parts, douts)
-        data = same_places(parts, out)
-        flat(op, picked, parts.data)(
-            picked.reshape(-1), parts.data.reshape(-1), data.reshape(-1)
-        )
+        apply(op, same_places(parts, out), picked, parts.data)
 
     return Answer(like(dout, stype_of(saved)), run)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
 from minimx.core.operators.matmul import Dot
-from minimx.core.ops.registry import Op
+from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, DEFAULT, ROW_SPARSE, Entries, Rows, dense, like
 from minimx.operators.sparse import Answer, Target, rule
@@ -18,6 +21,18 @@ def wide(array: Any) -> Any:
     """Half precision is multiplied and summed in single precision."""
     narrow = array.dtype.name in ("float16", "bfloat16")
     return array.astype(np.float32) if narrow else array
+
+
+@contextmanager
+def widened(out: Any) -> Iterator[Any]:
+    """An output to add up in: itself, or one in single precision for half precision.
+
+    What was written there is copied to `out` at the end.
+    """
+    total = wide(out)
+    yield total
+    if total is not out:
+        np.copyto(out, total, casting="same_kind")
 
 
 def _matrices(lhs: Spec, rhs: Spec) -> bool:
@@ -53,10 +68,8 @@ def csr_dense(op: Any, lhs: Spec, rhs: Spec) -> Answer | None:
 def _multiply(parts: Any, rhs: Any, out: Any) -> None:
     """Out = csr · rhs, for element types that may have to be widened."""
     data, indices, indptr = parts
-    total = wide(out)
-    find("sparse.entries_dense")(wide(data), indices, indptr, wide(rhs), total)
-    if total is not out:
-        np.copyto(out, total, casting="same_kind")
+    with widened(out) as total:
+        find("sparse.entries_dense")(wide(data), indices, indptr, wide(rhs), total)
 
 
 def _csr_dense(lhs: Entries, rhs: Any, out: Any) -> None:
@@ -108,15 +121,13 @@ def csr_rows(op: Any, lhs: Spec, rhs: Spec) -> Answer | None:
 
 
 def _csr_rows(lhs: Entries, rhs: Rows, out: Any) -> None:
-    total = wide(out)
     columns = int(lhs.indices.max()) + 1 if len(lhs.indices) else 0
     last = int(rhs.indices.max()) + 1 if len(rhs.indices) else 0
     place = _places(rhs, max(columns, last))
-    find("sparse.entries_rows")(
-        wide(lhs.data), lhs.indices, lhs.indptr, wide(rhs.data), place, total
-    )
-    if total is not out:
-        np.copyto(out, total, casting="same_kind")
+    with widened(out) as total:
+        find("sparse.entries_rows")(
+            wide(lhs.data), lhs.indices, lhs.indptr, wide(rhs.data), place, total
+        )
 
 
 def _turned_by_rows(length: int, columns: int) -> Any:
@@ -153,12 +164,10 @@ def dense_csr(op: Any, lhs: Spec, rhs: Spec) -> Answer | None:
 
 
 def _dense_times(lhs: Any, parts: Entries, column: Any, out: Any) -> None:
-    total = wide(out)
-    find("sparse.dense_entries")(
-        wide(lhs), wide(parts.data), parts.indices, parts.indptr, column, total
-    )
-    if total is not out:
-        np.copyto(out, total, casting="same_kind")
+    with widened(out) as total:
+        find("sparse.dense_entries")(
+            wide(lhs), wide(parts.data), parts.indices, parts.indptr, column, total
+        )
 
 
 def _dense_dense(spec: Spec) -> Any:
@@ -184,21 +193,17 @@ def _dense_csr(spec: Spec) -> Any:
 
 
 def _dense_turned(lhs: Any, rhs: Entries, out: Any) -> None:
-    total = wide(out)
-    find("sparse.dense_entries_turned")(
-        wide(lhs), wide(rhs.data), rhs.indices, rhs.indptr, total
-    )
-    if total is not out:
-        np.copyto(out, total, casting="same_kind")
+    with widened(out) as total:
+        find("sparse.dense_entries_turned")(
+            wide(lhs), wide(rhs.data), rhs.indices, rhs.indptr, total
+        )
 
 
 # -- layers ----------------------------------------------------------------------------
 
 
-def _all_rows(parts: Rows, length: int, name: str) -> Any:
-    """The data of a row_sparse array that stores all its rows."""
-    from minimx.core.errors import OperatorError
-
+def all_rows(parts: Rows, length: int, name: str) -> Any:
+    """The data of a row_sparse array that stores all its rows; else OperatorError."""
     if len(parts.indices) != length:
         raise OperatorError(
             f"{name}: a row_sparse weight must store all its {length} rows; this one "
@@ -218,7 +223,7 @@ def fully_connected(op: Op, *specs: Spec) -> Answer:
     def run(*arrays: Any) -> None:
         *inputs, target = arrays
         plain = [
-            _all_rows(parts, spec.shape[0], op.name)
+            all_rows(parts, spec.shape[0], op.name)
             if isinstance(parts, Rows)
             else parts
             for parts, spec in zip(inputs, specs, strict=True)

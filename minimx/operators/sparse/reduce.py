@@ -8,24 +8,23 @@ import numpy as np
 
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
-from minimx.core.ops.registry import Op
+from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, dense, like
 from minimx.operators.sparse import Answer, Target, rule
-from minimx.operators.sparse.products import wide
+from minimx.operators.sparse.products import wide, widened
 
 
 def _over_entries(axis: int, divisor: int) -> Any:
     def run(parts: Entries, out: Any) -> None:
-        data, total = wide(parts.data), wide(out)
-        if axis == 0:
-            find("sparse.sum_columns")(data, parts.indices, total)
-        else:
-            find("sparse.sum_rows")(data, parts.indptr, total)
-        if divisor != 1:
-            np.divide(total, divisor, out=total, casting="unsafe")
-        if total is not out:
-            np.copyto(out, total, casting="same_kind")
+        data = wide(parts.data)
+        with widened(out) as total:
+            if axis == 0:
+                find("sparse.sum_columns")(data, parts.indices, total)
+            else:
+                find("sparse.sum_rows")(data, parts.indptr, total)
+            if divisor != 1:
+                np.divide(total, divisor, out=total, casting="unsafe")
 
     return run
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from minimx.core.kernels import find
-from minimx.core.ops.registry import Op
+from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, dense, like
 from minimx.operators.sparse import Answer, Target, rule
-from minimx.operators.sparse.pointwise import in_order
+from minimx.operators.sparse.pointwise import in_order, rows_at
 from minimx.operators.sparse.products import wide
 
 
@@ -111,13 +111,7 @@ def retain(op: Op, x: Spec, indices: Spec) -> Answer:
 
     def run(parts: Rows, wanted: Any, out: Target) -> None:
         picked = wanted.astype(np.int64).reshape(-1)
-        parts = in_order(parts)
-        found = np.zeros((len(picked), *x.shape[1:]), x.dtype)
-        if len(parts.indices):
-            place = np.searchsorted(parts.indices, picked)
-            place = np.minimum(place, len(parts.indices) - 1)
-            hit = parts.indices[place] == picked
-            found[hit] = parts.data[place[hit]]
+        found = rows_at(in_order(parts), picked)
         made = out.rows(len(picked))
         np.copyto(made.indices, picked)
         np.copyto(made.data, found)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from minimx.core.errors import ShapeError
 from minimx.core.operators.views import reshaped
+from minimx.core.ops import GradContext, Kernel, Op, Value, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import GradContext, Kernel, Op, Value, register
-from minimx.core.ops.spec import Cost, Spec
+from minimx.core.ops.spec import Spec
+from minimx.operators.rules import Gradients, per_element
 
 
 @register("IdentityAttachKLSparseReg")
@@ -60,9 +60,7 @@ class IdentityAttachKLSparseReg(Op):
 
         return run
 
-    def grad(
-        self, at: GradContext, dout: Any, average: Value
-    ) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, average: Value) -> Gradients:
         """The gradient and the penalty's."""
         target = self.sparseness_target
         slope = (1 - target) / (1 - average) - target / average
@@ -70,6 +68,4 @@ class IdentityAttachKLSparseReg(Op):
         slope = reshaped(slope * self.penalty, at.ins[1].shape, shape)
         return dout + slope, None
 
-    def cost(self, *specs: Spec) -> Cost:
-        """An addition for each element."""
-        return Cost(specs[0].size, 2 * specs[0].nbytes)
+    cost = per_element(1, 2)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.kernels import find
-from minimx.core.ops.registry import Kernel, Op
+from minimx.core.ops import Kernel, Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import (
     CSR,

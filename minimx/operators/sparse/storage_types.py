@@ -6,7 +6,6 @@ in `minimx.operators.sparse`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,22 @@ from minimx.core.dtypes import INT64
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.operators.pointwise import binary, unary
 from minimx.core.operators.reduce import OverAxes
+from minimx.core.ops import GradContext, Kernel, Op, Value, bind, lookup, register
 from minimx.core.ops.casting import SINGLE
-from minimx.core.ops.registry import (
-    GradContext,
-    Kernel,
-    Op,
-    Value,
-    bind,
-    lookup,
-    register,
-)
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import DEFAULT, ROW_SPARSE, like, stype_of
 from minimx.core.shapes import Shape
+from minimx.operators.rules import Gradients
 
 
 @register("cast_storage")
 class CastStorage(Op):
     """The same elements, stored as `stype`: default, row_sparse or csr.
 
-    data, out: one shape; a matrix for csr. There is no way from csr to row_sparse or
-    back that does not pass through default.
+    data, out: one shape and type; csr takes a matrix (m, n). To row_sparse, rows that
+    are 0 all over are left out; to csr, elements that are 0. There is no direct way
+    between csr and row_sparse: OperatorError says to go through default. The gradient
+    passes unchanged.
     """
 
     stype: str
@@ -55,7 +49,7 @@ class CastStorage(Op):
         """A copy."""
         return lambda data, out: np.copyto(out, data)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The same gradient, however it is stored."""
         return (dout,)
 
@@ -64,8 +58,9 @@ class CastStorage(Op):
 class SparseRetain(Op):
     """Keep the rows that indices name; the others become 0.
 
-    data (n, …), indices (m,): numbers of rows; out: the shape of data, row_sparse if
-    data is
+    data (n, ...), indices (m,): row numbers, each once; out: the shape of data,
+    row_sparse if data is. The gradient goes to the rows that were kept. Raises
+    ShapeError if indices have more than one axis.
     """
 
     inputs = ("data", "indices")
@@ -92,14 +87,19 @@ class SparseRetain(Op):
 
         return run
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """The gradients of the rows that were kept."""
         return (bind(self, dout, *saved) if at.wants[0] else None, None)
 
 
 @register("_square_sum")
 class SquareSum(OverAxes):
-    """Add up the squares of the elements. out: data without the reduced axes."""
+    """Add up the squares of the elements along some axes, or all.
+
+    data: any shape; out: without the reduced axes, or with length 1 there if keepdims.
+    Of a row_sparse matrix only the stored rows are read, and the sums of rows with
+    keepdims are row_sparse again.
+    """
 
     casting = SINGLE
     saves = ("data",)
@@ -109,7 +109,7 @@ class SquareSum(OverAxes):
         total = lookup("sum").of(**self.settings).kernel(*specs)
         return lambda data, out: total(data * data, out)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> tuple[Value, ...]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Twice the element, times the gradient of its sum."""
         (data,) = saved
         spread = bind(
@@ -177,7 +177,7 @@ class BackwardSparseEmbedding(Op):
         dense_rule = lookup("_backward_take").of(shape=self.shape, mode="clip")
         return dense_rule.kernel(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Look up again."""
         (data,) = saved
         table, width = self.shape
@@ -212,7 +212,7 @@ class SparseEmbedding(Op):
         """That of Embedding."""
         return self._embedding().kernel(*specs)
 
-    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """Rows looked up several times add up."""
         if not at.wants[1]:
             return (None, None)

@@ -13,21 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.errors import OperatorError
-from minimx.core.ops.registry import Op
+from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import ROW_SPARSE, Rows, dense, stype_of
 from minimx.operators.sparse import Answer, rule
-
-
-def _all_of(parts: Rows, length: int, name: str) -> Any:
-    """The numbers of an array that stores all its rows."""
-    if len(parts.indices) != length:
-        raise OperatorError(
-            f"{name}: a row_sparse weight must store all its {length} rows; this one "
-            f"stores {len(parts.indices)}. Initialize it, or use a dense weight."
-        )
-    return parts.data
+from minimx.operators.sparse.products import all_rows
 
 
 def _state(target: Any, length: int, name: str) -> Any:
@@ -35,7 +25,7 @@ def _state(target: Any, length: int, name: str) -> Any:
     if isinstance(target, np.ndarray):
         return target
     if len(target.parts.indices):
-        return _all_of(target.parts, length, name)
+        return all_rows(target.parts, length, name)
     made = target.rows(length)
     made.indices[...] = np.arange(length)
     made.data.fill(0)
@@ -47,7 +37,7 @@ def _result(weight: Any, out: Any, length: int, name: str) -> Any:
     if isinstance(weight, Rows):
         if out.parts is weight:
             return _state(out, length, name)
-        numbers = _all_of(weight, length, name)
+        numbers = all_rows(weight, length, name)
         made = out.rows(length)
         made.indices[...] = weight.indices
         target = made.data

@@ -18,7 +18,7 @@ from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import like
 from minimx.core.shapes import is_whole, written
 from minimx.executor import Executor
-from minimx.graphs.places import places
+from minimx.graphs.placement import placement
 from minimx.graphs.storage import storage_types
 from minimx.symbol.binding.shared_arrays import SharedArrays
 
@@ -111,7 +111,7 @@ class Binding:
         device = as_device(ctx or current_device())
         lender = SharedArrays(shared_exec, shared_arg_names, shared_buffer)
         graph, groups = self.graph, _devices(group2ctx)
-        at = places(graph, groups, device)
+        at = placement(graph, groups, device)
 
         def have(share: Share, node: Node, category: str, stype: str) -> NDArray:
             spec = found.spec(Entry(node))

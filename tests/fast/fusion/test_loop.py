@@ -1,4 +1,4 @@
-"""Fused loops: their walks, their text, their stages, and what is told of compiling."""
+"""Fused loops: strides, text, stages, and what is told of compiling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from minimx.core.kernels.formula import Formula
 from minimx.core.knobs import knobs
 from minimx.fast.fusion import loop as fused
 from minimx.fast.fusion.loop_text import Line, Loop, Operand, stages, write
-from minimx.fast.fusion.strides import STILL, grid, straight, stretched, together, walk
+from minimx.fast.fusion.strides import (
+    STILL,
+    grid,
+    straight,
+    stretched,
+    strided,
+    together,
+)
 
 
 def line(name: str, text: str, *sources: str) -> Line:
@@ -38,7 +45,7 @@ def ran(made: Loop, size: int = 2500) -> tuple[Any, Any]:
     return x, out
 
 
-# -- walks -----------------------------------------------------------------------------
+# -- strides ---------------------------------------------------------------------------
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
 
@@ -59,8 +66,8 @@ def test_a_grid_visits_the_elements_that_broadcasting_does(
 
 
 def test_a_part_starts_at_its_first_element() -> None:
-    assert walk((2, 3), (8, 1), offset=9).offset == 9
-    assert walk((2, 3), (8, 1)).cuts == (3,)
+    assert strided((2, 3), (8, 1), offset=9).offset == 9
+    assert strided((2, 3), (8, 1)).cuts == (3,)
     assert together([STILL, straight(7)]) == ()
 
 

@@ -43,7 +43,7 @@ def chosen(op: Any, *specs: Spec) -> Kernel | None:
 def joined(op: Any, *specs: Spec) -> Kernel | None:
     """Several formulas in one kernel."""
     written, size = op.written, op.infer(*specs)[0].size
-    return fused.launcher(written.loop, written.walks, written.sources, size)
+    return fused.launcher(written.loop, written.strides, written.sources, size)
 
 
 @implements("_copy", "cast", "amp_cast", "_identity_with_attr_like_rhs")

@@ -1,7 +1,7 @@
 """Linear algebra on stacks of small matrices, by LAPACK through NumPy.
 
 Every kernel is `(*ins, *outs)`; matrices are the last two axes, the axes before them
-the stack. What LAPACK refuses comes back as a lesson, where somebody waits for it.
+the stack. What LAPACK refuses is an OperatorError.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Launch = Callable[..., None]
 BLOCK = 32
 
 
-def _lesson(text: str) -> Callable[[Launch], Launch]:
+def _explained(text: str) -> Callable[[Launch], Launch]:
     """Say in our words what LAPACK's error means; BLAS gets one thread."""
 
     def decorate(run: Launch) -> Launch:
@@ -56,7 +56,7 @@ def matmul(axis: int, ta: bool, tb: bool, alpha: float, beta: float) -> Launch:
     return launch
 
 
-@_lesson(
+@_explained(
     "linalg.potrf: the matrix is not positive definite. Its lower triangle must be "
     "that of a symmetric matrix with positive eigenvalues; a little on its diagonal "
     "helps where rounding is to blame."
@@ -72,7 +72,7 @@ _SINGULAR = (
 )
 
 
-@_lesson(f"linalg.potri: {_SINGULAR}")
+@_explained(f"linalg.potri: {_SINGULAR}")
 def potri(a: Any, out: Any) -> None:
     """(a aᵀ)⁻¹ of a lower triangle."""
     inverse = solve_lower(np.tril(a), np.broadcast_to(np.eye(a.shape[-1]), a.shape))
@@ -101,7 +101,7 @@ def _solve(a: Any, b: Any, lower: bool) -> Any:
 def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
     """(a, b, out): op(a) out = alpha b, or out op(a) = alpha b."""
 
-    @_lesson(f"linalg.trsm: {_SINGULAR}")
+    @_explained(f"linalg.trsm: {_SINGULAR}")
     def launch(a: Any, b: Any, out: Any) -> None:
         # x a = b is aᵀ xᵀ = bᵀ.
         turn = transpose != rightside
@@ -144,7 +144,7 @@ def gelqf(a: Any, q: Any, left: Any) -> None:
     np.copyto(left, _turned(upper))
 
 
-@_lesson("linalg.syevd: the eigenvalues were not found.")
+@_explained("linalg.syevd: the eigenvalues were not found.")
 def syevd(a: Any, u: Any, values: Any) -> None:
     """A = uᵀ diag(values) u; the largest element of each row of u is positive."""
     found, columns = np.linalg.eigh(np.tril(a), "L")
@@ -157,7 +157,7 @@ def syevd(a: Any, u: Any, values: Any) -> None:
     np.copyto(values, found)
 
 
-@_lesson(
+@_explained(
     "linalg.inverse: the matrix is singular, so there is none. Its determinant is 0; "
     "linalg.det and linalg.slogdet take such matrices."
 )

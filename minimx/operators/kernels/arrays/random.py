@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,44 +15,38 @@ def exponential(lam: float) -> Launch:
     return _affine("standard_exponential", 1 / lam, 0)
 
 
-def gamma(alpha: float, beta: float) -> Launch:
-    """Shape `alpha`, scale `beta`: mean alpha * beta."""
+def _drawn(draw: Callable[[Any, Any], Any]) -> Launch:
+    """(out, generator): what `draw` gives for the generator and the shape of out."""
 
     def launch(out: Any, generator: Any) -> None:
-        np.copyto(out, generator.gamma(alpha, beta, out.shape), casting="unsafe")
+        np.copyto(out, draw(generator, out.shape), casting="unsafe")
 
     return launch
+
+
+def gamma(alpha: float, beta: float) -> Launch:
+    """Shape `alpha`, scale `beta`: mean alpha * beta."""
+    return _drawn(lambda generator, shape: generator.gamma(alpha, beta, shape))
 
 
 def poisson(lam: float) -> Launch:
     """How often an event happens that happens `lam` times on average."""
-
-    def launch(out: Any, generator: Any) -> None:
-        np.copyto(out, generator.poisson(lam, out.shape), casting="unsafe")
-
-    return launch
+    return _drawn(lambda generator, shape: generator.poisson(lam, shape))
 
 
 def negative_binomial(k: float, p: float) -> Launch:
     """Failures before the k-th success of a trial that succeeds with probability p."""
-
-    def launch(out: Any, generator: Any) -> None:
-        numbers = generator.negative_binomial(k, p, out.shape)
-        np.copyto(out, numbers, casting="unsafe")
-
-    return launch
+    return _drawn(lambda generator, shape: generator.negative_binomial(k, p, shape))
 
 
 def generalized_negative_binomial(mu: float, alpha: float) -> Launch:
     """Poisson with a mean that is itself gamma distributed: mean mu, spread alpha."""
 
-    def launch(out: Any, generator: Any) -> None:
-        means = mu
-        if alpha > 0:
-            means = generator.gamma(1 / alpha, mu * alpha, out.shape)
-        np.copyto(out, generator.poisson(means, out.shape), casting="unsafe")
+    def draw(generator: Any, shape: Any) -> Any:
+        means = generator.gamma(1 / alpha, mu * alpha, shape) if alpha > 0 else mu
+        return generator.poisson(means, shape)
 
-    return launch
+    return _drawn(draw)
 
 
 def _spread_poisson(mu: Any, alpha: Any, shape: Any, generator: Any) -> Any:
@@ -84,20 +79,12 @@ def unique_zipfian(range_max: int) -> Launch:
 
 def randint(low: int, high: int) -> Launch:
     """Whole numbers evenly in [low, high)."""
-
-    def launch(out: Any, generator: Any) -> None:
-        np.copyto(out, generator.integers(low, high, out.shape), casting="unsafe")
-
-    return launch
+    return _drawn(lambda generator, shape: generator.integers(low, high, shape))
 
 
 def bernoulli(prob: float) -> Launch:
     """1 with probability `prob`, else 0."""
-
-    def launch(out: Any, generator: Any) -> None:
-        np.copyto(out, generator.random(out.shape) < prob, casting="unsafe")
-
-    return launch
+    return _drawn(lambda generator, shape: generator.random(shape) < prob)
 
 
 def sample(method: str, per: int) -> Launch:

@@ -1,6 +1,6 @@
 """Colours of images (H, W, C), changed by a number; C is 3 (red, green, blue) or 1.
 
-Every function takes an image of any type and gives float32; `settled` puts that back
+Every function takes an image of any type and gives float32; `converted` puts that back
 into a type, cut at its limits.
 """
 
@@ -23,7 +23,7 @@ DIRECTIONS = np.array(
 )
 
 
-def settled(image: Any, dtype: Any) -> Any:
+def converted(image: Any, dtype: Any) -> Any:
     """Into an element type; whole numbers are cut off at the type's limits."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
@@ -82,8 +82,8 @@ def _to_hls(image: Any) -> tuple[Any, Any, Any]:
     light, span = (high + low) / 2, high - low
     coloured = span > np.finfo(np.float32).eps
     width = np.where(coloured, span, 1)
-    room = np.where(light < 0.5, high + low, 2 - high - low)
-    strength = np.where(coloured, span / np.where(room == 0, 1, room), 0)
+    span_left = np.where(light < 0.5, high + low, 2 - high - low)
+    strength = np.where(coloured, span / np.where(span_left == 0, 1, span_left), 0)
     angle = np.select(
         [high == red, high == green],
         [(green - blue) / width, (blue - red) / width + 2],

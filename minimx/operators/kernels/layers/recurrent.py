@@ -1,7 +1,7 @@
 """One direction of one recurrent layer, through all its steps.
 
 The samples of a batch do not meet, so threads share out the samples: each takes its
-samples through all steps, and nobody waits for anybody between two steps.
+samples through all steps, and no thread waits for another between two steps.
 
     hs (T + 1, N, P)   the states. The first one is there on entry, at the end where the
     cs (T + 1, N, H)   walk begins; the state after the step at time t stands at t + 1,

@@ -59,8 +59,7 @@ def collect_entries(dense: Any, data: Any, indices: Any, indptr: Any) -> None:
 @threads.jit(parallel=True)
 def _spread(data: Any, indices: Any, indptr: Any, dense: Any) -> None:
     for i in prange(dense.shape[0]):
-        for j in range(dense.shape[1]):
-            dense[i, j] = 0
+        dense[i] = 0
         for at in range(indptr[i], indptr[i + 1]):
             dense[i, indices[at]] = data[at]
 
@@ -140,8 +139,7 @@ def union(a: Any, a_ptr: Any, b: Any, b_ptr: Any) -> tuple[Any, Any, Any, Any]:
 def entries_dense(data: Any, indices: Any, indptr: Any, rhs: Any, out: Any) -> None:
     """Out (m, n) = csr (m, k) · rhs (k, n)."""
     for i in prange(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = 0
+        out[i] = 0
         for at in range(indptr[i], indptr[i + 1]):
             factor, row = data[at], indices[at]
             for j in range(out.shape[1]):
@@ -154,8 +152,7 @@ def entries_rows(
 ) -> None:
     """Out = csr (m, k) · row_sparse (k, n) with rows rhs; place (k,): where, or -1."""
     for i in prange(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = 0
+        out[i] = 0
         for at in range(indptr[i], indptr[i + 1]):
             factor, row = data[at], place[indices[at]]
             if row >= 0:
@@ -169,8 +166,7 @@ def dense_entries(
 ) -> None:
     """Out (m, c) = lhs (m, k) · csr (k, n); column (n,): where a column goes in out."""
     for i in prange(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = 0
+        out[i] = 0
         for k in range(indptr.size - 1):
             factor = lhs[i, k]
             for at in range(indptr[k], indptr[k + 1]):
@@ -272,8 +268,7 @@ def count_rows(
 def add_rows(values: Any, order: Any, begins: Any, out: Any) -> None:
     """Out[i] = the sum of the rows order[begins[i]], …, order[begins[i + 1] - 1]."""
     for i in prange(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = 0
+        out[i] = 0
         for at in range(begins[i], begins[i + 1]):
             row = order[at]
             for j in range(out.shape[1]):

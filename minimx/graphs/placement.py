@@ -13,7 +13,7 @@ from minimx.core.device import Device
 from minimx.core.graph.values.ir import Graph, Node
 
 
-def places(
+def placement(
     graph: Graph, groups: Mapping[str, Device], default: Device
 ) -> dict[Node, Device]:
     """The device of every node.
