@@ -20,6 +20,7 @@ CPU = [
 #: Files that the CPU has in another place, or does not need.
 OF_BOTH = {
     "cells",
+    "default_launch",
     *("detection", "proposals"),
     *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
     *("distributions", "native", "peers", "pointwise", "recorded", "recording"),

@@ -3,6 +3,8 @@
     @kernel                a function of one CUDA thread
     @inner                 a function that kernels call
     run(k, n, *args)       as many threads as `n` pieces of work can use
+    over(k, n, arrays, …)  the same for a kernel `(*flat arrays, n, …)`
+    by_teams(k, g, t, …)   a block of `t` threads for each of `g` groups
 
 A kernel goes through its work in strides of the whole grid, `cuda.grid(1)` and then
 every `cuda.gridsize(1)`-th piece, so any number of blocks and threads gives the same
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,25 @@ def run(function: Any, n: int, *args: Any) -> None:
     if n > 0:
         blocks, threads = geometry(n)
         function[blocks, threads, current_stream()](*args)
+
+
+def flat(*arrays: Any) -> list[Any]:
+    """The arrays with one axis; no copies."""
+    return [array.reshape(-1) for array in arrays]
+
+
+def over(function: Any, n: int, arrays: Iterable[Any], *args: Any) -> None:
+    """Launch a kernel `(*arrays, n, *args)`, which sees the arrays flat."""
+    run(function, n, *flat(*arrays), n, *args)
+
+
+def by_teams(function: Any, groups: int, team: int, *args: Any) -> None:
+    """Launch a kernel in which a block of `team` threads shares each of the groups.
+
+    There may be fewer blocks than groups: a block takes every `cuda.gridDim.x`-th.
+    """
+    blocks = min(groups, 2 if PLAYING else MOST_BLOCKS)
+    function[blocks, team, current_stream()](*args)
 
 
 def duplicate(x: Any, out: Any) -> None:

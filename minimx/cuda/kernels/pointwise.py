@@ -21,11 +21,15 @@ from minimx.core.dtypes import FLOAT16, NARROW, DType
 from minimx.core.kernels import pointwise as common
 from minimx.core.kernels.formula import Formula
 from minimx.core.kernels.half import computing
+from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.cuda.kernels import launching, mathematics
 from minimx.cuda.kernels.launching import cuda
 
 Launch = Callable[..., None]
+
+#: The identity: copies, casts, and all that only moves elements.
+SAME = Formula("x", ("x",))
 
 _HEAD = '''"""{text}
 
@@ -123,6 +127,24 @@ def imported(
     return ", ".join(words) or "select"
 
 
+def strided(target: str, number: str, base: str, axes: int, first: int) -> list[str]:
+    """Lines that turn an element's number into its index in memory.
+
+    From `steps[first]` on stand length and stride of each axis, the innermost first.
+
+    >>> strided("at", "i", "0", axes=2, first=0)[2:]
+    ['at += rest % steps[0] * steps[1]', 'rest //= steps[0]', 'at += rest * steps[3]']
+    """
+    lines = [f"{target} = {base}"] + ([f"rest = {number}"] if axes else [])
+    for length in range(first, first + 2 * axes, 2):
+        if length == first + 2 * (axes - 1):
+            lines.append(f"{target} += rest * steps[{length + 1}]")
+        else:
+            lines.append(f"{target} += rest % steps[{length}] * steps[{length + 1}]")
+            lines.append(f"rest //= steps[{length}]")
+    return lines
+
+
 def _index(name: str, how: str) -> str:
     return {"1": "i", "0": "0", "?": f"{name}_at"}[how]
 
@@ -185,6 +207,26 @@ def kernel(
     return walk(formula, ins, out_dtype, layout, starts, lengths, moves, numbers)
 
 
+def elementwise(
+    formula: Formula, size: int, ins: Sequence[DType], out: DType, *constants: float
+) -> Launch | None:
+    """`kernel` for operands and an output of one size."""
+    return kernel(formula, [(size,)] * len(ins), ins, (size,), out, constants)
+
+
+def broadcast(
+    formula: Formula, specs: Sequence[Spec], out: Spec, *constants: float
+) -> Launch | None:
+    """`kernel` for inputs and an output of these specs."""
+    shapes, dtypes = [spec.shape for spec in specs], [spec.dtype for spec in specs]
+    return kernel(formula, shapes, dtypes, out.shape, out.dtype, constants)
+
+
+def converted(size: int, source: DType, target: DType) -> Launch | None:
+    """The launch `(x, out)` that copies elements from one type to another, or None."""
+    return elementwise(SAME, size, [source], target)
+
+
 def walk(
     formula: Formula,
     ins: Sequence[DType],
@@ -217,7 +259,7 @@ def _fill(out: Any, n: int, number: Any) -> None:
 
 def filler(number: Any) -> Launch:
     """A callable `(out)` that writes one number, of out's type, everywhere."""
-    return lambda out: launching.run(_fill, out.size, out.reshape(-1), out.size, number)
+    return lambda out: launching.over(_fill, out.size, (out,), number)
 
 
 @launching.kernel
@@ -228,11 +270,7 @@ def _ramp(out: Any, n: int, start: Any, step: Any, repeat: int) -> None:
 
 def ramp(start: Any, step: Any, repeat: int) -> Launch:
     """A callable `(out)`: start, start + step, ..., each `repeat` times."""
-
-    def launch(out: Any) -> None:
-        launching.run(_ramp, out.size, out.reshape(-1), out.size, start, step, repeat)
-
-    return launch
+    return lambda out: launching.over(_ramp, out.size, (out,), start, step, repeat)
 
 
 @launching.kernel
@@ -245,11 +283,7 @@ def _spaced(out: Any, n: int, start: float, step: float, last: float) -> None:
 
 def spaced(start: float, step: float, last: float) -> Launch:
     """A callable `(out)`: start, start + step, ..., last, counted in float64."""
-
-    def launch(out: Any) -> None:
-        launching.run(_spaced, out.size, out.reshape(-1), out.size, start, step, last)
-
-    return launch
+    return lambda out: launching.over(_spaced, out.size, (out,), start, step, last)
 
 
 @launching.kernel
@@ -260,11 +294,7 @@ def _diagonal(out: Any, n: int, columns: int, k: int) -> None:
 
 def diagonal(columns: int, k: int) -> Launch:
     """A callable `(out)`: rows with a 1 on the k-th diagonal, 0 elsewhere."""
-
-    def launch(out: Any) -> None:
-        launching.run(_diagonal, out.size, out.reshape(-1), out.size, columns, k)
-
-    return launch
+    return lambda out: launching.over(_diagonal, out.size, (out,), columns, k)
 
 
 @launching.kernel
@@ -275,8 +305,7 @@ def _listed(out: Any, n: int, numbers: Any) -> None:
 
 def listed(numbers: tuple[int, ...]) -> Launch:
     """A callable `(out)`: a few numbers, which travel with the launch."""
-    n = len(numbers)
-    return lambda out: launching.run(_listed, n, out.reshape(-1), n, numbers)
+    return lambda out: launching.over(_listed, len(numbers), (out,), numbers)
 
 
 def _numbers(constants: tuple[float, ...], dtypes: Sequence[DType]) -> tuple[Any, ...]:
@@ -289,8 +318,4 @@ def _numbers(constants: tuple[float, ...], dtypes: Sequence[DType]) -> tuple[Any
 def _launcher(
     found: Any, size: int, steps: tuple[int, ...], numbers: tuple[Any, ...] = ()
 ) -> Launch:
-    def launch(*arrays: Any) -> None:
-        flat = [array.reshape(-1) for array in arrays]
-        launching.run(found, size, *flat, size, steps, *numbers)
-
-    return launch
+    return lambda *arrays: launching.over(found, size, arrays, steps, *numbers)

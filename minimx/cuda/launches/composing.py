@@ -23,7 +23,8 @@ from minimx.core.errors import MXNetError
 from minimx.core.ops.registry import Kernel, Op, bind, lookup
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import scratch
-from minimx.cuda.launches import Maker, found, implements
+from minimx.cuda.kernels.default_launch import Maker
+from minimx.cuda.launches import found, implements
 
 Rule = Callable[..., Any]
 

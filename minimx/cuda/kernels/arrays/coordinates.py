@@ -6,7 +6,7 @@
     key.scatter(data, *indices, out)          zeros with data in the part
 
 A kernel cannot raise errors. What does not exist reads as 0, and nothing is written
-there; the CPU refuses it. What meets at one place is settled by one thread, in order:
+there; the CPU refuses it. What meets at one place is resolved by one thread, in order:
 the places are sorted, and who has the first (or for copies the last) of a run of equal
 ones acts for all of them. So the answer is the same to the bit in every run.
 """
@@ -62,7 +62,7 @@ def _fetched(x: Any, places: Any, out: Any, n: int, walk: Any, zero: Any) -> Non
 
 
 @launching.kernel
-def _settled(
+def _resolved(
     data: Any, places: Any, order: Any, out: Any, n: int, many: int, inner: int,
     walk: Any, add: bool,
 ) -> None:  # fmt: skip
@@ -112,30 +112,28 @@ class Coordinates:
 
     def locate(self, indices: Any, places: Any) -> None:
         """Fill places (int64) from the arrays of indices."""
-        for k, (array, settings) in enumerate(zip(indices, self.given, strict=True)):
-            walk, row, axes = settings
-            sizes = self.many, row, axes, walk, self.start, k == 0
-            launching.run(_located, self.many, array.reshape(-1), places, *sizes)
+        for k, (array, given) in enumerate(zip(indices, self.given, strict=True)):
+            walk, row, axes = given
+            settings = row, axes, walk, self.start, k == 0
+            launching.over(_located, self.many, (array, places), *settings)
 
     def fetch(self, x: Any, *rest: Any) -> None:
         """(x, *indices, out): the part; 0 where a place does not exist."""
         *indices, out = rest
-        n, zero = out.size, out.dtype.type(0)
         with scratch.allocated((self.many, np.int64)) as (places,):
             self.locate(indices, places)
-            flat = x.reshape(-1), places, out.reshape(-1)
-            launching.run(_fetched, n, *flat, n, self.walk, zero)
+            arrays, zero = (x, places, out), out.dtype.type(0)
+            launching.over(_fetched, out.size, arrays, self.walk, zero)
 
     def put(self, data: Any, *rest: Any, add: bool = False) -> None:
         """(data, *indices, out): data into the part, or the sum of what comes there."""
         *indices, out = rest
-        n, many = data.size, self.many
+        many, settings = self.many, (self.many, self.inner, self.walk, add)
         with scratch.allocated((many, np.int64), (many, np.int64)) as (places, order):
             self.locate(indices, places)
             ordered(places, (many,), 0, True, order)
-            flat = data.reshape(-1), places, order, out.reshape(-1)
-            sizes = n, many, self.inner, self.walk, add
-            launching.run(_settled, n, *flat, *sizes)
+            arrays = data, places, order, out
+            launching.over(_resolved, data.size, arrays, *settings)
 
     def scatter(self, data: Any, *rest: Any) -> None:
         """(data, *indices, out): zeros with data in the part, the last one stays."""

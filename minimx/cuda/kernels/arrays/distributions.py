@@ -29,6 +29,7 @@ from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.arrays import places
 from minimx.cuda.kernels.core import indexing
 from minimx.cuda.kernels.core.random import key_of, words
+from minimx.cuda.kernels.default_launch import builtin, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import cos, exp, expm1, floor, gammaln, log, sqrt
 from minimx.cuda.kernels.stretching import pair, spots
@@ -125,13 +126,13 @@ def _poisson(i: int, key: Any, mean: float, first: int) -> float:
 
 # -- distributions ---------------------------------------------------------------------
 
-_known: dict[str, Any] = {}
+_distributions: dict[str, Any] = {}
 
 
 def _distribution(function: Any) -> Any:
     """Enter a function `(i, key, a, b) -> (standard, number)` by its name."""
     made = launching.inner(function)
-    _known[function.__name__.strip("_")] = made
+    _distributions[function.__name__.strip("_")] = made
     return made
 
 
@@ -289,8 +290,8 @@ def generalized_negative_binomial(i: int, key: Any, mu: float, alpha: float) -> 
 
 
 @cache
-def _compiled(word: str) -> Any:
-    function = _known[word]
+def _compiled(name: str) -> Any:
+    function = _distributions[name]
 
     @launching.kernel
     def kernel(
@@ -307,7 +308,7 @@ def _compiled(word: str) -> Any:
 
 
 def draw(
-    word: str,
+    name: str,
     numbers: Sequence[float | None],
     shapes: Sequence[Shape],
     out_shape: Shape,
@@ -333,10 +334,11 @@ def draw(
             next(inputs).reshape(-1) if number is None else there[0][k : k + 1]
             for k, number in enumerate(given)
         )
-        outs = [out.reshape(-1) for out in rest[len(shapes) :]]
-        n, key = prod(out_shape), key_of(generator)
-        sizes = n, key, walk, len(outs) > 1
-        launching.run(_compiled(word), n, a, b, outs[0], outs[-1], *sizes)
+        outs, key = rest[len(shapes) :], key_of(generator)
+        arrays = a, b, outs[0], outs[-1]
+        launching.over(
+            _compiled(name), prod(out_shape), arrays, key, walk, len(outs) > 1
+        )
 
     return launch
 
@@ -352,9 +354,8 @@ def randint(low: int, high: int) -> Launch:
     """(out, generator): whole numbers evenly in [low, high)."""
 
     def launch(out: Any, generator: Any) -> None:
-        n, width = out.size, _word(high - low)
-        place = out.reshape(-1)
-        launching.run(_whole, n, place, n, key_of(generator), low, width)
+        settings = key_of(generator), low, _word(high - low)
+        launching.over(_whole, out.size, (out,), *settings)
 
     return launch
 
@@ -395,11 +396,12 @@ def multinomial(rows: int, k: int) -> Launch:
 
     def launch(data: Any, *rest: Any) -> None:
         *outs, generator = rest
-        flat, n = [x.reshape(-1) for x in (data, outs[0], outs[-1])], outs[0].size
+        n = outs[0].size
         with scratch.allocated((rows * k, np.float64)) as (ends,):
             sums(data, ends)
-            sizes = n, n // rows, k, key_of(generator), len(outs) > 1
-            launching.run(_classes, n, flat[0], ends, *flat[1:], *sizes)
+            arrays = data, ends, outs[0], outs[-1]
+            settings = n // rows, k, key_of(generator), len(outs) > 1
+            launching.over(_classes, n, arrays, *settings)
 
     return launch
 
@@ -416,21 +418,18 @@ def _permuted(n: int, weights: Any, order: Any, generator: Any) -> None:
     """Fill order (int64, n) with all numbers below n, likely ones rather earlier."""
     with scratch.allocated((n, np.float64)) as (keys,):
         weighted = weights is not None
-        given = weights.reshape(-1) if weighted else keys
-        launching.run(_keys, n, given, keys, n, key_of(generator), weighted)
+        arrays = weights if weighted else keys, keys
+        launching.over(_keys, n, arrays, key_of(generator), weighted)
         indexing.ordered(keys, (n,), 0, True, order)
 
 
-def shuffle(shape: Shape) -> Launch:
-    """(data, out, generator): the rows in a random order."""
-    rows = indexing.take(shape, 0, "clip")
-
-    def launch(data: Any, out: Any, generator: Any) -> None:
-        with scratch.allocated((shape[0], np.int64)) as (order,):
-            _permuted(shape[0], None, order, generator)
-            rows(data, order, out)
-
-    return launch
+@runs("shuffle", types=builtin)
+def shuffle(data: Any, out: Any, generator: Any) -> None:
+    """The rows in a random order."""
+    shape = tuple(map(int, data.shape))
+    with scratch.allocated((shape[0], np.int64)) as (order,):
+        _permuted(shape[0], None, order, generator)
+        indexing.take(shape, 0, "clip")(data, order, out)
 
 
 def choice(count: int, replace: bool, weighted: bool) -> Launch:

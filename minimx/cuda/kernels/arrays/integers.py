@@ -106,8 +106,7 @@ def looped(name: str, shapes: Sequence[Shape], out_shape: Shape, bits: int) -> L
     walk = pair((shapes[0], shapes[-1]), out_shape)
 
     def launch(*arrays: Any) -> None:
-        flat = [array.reshape(-1) for array in (arrays[0], *arrays[-2:])]
-        n = prod(out_shape)
-        launching.run(_compiled(name), n, *flat, n, walk, bits)
+        operands = arrays[0], *arrays[-2:]
+        launching.over(_compiled(name), prod(out_shape), operands, walk, bits)
 
     return launch

@@ -204,4 +204,4 @@ def run(direction: str, at: Geometry, a: Any, b: Any, bias: Any, out: Any) -> No
         return
     with scratch.allocated((way.parts * n, real)) as (parts,):
         found[config](a, b, parts, parts, *rest)
-        launching.run(_joined, n, parts, out, n, way.parts)
+        launching.over(_joined, n, (parts, out), way.parts)

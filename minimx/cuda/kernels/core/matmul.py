@@ -83,14 +83,12 @@ def _product(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
     if m * n * k * stack >= SMALL and blas.library() is not None:
         blas.product(a, b, out, ta, tb)
         return
-    arrays = a.reshape(-1), b.reshape(-1), out.reshape(-1)
     steps = ((1, m) if ta else (k, 1)) + ((1, k) if tb else (n, 1))
     zero = out.dtype.type(0)
     if m * n * k * stack < SMALL:
-        sizes = m, n, k
-        launching.run(_direct, out.size, *arrays, out.size, sizes, steps, zero)
+        launching.over(_direct, out.size, (a, b, out), (m, n, k), steps, zero)
         return
-    in_tiles(arrays, (stack, m, n, k), steps, zero, TILE)
+    in_tiles(launching.flat(a, b, out), (stack, m, n, k), steps, zero, TILE)
 
 
 def in_tiles(arrays: Any, sizes: Any, steps: Any, zero: Any, tile: int) -> None:

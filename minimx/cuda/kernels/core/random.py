@@ -75,9 +75,8 @@ def uniform(low: float, high: float) -> Callable[..., None]:
     """(out, generator): evenly in [low, high)."""
 
     def launch(out: Any, generator: Any) -> None:
-        n, key = out.size, key_of(generator)
-        flat = out.reshape(-1)
-        launching.run(_uniform, n, flat, n, key, float(low), float(high - low))
+        settings = key_of(generator), float(low), float(high - low)
+        launching.over(_uniform, out.size, (out,), *settings)
 
     return launch
 
@@ -86,8 +85,7 @@ def normal(loc: float, scale: float) -> Callable[..., None]:
     """(out, generator): mean `loc`, standard deviation `scale`."""
 
     def launch(out: Any, generator: Any) -> None:
-        n, key = out.size, key_of(generator)
-        flat = out.reshape(-1)
-        launching.run(_normal, n, flat, n, key, float(loc), float(scale))
+        settings = key_of(generator), float(loc), float(scale)
+        launching.over(_normal, out.size, (out,), *settings)
 
     return launch

@@ -100,12 +100,12 @@ def propose(
     buffers, whole = [((images, n, 5), real)] * 2, (images, n)
     wholes = [(whole, np.int64), (whole, np.int64), (whole, np.int32)]
     with scratch.allocated(*buffers, *wholes) as (rows, wide, order, record, keep):
-        given = [x.reshape(-1) for x in (prob, pred, info, first, rows)]
+        given = launching.flat(prob, pred, info, first, rows)
         launching.run(_moved, images * n, *given, real(0), at)
         launching.run(_open, wide.size, given[-1], wide.reshape(-1))
         columns = Columns(5, 1, 0, -1, False, False)
         limits = real(-np.inf), real(0), threshold
         sift(wide, columns, limits, most, False, order, keep)
         boxes.pack(keep, order, record)
-        outs = record.reshape(-1), out.reshape(-1), scores.reshape(-1)
+        outs = launching.flat(record, out, scores)
         launching.run(_proposed, scores.size, given[-1], *outs, n, each, min(each, n))

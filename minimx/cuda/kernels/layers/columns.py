@@ -97,8 +97,8 @@ def unfold(image: Shape, stops: Shape, steps: tuple[Shape, ...]) -> Any:
     at = _sides(image, stops, steps)
 
     def launch(data: Any, columns: Any) -> None:
-        n, zero = columns.size, columns.dtype.type(0)
-        launching.run(_unfold, n, data.reshape(-1), columns.reshape(-1), n, zero, at)
+        zero = columns.dtype.type(0)
+        launching.over(_unfold, columns.size, (data, columns), zero, at)
 
     return launch
 
@@ -108,7 +108,7 @@ def fold(image: Shape, stops: Shape, steps: tuple[Shape, ...]) -> Any:
     at = _sides(image, stops, steps)
 
     def launch(columns: Any, data: Any) -> None:
-        n, zero = data.size, data.dtype.type(0)
-        launching.run(_fold, n, columns.reshape(-1), data.reshape(-1), n, zero, at)
+        zero = data.dtype.type(0)
+        launching.over(_fold, data.size, (columns, data), zero, at)
 
     return launch

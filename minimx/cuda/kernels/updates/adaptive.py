@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.core.reduce import reduction
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import isfinite, sqrt
 from minimx.cuda.kernels.updates.updates import scaled
@@ -104,14 +106,14 @@ def _trusted(
         out[i] = weight[i] - rate * direction[i]
 
 
+@runs("lamb_update_phase2", types=real)
 def trust(
-    weight: Any, direction: Any, r1: Any, r2: Any, out: Any, lr: float, low: float,
-    high: float,
+    weight: Any, direction: Any, r1: Any, r2: Any, lr: float, lower_bound: float,
+    upper_bound: float, out: Any,
 ) -> None:  # fmt: skip
     """A step of LAMB: out = weight - rate * direction, with r1 and r2 on the device."""
-    real, n = out.dtype.type, out.size
-    flat = [a.reshape(-1) for a in (out, weight, direction, r1, r2)]
-    launching.run(_trusted, n, *flat, n, real(lr), real(low), real(high))
+    bounds = map(out.dtype.type, (lr, lower_bound, upper_bound))
+    launching.over(_trusted, out.size, (out, weight, direction, r1, r2), *bounds)
 
 
 @launching.kernel
@@ -150,19 +152,23 @@ def _grouped(
         out[i] = weight[i] - g * (lr / sqrt(history[i // width] + epsilon))
 
 
-def group_adagrad(lr: float, epsilon: float, rescale: float, clip: float) -> Any:
-    """(weight, gradient, history, out): AdaGrad with one step length for each row."""
+def _real_alike(*specs: Spec) -> bool:
+    return real(*specs) and len({spec.dtype for spec in specs}) == 1
 
-    def launch(weight: Any, gradient: Any, history: Any, out: Any) -> None:
-        real, n, rows = out.dtype.type, out.size, history.size
-        flat = [array.reshape(-1) for array in (out, weight, gradient, history)]
-        numbers = [real(number) for number in (lr, epsilon, rescale, clip)]
-        dtype = np.dtype(out.dtype)
-        total: Any = reduction("mean", (rows, n // rows), (1,), dtype)
-        with scratch.allocated((n, dtype), (rows, dtype)) as (squares, means):
-            launching.run(_squared, n, flat[2], squares, n, *numbers[2:])
-            total(squares, means)
-            launching.run(_grown, rows, flat[3], means, rows)
-        launching.run(_grouped, n, *flat, n, n // rows, *numbers)
 
-    return launch
+@runs("_contrib_group_adagrad_update", types=_real_alike)
+def group_adagrad(
+    weight: Any, gradient: Any, history: Any, lr: float, epsilon: float,
+    rescale_grad: float, clip_gradient: float, out: Any,
+) -> None:  # fmt: skip
+    """AdaGrad with one step length for each row; weight (n, m), history (n, 1)."""
+    n, rows, dtype = out.size, history.size, np.dtype(out.dtype)
+    scale = [dtype.type(number) for number in (rescale_grad, clip_gradient)]
+    step = dtype.type(lr), dtype.type(epsilon), *scale
+    total: Any = reduction("mean", (rows, n // rows), (1,), dtype)
+    with scratch.allocated((n, dtype), (rows, dtype)) as (squares, means):
+        launching.over(_squared, n, (gradient, squares), *scale)
+        total(squares, means)
+        launching.over(_grown, rows, (history, means))
+    arrays = out, weight, gradient, history
+    launching.over(_grouped, n, arrays, n // rows, *step)

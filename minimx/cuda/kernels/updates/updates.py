@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.cuda.kernels import launching
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import sqrt
 
@@ -167,10 +168,9 @@ def preloaded(
     which: int, numbers: tuple[float, ...],
 ) -> None:  # fmt: skip
     """Sgd or sgd_mom, with the rate and the decay at a place of two device arrays."""
-    real, n = out.dtype.type, out.size
     rule = _preloaded_sgd_mom if states else _preloaded_sgd
-    flat = [array.reshape(-1) for array in (out, weight, gradient, *states)]
-    launching.run(rule, n, *flat, n, *rates, which, *[real(x) for x in numbers])
+    arrays, settings = (out, weight, gradient, *states), map(out.dtype.type, numbers)
+    launching.over(rule, out.size, arrays, *rates, which, *settings)
 
 
 @launching.kernel
@@ -186,15 +186,14 @@ def _lars(
         out[i] = rate
 
 
-def lars(eta: float, eps: float, rescale: float) -> Any:
-    """(lrs, weights' sums of squares, gradients', wds, out): the rates of LARS."""
-
-    def launch(*arrays: Any) -> None:
-        real, n = arrays[-1].dtype.type, arrays[-1].size
-        numbers = real(eta), real(eps), real(rescale)
-        launching.run(_lars, n, *[a.reshape(-1) for a in arrays], n, *numbers)
-
-    return launch
+@runs("multi_lars", types=real)
+def lars(
+    lrs: Any, weights: Any, gradients: Any, wds: Any, eta: float, eps: float,
+    rescale_grad: float, out: Any,
+) -> None:  # fmt: skip
+    """The rates of LARS, a number for each layer, from sums of squares."""
+    numbers = map(out.dtype.type, (eta, eps, rescale_grad))
+    launching.over(_lars, out.size, (lrs, weights, gradients, wds, out), *numbers)
 
 
 def step(
@@ -202,6 +201,5 @@ def step(
     numbers: tuple[float, ...],
 ) -> None:  # fmt: skip
     """Apply a rule of this file to arrays of any shape; out may be `weight` itself."""
-    real, n = out.dtype.type, out.size
-    flat = [array.reshape(-1) for array in (out, weight, gradient, *states)]
-    launching.run(rule, n, *flat, n, *[real(number) for number in numbers])
+    arrays, settings = (out, weight, gradient, *states), map(out.dtype.type, numbers)
+    launching.over(rule, out.size, arrays, *settings)

@@ -1,8 +1,8 @@
-"""Launches of operators that only move elements, whichever way: by a table of places.
+"""Launches of operators that only move elements, whichever way: by a table.
 
 The CPU's kernel of such an operator says all about it. Once for each plan it runs on
-numbers that name the places of the input, -1, -2, ...; what comes out says for every
-place of the output which element belongs there, or, where another number stands, what
+numbers that name the elements of the input, -1, -2, ...; what comes out says for every
+element of the output which of them belongs there, or, if it is another number, what
 fills it. The device gathers by that table. So there is no second text of `Pad`,
 `depth_to_space` or `tril`, at the price of one look-up for each element.
 """
@@ -30,17 +30,17 @@ MOVED = (
     *("_image_flip_top_bottom", "_npi_broadcast_to"),
 )
 #: The same, and a second input gives only its shape.
-ALONE = ("Crop",)
+SHAPED_LIKE = ("Crop",)
 
 
-@implements(*MOVED, *ALONE)
+@implements(*MOVED, *SHAPED_LIKE)
 def moved(op: Any, *specs: Spec) -> Kernel | None:
-    """A gather by what the CPU's kernel does to the numbers of places."""
+    """A gather by what the CPU's kernel does to the numbers of elements."""
     data, *others = specs
     out = op.infer(*specs)
     if data.dtype.isbuiltin != 1 or out.dtype != data.dtype:
         return None
-    if others and op.name != "Crop":
+    if others and op.name not in SHAPED_LIKE:
         return None
     found = table(op, specs, out)
     if found is None:
@@ -50,7 +50,7 @@ def moved(op: Any, *specs: Spec) -> Kernel | None:
 
 
 def table(op: Op, specs: tuple[Spec, ...], out: Spec) -> tuple[Any, float] | None:
-    """Which element of the first input stands where, -1 for none, and what does then.
+    """For each output element the input's index, or -1, and what fills it there.
 
     None if the operator does more than to move elements.
     """

@@ -1,4 +1,4 @@
-"""Launches of the operators that work element by element."""
+"""Launches of the operators that work element by element, and of reductions."""
 
 from __future__ import annotations
 
@@ -8,28 +8,20 @@ from typing import Any
 import numpy as np
 
 from minimx.core.kernels.formula import Formula
-from minimx.core.ops.registry import Kernel, Op
+from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import fused, pointwise, scratch
 from minimx.cuda.kernels.core import reduce
+from minimx.cuda.kernels.pointwise import SAME
 from minimx.cuda.launches import implements
 from minimx.operators.arrays.mixed import by_rows
-
-_SAME = Formula("x", ("x",))
 
 
 @implements("pointwise")
 def formula(op: Any, *specs: Spec) -> Kernel | None:
     """Every operator that is a formula: the one that the CPU has."""
     out = op.infer(*specs)
-    return pointwise.kernel(
-        op.formula,
-        [spec.shape for spec in specs],
-        [spec.dtype for spec in specs],
-        out.shape,
-        out.dtype,
-        op.constants,
-    )
+    return pointwise.broadcast(op.formula, specs, out, *op.constants)
 
 
 @implements("Activation")
@@ -40,19 +32,23 @@ def chosen(op: Any, *specs: Spec) -> Kernel | None:
 
 
 @implements("_FusedOp")
-def joined(op: Any, *specs: Spec) -> Kernel | None:
+def fused_formulas(op: Any, *specs: Spec) -> Kernel | None:
     """Several formulas in one kernel."""
     written, size = op.written, op.infer(*specs)[0].size
     return fused.launcher(written.loop, written.walks, written.sources, size)
 
 
 @implements("_copy", "cast", "amp_cast", "_identity_with_attr_like_rhs")
-def cast(op: Op, *specs: Spec) -> Kernel | None:
-    """The same numbers, in the type of the output."""
-    out: Any = op.infer(*specs)
-    flat = (prod(out.shape),)
-    launch = pointwise.kernel(_SAME, [flat], [specs[0].dtype], flat, out.dtype)
-    if launch is None or len(specs) == 1:
+@implements("_amp_scaled_loss")
+def cast(op: Any, data: Spec, *others: Spec) -> Kernel | None:
+    """The same numbers, in the type of the output.
+
+    The gradient of `_amp_scaled_loss` has no launch: a recorded one would keep its
+    scale.
+    """
+    out = op.infer(data, *others)
+    launch = pointwise.converted(out.size, data.dtype, out.dtype)
+    if launch is None or not others:
         return launch
     return lambda *arrays: launch(arrays[0], arrays[-1])
 
@@ -85,31 +81,27 @@ def counted(op: Any, *specs: Spec) -> Kernel | None:
 def stretched(op: Any, *specs: Spec) -> Kernel | None:
     """The identity, broadcast."""
     data, wanted = specs[0], op.wanted(*specs)
-    launch = pointwise.kernel(_SAME, [data.shape], [data.dtype], wanted, data.dtype)
+    launch = pointwise.kernel(SAME, [data.shape], [data.dtype], wanted, data.dtype)
     return launch and (lambda *arrays: launch(arrays[0], arrays[-1]))
 
 
 @implements("where")
-def where(op: Any, *specs: Spec) -> Kernel | None:
+def where(op: Any, condition: Spec, x: Spec, y: Spec) -> Kernel | None:
     """Both are read, one is written."""
-    condition, x, y = specs
-    out = op.infer(*specs)
-    wide = by_rows(condition.shape, out.shape)
-    dtypes = [condition.dtype, x.dtype, y.dtype]
-    shapes = [wide, x.shape, y.shape]
-    return pointwise.kernel(op.formula, shapes, dtypes, out.shape, out.dtype)
+    out = op.infer(condition, x, y)
+    aligned = condition.with_shape(by_rows(condition.shape, out.shape))
+    return pointwise.broadcast(op.formula, (aligned, x, y), out)
 
 
 @implements("add_n")
 def add_n(op: Any, *specs: Spec) -> Kernel | None:
     """As many at once as one formula takes, then further ones on top."""
-    spec, at_once = specs[0], op.AT_ONCE
+    size, dtype, at_once = specs[0].size, specs[0].dtype, op.AT_ONCE
 
     def sum_of(count: int) -> Any:
         names = tuple("abcdefg"[:count])
-        shapes, dtypes = [spec.shape] * count, [spec.dtype] * count
-        text = Formula(" + ".join(names), names)
-        return pointwise.kernel(text, shapes, dtypes, spec.shape, spec.dtype)
+        form = Formula(" + ".join(names), names)
+        return pointwise.elementwise(form, size, [dtype] * count, dtype)
 
     if sum_of(1) is None:
         return None
@@ -125,40 +117,37 @@ def add_n(op: Any, *specs: Spec) -> Kernel | None:
 
 
 @implements("sum", "mean", "prod", "nansum", "nanprod", "max", "min", "_sum_to")
-def reduction(op: Any, *specs: Spec) -> Kernel | None:
+def reduction(op: Any, data: Spec) -> Kernel | None:
     """The same formulas as on the CPU, by one thread or by a block."""
-    (data,) = specs
     kind = "sum" if op.name == "_sum_to" else op.kind
     return reduce.reduction(kind, data.shape, op.axes(data), data.dtype)
 
 
 @implements("norm")
-def norm(op: Any, *specs: Spec) -> Kernel | None:
+def norm(op: Any, data: Spec) -> Kernel | None:
     """A sum of squares or of sizes; in another type, of converted data."""
-    (data,) = specs
     dtype = op.computed_in(data)
     if dtype.kind != "f" or dtype.itemsize < 4:
         return None
     launch = reduce.reduction(f"norm{op.ord}", data.shape, op.axes(data), dtype)
     if dtype == data.dtype or launch is None:
         return launch
-    flat = (data.size,)
-    widen = pointwise.kernel(_SAME, [flat], [data.dtype], flat, dtype)
+    widen: Any = pointwise.converted(data.size, data.dtype, dtype)
 
-    def converted(x: Any, out: Any) -> None:
-        with scratch.allocated((flat, dtype)) as (wide,):
-            widen(x, wide)  # type: ignore[misc]
+    def run(x: Any, out: Any) -> None:
+        with scratch.allocated((data.size, dtype)) as (wide,):
+            widen(x, wide)
             launch(wide, out)
 
-    return converted if widen is not None else None
+    return run if widen is not None else None
 
 
-@implements("argmax", "argmin", "argmax_channel")
-def places(op: Any, *specs: Spec) -> Kernel | None:
-    """Where an extremum stands."""
-    (data,) = specs
+@implements("argmax", "argmin", "argmax_channel", "_npi_argmax", "_npi_argmin")
+def extremum(op: Any, data: Spec) -> Kernel | None:
+    """The index of the first extremum; NaN is the largest and the smallest."""
     split = (1, data.size, 1)
     if op.axis is not None:
         axis, shape = op.axis % data.ndim, data.shape
         split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
-    return reduce.arg_extremum(split, data.dtype, op.sign)
+    sign = -1 if op.name in ("argmin", "_npi_argmin") else 1
+    return reduce.arg_extremum(split, data.dtype, sign)

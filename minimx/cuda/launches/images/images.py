@@ -17,9 +17,9 @@ from minimx.cuda.kernels import launching, pointwise, scratch
 from minimx.cuda.kernels.arrays.places import held
 from minimx.cuda.kernels.core.shape import strides
 from minimx.cuda.kernels.images import colours, images
+from minimx.cuda.kernels.pointwise import SAME
 from minimx.cuda.launches import found, implements
 
-_SAME = Formula("x", ("x",))
 _SHARE = Formula("x / most", ("x", "most"))
 _CENTRED = Formula("(x - mean) / std", ("x", "mean", "std"))
 
@@ -30,9 +30,8 @@ def _read(spec: Spec) -> bool:
 
 
 @implements("_image_to_tensor")
-def tensor(op: Any, *specs: Spec) -> Kernel | None:
+def tensor(op: Any, data: Spec) -> Kernel | None:
     """A transposition that converts, then a division."""
-    (data,) = specs
     if data.dtype.kind not in "iuf" and data.dtype not in NARROW:
         return None
     out = op.infer(data)
@@ -42,9 +41,8 @@ def tensor(op: Any, *specs: Spec) -> Kernel | None:
     ins = [steps[-2], steps[-3], steps[-1], *steps[:-3]]
     outs = [*reversed(strides(out.shape)[-3:]), *strides(out.shape)[:-3]]
     moves = list(zip(ins, outs, strict=True))
-    turn = pointwise.walk(_SAME, (data.dtype,), FLOAT32, "??", (0, 0), lengths, moves)
-    flat = (out.size,)
-    share: Any = pointwise.kernel(_SHARE, [flat], [FLOAT32], flat, FLOAT32, (255.0,))
+    turn = pointwise.walk(SAME, (data.dtype,), FLOAT32, "??", (0, 0), lengths, moves)
+    share: Any = pointwise.elementwise(_SHARE, out.size, [FLOAT32], FLOAT32, 255.0)
 
     def run(x: Any, y: Any) -> None:
         turn(x, y)
@@ -54,43 +52,34 @@ def tensor(op: Any, *specs: Spec) -> Kernel | None:
 
 
 @implements("_image_normalize")
-def normalized(op: Any, *specs: Spec) -> Kernel | None:
+def normalized(op: Any, data: Spec) -> Kernel | None:
     """A formula with a mean and a deviation for each channel."""
-    (data,) = specs
-    wide = computing(data.dtype)
-    columns = [column.astype(wide) for column in op._columns(data.shape[-3])]
-    shapes = [data.shape, *(column.shape for column in columns)]
-    dtypes = [data.dtype, wide, wide]
-    move: Any = pointwise.kernel(_CENTRED, shapes, dtypes, data.shape, data.dtype)
+    kind = computing(data.dtype)
+    columns = [column.astype(kind) for column in op._columns(data.shape[-3])]
+    specs = [data, *(Spec.of(column.shape, kind) for column in columns)]
+    move: Any = pointwise.broadcast(_CENTRED, specs, data)
     mean, std = map(held, columns)
     return lambda x, out: move(x, mean(), std(), out)
 
 
 @implements("_image_random_flip_left_right", "_image_random_flip_top_bottom")
-def flipped(op: Any, *specs: Spec) -> Kernel | None:
+def flipped(op: Any, data: Spec) -> Kernel | None:
     """A coin, then a gather or a copy."""
-    (data,) = specs
     other = lookup(op.name.replace("random_", "")).of()
-    flip = found(other, specs, specs)
+    flip = found(other, (data,), (data,))
     if flip is None:
         return None
-    turn = flip
 
     def run(x: Any, out: Any, rng: Any) -> None:
-        if rng.random() < 0.5:
-            launching.duplicate(x, out)
-        else:
-            turn(x, out)
+        change = launching.duplicate if rng.random() < 0.5 else flip
+        change(x, out)
 
     return run
 
 
-@implements("_image_resize")
-def resized(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_image_resize", types=_read)
+def resized(op: Any, data: Spec) -> Kernel | None:
     """Rows and columns, one after the other."""
-    (data,) = specs
-    if not _read(data):
-        return None
     return images.resize(data.shape, op.infer(data).shape, op.interp, data.dtype)
 
 
@@ -98,12 +87,10 @@ def resized(op: Any, *specs: Spec) -> Kernel | None:
     *("_image_random_brightness", "_image_random_contrast", "_image_random_saturation"),
     *("_image_random_hue", "_image_random_color_jitter", "_image_random_lighting"),
     "_image_adjust_lighting",
+    types=_read,
 )
-def coloured(op: Any, *specs: Spec) -> Kernel | None:
+def coloured(op: Any, data: Spec) -> Kernel | None:
     """One change after the other; each result is put into the type of data."""
-    (data,) = specs
-    if not _read(data):
-        return None
 
     def run(x: Any, out: Any, rng: Any = None) -> None:
         changes = [(function.__name__, number) for function, number in op.steps(rng)]

@@ -1,4 +1,4 @@
-"""Launches of images of another size, and of looking at places between their pixels."""
+"""Launches of images of another size, and of reading between their pixels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import pointwise
 from minimx.cuda.kernels.arrays import places
 from minimx.cuda.kernels.core import matmul
+from minimx.cuda.kernels.default_launch import real
 from minimx.cuda.kernels.images import resample, sampling
 from minimx.cuda.launches import implements
 from minimx.cuda.launches.arrays.join import table
 from minimx.cuda.launches.composed import call, shaped
 from minimx.cuda.launches.composing import composed, maker
-from minimx.cuda.launches.core.nn import real
 from minimx.operators.arrays.join import Pad
 from minimx.operators.images.transformer import _corners, _scale
 from minimx.operators.layers.deformable import DeformedPlaces
@@ -28,23 +28,17 @@ _SCALED = Formula("x * scale", ("x", "scale"))
 # -- another size ----------------------------------------------------------------------
 
 
-@implements("_contrib_AdaptiveAvgPooling2D", "_contrib_BilinearResize2D")
-def resized(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_contrib_AdaptiveAvgPooling2D", "_contrib_BilinearResize2D", types=real)
+def resized(op: Any, data: Spec, *others: Spec) -> Kernel | None:
     """Rows, then columns."""
-    data = specs[0]
-    if not real(*specs):
-        return None
-    tables = op.tables(data.shape[2:], op.infer(*specs).shape[2:])
+    tables = op.tables(data.shape[2:], op.infer(data, *others).shape[2:])
     launch = resample.gather(data.shape, tables, data.dtype)
     return lambda *arrays: launch(arrays[0], arrays[-1])
 
 
-@implements("_backward_resample")
-def resized_gradient(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_backward_resample", types=real)
+def resized_gradient(op: Any, dout: Spec) -> Kernel | None:
     """Columns, then rows."""
-    (dout,) = specs
-    if not real(dout):
-        return None
     tables = op.forward.tables(op.shape[2:], dout.shape[2:])
     return resample.spread(op.shape, tables, dout.dtype)
 
@@ -67,111 +61,64 @@ def larger(op: Any, *data: Any) -> Any:
     return call("add_n", *parts) if len(parts) > 1 else parts[0]
 
 
-@implements("_backward_Pad", "_backward_npi_pad")
-def unpadded(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_backward_Pad", "_backward_npi_pad", types=real)
+def unpadded(op: Any, dout: Spec) -> Kernel | None:
     """To every element what padding made of it, added up."""
-    (dout,) = specs
     inside = op.infer(dout)
-    if not real(dout):
-        return None
     forward: Any = Pad if op.name == "_backward_Pad" else NumpyPad
     pad = forward.of(mode=op.mode, pad_width=op.pad_width)
     found = table(pad, (inside,), dout)
     return None if found is None else places.added(found[0], inside.size)
 
 
-# -- places between pixels -------------------------------------------------------------
+# -- points between pixels -------------------------------------------------------------
 
 
-@implements("_sample_pixels")
-def sampled(op: Any, *specs: Spec) -> Kernel | None:
-    """A thread for each number."""
-    sharp = op.sharp
-
-    def run(data: Any, y: Any, x: Any, out: Any) -> None:
-        sampling.sample(data, y, x, sharp, out)
-
-    return run if real(*specs) else None
-
-
-@implements("_backward_sample_pixels")
-def sampled_gradient(op: Any, *specs: Spec) -> Kernel | None:
-    """To the four pixels around, and along both axes."""
-    sharp = op.sharp
-
-    def run(dout: Any, data: Any, y: Any, x: Any, *outs: Any) -> None:
-        sampling.sample_gradient(dout, data, y, x, sharp, *outs)
-
-    return run if real(*specs) else None
-
-
-@implements("_fetch_pixels")
-def fetched(op: Any, *specs: Spec) -> Kernel | None:
-    """A gather."""
-    return sampling.fetch if real(*specs) else None
-
-
-@implements("_put_pixels")
-def put(op: Any, *specs: Spec) -> Kernel | None:
-    """A scatter that adds up."""
-    return sampling.put if real(*specs) else None
-
-
-@implements("GridGenerator")
-def grid(op: Any, *specs: Spec) -> Kernel | None:
-    """A product with the places of the pixels, or a sum with them."""
-    (data,) = specs
-    if not real(data):
-        return None
-    whole = op.infer(data).shape
-    pixels = whole[2] * whole[3]
-    corners = places.held(_corners(*whole[2:]).astype(data.dtype))
+@implements("GridGenerator", types=real)
+def grid(op: Any, data: Spec) -> Kernel | None:
+    """A product with the points of the pixels, or a sum with them."""
+    whole = op.infer(data)
+    pixels, corners, scales = _tables(whole, data)
     if op.is_affine:
         return lambda maps, out: matmul.product(
             maps.reshape(-1, 3), corners(), out.reshape(-1, pixels)
         )
-    held, dtypes = _scales(whole, data), [data.dtype] * 3
-    shapes = [whole, (2, 1, 1), (2, *whole[2:])]
-    move = pointwise.kernel(_FLOW, shapes, dtypes, whole, data.dtype)
+    factor, first = data.with_shape((2, 1, 1)), data.with_shape((2, *whole.shape[2:]))
+    move: Any = pointwise.broadcast(_FLOW, (whole, factor, first), whole)
 
     def warp(flow: Any, out: Any) -> None:
-        first = corners().reshape(-1)[: 2 * pixels]
-        move(flow, held(), first, out)  # type: ignore[misc]
+        move(flow, scales(), corners().reshape(-1)[: 2 * pixels], out)
 
     return warp
 
 
-def _scales(whole: Any, data: Spec) -> Any:
-    return places.held(_scale(*whole[2:]).astype(data.dtype))
-
-
-@implements("_backward_GridGenerator")
-def grid_gradient(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_backward_GridGenerator", types=real)
+def grid_gradient(op: Any, dout: Spec) -> Kernel | None:
     """The transposed product, or the scales."""
-    (dout,) = specs
-    if not real(dout):
-        return None
-    whole = dout.shape
-    pixels = whole[2] * whole[3]
-    corners = places.held(_corners(*whole[2:]).astype(dout.dtype))
+    pixels, corners, scales = _tables(dout, dout)
     if op.affine:
         return lambda heads, out: matmul.product(
             heads.reshape(-1, pixels), corners(), out.reshape(-1, 3), tb=True
         )
-    held, dtypes = _scales(whole, dout), [dout.dtype] * 2
-    scale = pointwise.kernel(_SCALED, [whole, (2, 1, 1)], dtypes, whole, dout.dtype)
-    return lambda heads, out: scale(heads, held(), out)  # type: ignore[misc]
+    scale: Any = pointwise.broadcast(_SCALED, (dout, dout.with_shape((2, 1, 1))), dout)
+    return lambda heads, out: scale(heads, scales(), out)
+
+
+def _tables(whole: Spec, data: Spec) -> tuple[int, Any, Any]:
+    """How many pixels a grid has, their points, and the scales of a flow."""
+    image = whole.shape[2:]
+    corners, scales = (
+        places.held(make(*image).astype(data.dtype)) for make in (_corners, _scale)
+    )
+    return image[0] * image[1], corners, scales
 
 
 def _looked(data: Any, seen: Any) -> Any:
-    """The image at the places of a grid."""
+    """The image at the points of a grid."""
     samples, channels, height, width = data.spec.shape
     rows, columns = seen.spec.shape[2:]
-    count = rows * columns
-    joined, half = (
-        shaped(seen, (samples, 2, count)),
-        ((width - 1) / 2, (height - 1) / 2),
-    )
+    count, half = rows * columns, ((width - 1) / 2, (height - 1) / 2)
+    joined = shaped(seen, (samples, 2, count))
 
     def along(k: int) -> Any:
         part = call("slice_axis", joined, axis=1, begin=k, end=k + 1)
@@ -183,7 +130,7 @@ def _looked(data: Any, seen: Any) -> Any:
 
 @composed("BilinearSampler")
 def looked(op: Any, data: Any, seen: Any) -> Any:
-    """Places in pixels, then what is there."""
+    """Points in pixels, then what is there."""
     return _looked(data, seen)
 
 
@@ -196,12 +143,10 @@ def transformed(op: Any, data: Any, loc: Any) -> Any:
 # -- taps that are moved ---------------------------------------------------------------
 
 
-@implements("_deformed_places")
-def moved_places(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_deformed_places", types=real)
+def moved_taps(op: Any, offset: Spec) -> Kernel | None:
     """A sum for each tap at each stop."""
-    if not real(*specs):
-        return None
-    found = op.conv.lengths(specs[0].with_shape(op.data))
+    found = op.conv.lengths(offset.with_shape(op.data))
     _, kernel, stride, dilate, pad, stops = found
     settings = tuple(kernel), stops[1], (*stride, *dilate, *pad)
     return lambda *arrays: sampling.deform(*settings, *arrays)

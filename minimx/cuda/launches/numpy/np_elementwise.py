@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,8 @@ from minimx.cuda.kernels.arrays import integers
 from minimx.cuda.kernels.core import reduce
 from minimx.cuda.kernels.core.shape import strides
 from minimx.cuda.kernels.numpy import np_statistics
+from minimx.cuda.kernels.pointwise import SAME
 from minimx.cuda.launches import implements
-
-_SAME = Formula("x", ("x",))
 
 
 @implements(*(f"_npi_{name}" for name in integers.FUNCTIONS))
@@ -36,54 +34,45 @@ def whole(op: Any, *specs: Spec) -> Kernel | None:
 
 
 @implements("_npi_around")
-def around(op: Any, *specs: Spec) -> Kernel | None:
+def around(op: Any, data: Spec) -> Kernel | None:
     """Rounded as a whole number of tenths, hundredths, or tens."""
-    (data,) = specs
     decimals = op.decimals
     text = "rint(x * s) / s" if decimals > 0 else "rint(x / s) * s"
     if data.dtype.kind != "f":
         if decimals < 0:
             return None
         text = "x"
-    return _pointwise(Formula(text, ("x", "s")), specs, data, (10.0 ** abs(decimals),))
+    form = Formula(text, ("x", "s"))
+    return pointwise.broadcast(form, (data,), data, 10.0 ** abs(decimals))
 
 
 @implements("_npi_nan_to_num")
-def nan_to_num(op: Any, *specs: Spec) -> Kernel | None:
+def nan_to_num(op: Any, data: Spec) -> Kernel | None:
     """One of three numbers, or the number itself."""
-    (data,) = specs
     if data.dtype.kind in "iub":
-        return _pointwise(_SAME, specs, data)
-    limits = np.finfo(data.dtype) if data.dtype.isbuiltin == 1 else None
-    if limits is None:
+        return pointwise.broadcast(SAME, (data,), data)
+    if data.dtype.isbuiltin != 1:
         return None
+    limits = np.finfo(data.dtype)
     high = float(limits.max) if op.posinf is None else op.posinf
     low = float(limits.min) if op.neginf is None else op.neginf
     text = "where(x == x, where(isinf(x), where(x > 0, high, low), x), nan)"
     form = Formula(text, ("x", "nan", "high", "low"))
-    return _pointwise(form, specs, data, (op.nan, high, low))
+    return pointwise.broadcast(form, (data,), data, op.nan, high, low)
 
 
 @implements("_npi_where")
 def where(op: Any, *specs: Spec) -> Kernel | None:
     """Both are read, one is written."""
     form = Formula("where(c != 0, x, y)", ("c", "x", "y"))
-    return _pointwise(form, specs, op.infer(*specs))
-
-
-def _pointwise(
-    form: Formula, specs: tuple[Spec, ...], out: Spec, numbers: tuple[float, ...] = ()
-) -> Kernel | None:
-    shapes, dtypes = [s.shape for s in specs], [s.dtype for s in specs]
-    return pointwise.kernel(form, shapes, dtypes, out.shape, out.dtype, numbers)
+    return pointwise.broadcast(form, specs, op.infer(*specs))
 
 
 @implements("_np_any", "_np_all")
-def quantifier(op: Any, *specs: Spec) -> Kernel | None:
+def quantifier(op: Any, data: Spec) -> Kernel | None:
     """Reductions of 1 and 0."""
-    (data,) = specs
-    word = "maximum" if op.name == "_np_any" else "minimum"
-    step, join = f"{word}(a, where(x != 0, 1, 0))", f"{word}(a, b)"
+    function = "maximum" if op.name == "_np_any" else "minimum"
+    step, join = f"{function}(a, where(x != 0, 1, 0))", f"{function}(a, b)"
     form = Reduction("where(x != 0, 1, 0)", step, join, 0)
     truth = data.dtype.kind == "b"
     dtype = np.dtype(np.uint8) if truth else data.dtype
@@ -94,35 +83,22 @@ def quantifier(op: Any, *specs: Spec) -> Kernel | None:
     return lambda x, out: launch(x.view(np.uint8), out)
 
 
-@implements("_npi_argmax", "_npi_argmin")
-def extremum(op: Any, *specs: Spec) -> Kernel | None:
-    """Where it stands first; NaN is the largest and the smallest."""
-    (data,) = specs
-    split, shape = (1, data.size, 1), data.shape
-    if op.axis is not None:
-        axis = op.axis % data.ndim
-        split = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
-    return reduce.arg_extremum(split, data.dtype, 1 if op.name == "_npi_argmax" else -1)
-
-
 @implements("_np_trace")
-def trace(op: Any, *specs: Spec) -> Kernel | None:
+def trace(op: Any, data: Spec) -> Kernel | None:
     """Sums of reals in float64."""
-    (data,) = specs
     if data.dtype in NARROW or data.dtype.kind == "b":
         return None
-    wide = FLOAT64 if data.dtype.kind == "f" else data.dtype
-    return reduce.traced(data.shape, op.offset, op.axes(data.ndim), wide)
+    sums = FLOAT64 if data.dtype.kind == "f" else data.dtype
+    return reduce.traced(data.shape, op.offset, op.axes(data.ndim), sums)
 
 
 @implements("_npi_diff")
-def diff(op: Any, *specs: Spec) -> Kernel | None:
+def diff(op: Any, data: Spec) -> Kernel | None:
     """One difference after the other, the ones between in memory of their own."""
-    (data,) = specs
     if data.dtype.kind == "b" or data.dtype in NARROW:
         return None
     if op.n == 0:
-        return _pointwise(_SAME, specs, data)
+        return pointwise.broadcast(SAME, (data,), data)
     axis, shapes = op.axis % data.ndim, [data.shape]
     for _ in range(op.n):
         last = shapes[-1]
@@ -152,14 +128,6 @@ def _step(shape: Any, axis: int, dtype: Any) -> Any:
         Formula("a - b", ("a", "b")), (dtype, dtype), dtype, "???", (steps[axis], 0, 0),
         [less[k] for k in order], [moves[k] for k in order],
     )  # fmt: skip
-
-
-@implements("_contrib_allclose")
-def close(op: Any, *specs: Spec) -> Kernel | None:
-    """Who finds two that differ says so."""
-    if any(s.dtype.isbuiltin != 1 or s.dtype in NARROW for s in specs):
-        return None
-    return reduce.close(float(op.rtol), float(op.atol), bool(op.equal_nan))
 
 
 @implements("_npi_percentile")
@@ -192,7 +160,7 @@ def khatri_rao(op: Any, *specs: Spec) -> Kernel | None:
         )
         for spec, before in zip(specs[1:], rows[1:], strict=False)
     ]  # fmt: skip
-    copy = _pointwise(_SAME, specs[:1], specs[0])
+    copy = pointwise.broadcast(SAME, specs[:1], specs[0])
 
     def launch(*arrays: Any) -> None:
         so_far, *others, out = arrays

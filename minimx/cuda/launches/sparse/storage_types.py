@@ -1,4 +1,4 @@
-"""Launches of what makes, cuts and measures sparse arrays, on dense ones; sketches."""
+"""Launches of what makes, cuts and measures sparse arrays, on dense ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from minimx.core.ops.registry import Kernel, bind, lookup
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import DEFAULT
 from minimx.cuda.kernels import scratch
-from minimx.cuda.kernels.arrays import coordinates, transforms
-from minimx.cuda.kernels.updates import adaptive, updates
+from minimx.cuda.kernels.arrays import coordinates
+from minimx.cuda.kernels.default_launch import numeric
 from minimx.cuda.launches import implements
 from minimx.cuda.launches.composed import call, shaped
 from minimx.cuda.launches.composing import composed
-from minimx.cuda.launches.core.nn import known, real
 
 
 @composed("cast_storage")
@@ -23,18 +22,17 @@ def cast(op: Any, data: Any) -> Any:
 
 
 @implements("_sparse_retain")
-def retained(op: Any, *specs: Spec) -> Kernel | None:
+def retained(op: Any, data: Spec, indices: Spec) -> Kernel | None:
     """A gather of the rows, and a scatter into zeros."""
-    data, indices = specs
-    if data.dtype.isbuiltin != 1 or not known(indices):
+    if data.dtype.isbuiltin != 1 or not numeric(indices):
         return None
     rows = coordinates.columns(data.shape, (1, indices.size))
     shape = indices.size, *data.shape[1:]
 
-    def run(x: Any, places: Any, out: Any) -> None:
+    def run(x: Any, indices: Any, out: Any) -> None:
         with scratch.allocated((shape, data.dtype)) as (kept,):
-            rows.fetch(x, places, kept)
-            rows.scatter(kept, places, out)
+            rows.fetch(x, indices, kept)
+            rows.scatter(kept, indices, out)
 
     return run
 
@@ -57,33 +55,3 @@ def counted(op: Any, data: Any) -> Any:
 def looked_up(op: Any, data: Any, weight: Any) -> Any:
     """Rows of a table."""
     return bind(op._embedding(), data, weight)
-
-
-@implements("_sparse_adagrad_update")
-def adagrad(op: Any, *specs: Spec) -> Kernel | None:
-    """One step length for each element."""
-    if not real(*specs):
-        return None
-    numbers = op.lr, op.epsilon, op.rescale_grad, op.clip_gradient
-
-    def run(weight: Any, grad: Any, history: Any, out: Any) -> None:
-        updates.step(adaptive.adagrad, weight, grad, (history,), out, numbers)
-
-    return run
-
-
-@implements("_contrib_group_adagrad_update")
-def group_adagrad(op: Any, *specs: Spec) -> Kernel | None:
-    """One step length for each row."""
-    if not real(*specs) or len({spec.dtype for spec in specs}) > 1:
-        return None
-    numbers = op.lr, op.epsilon, op.rescale_grad, op.clip_gradient
-    launch: Kernel = adaptive.group_adagrad(*numbers)
-    return launch
-
-
-@implements("_contrib_count_sketch")
-def sketched(op: Any, *specs: Spec) -> Kernel | None:
-    """Columns in the order of where they go, then sums."""
-    data, h, s = specs
-    return transforms.count_sketch if real(data) and known(h, s) else None
