@@ -85,7 +85,7 @@ def _record(
     places: tuple[int, ...],
 ) -> Any:
     """Run the launches and record them; None, and a warning, if they cannot be."""
-    from minimx.cuda.kernels.recorded import Recorded, Refused
+    from minimx.cuda.kernels.recording import Recorded, Refused
 
     try:
         made = Recorded(launches, places)

@@ -14,14 +14,15 @@ keeps it as long as the graph.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_size_t, c_uint, c_ulonglong, c_void_p
 from typing import Any, Final
 
 from minimx.core.errors import DeviceError
+from minimx.core.storage import Block
 from minimx.cuda.driver import current_device, current_stream, into
-from minimx.cuda.kernels import native
+from minimx.cuda.kernels import native, scratch
 from minimx.cuda.kernels.launching import cuda
 
 # What other threads do meanwhile is their affair: CU_STREAM_CAPTURE_MODE_THREAD_LOCAL.
@@ -143,3 +144,61 @@ class Recording:
     def __del__(self) -> None:
         if self._handle:  # one that still runs is destroyed when it is done
             self._driver.library.cuGraphExecDestroy(self._handle)
+
+
+# -- launches that replay --------------------------------------------------------------
+
+
+class Refused(Exception):
+    """Launches that ran, but could not be recorded.
+
+    number: which of them it was, or None where it was all of them. Its cause says why.
+    """
+
+    def __init__(self, number: int | None) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Recorded:
+    """Launches that happen at one call.
+
+    places: where the arrays were that they touch; for a replay to compare.
+    nodes: how many kernels and copies. nbytes: how much scratch memory they keep.
+    """
+
+    __slots__ = ("_graph", "_held", "nbytes", "nodes", "places")
+
+    def __init__(self, launches: Sequence[Callable[[], None]], places: Any) -> None:
+        """Run launches, and record them; inside `working`.
+
+        Raises `Refused` when they have run, but cannot be recorded; what the launches
+        themselves raise passes through.
+        """
+        self.places = places
+        self._held: dict[int, list[Block]] = {}
+        with scratch.kept(self._held):
+            for launch in launches:
+                launch()
+            number: int | None = None
+            try:
+                with recording() as graph:
+                    for at, launch in enumerate(launches):
+                        number = at
+                        launch()
+                    number = None
+            except Exception as error:  # they have just run: it is the recording
+                raise Refused(number) from error
+        self._graph = graph
+        self.nodes: int = graph.nodes
+        blocks = [block for lane in self._held.values() for block in lane]
+        self.nbytes = sum(block.size for block in blocks)
+
+    def launch(self) -> None:
+        """Have them happen, in the stream of this thread. Raises `DeviceError`."""
+        self._graph.launch()
+
+    def __del__(self) -> None:
+        for lane in self._held.values():
+            for block in lane:
+                block.free()

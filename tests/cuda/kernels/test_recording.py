@@ -21,8 +21,14 @@ from minimx.cuda import launches, toolkit
 from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import native, pointwise, scratch
 from minimx.cuda.kernels import recording as module
-from minimx.cuda.kernels.recorded import Recorded, Refused
-from minimx.cuda.kernels.recording import Recording, not_recorded, recording, together
+from minimx.cuda.kernels.recording import (
+    Recorded,
+    Recording,
+    Refused,
+    not_recorded,
+    recording,
+    together,
+)
 
 GPU = mx.gpu(0)
 nn = mx.gluon.nn

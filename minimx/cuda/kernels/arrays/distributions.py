@@ -156,83 +156,46 @@ def uniform(i: int, key: Any, low: float, high: float) -> Any:
     return x, low + (high - low) * x
 
 
-@_distribution
-def logistic(i: int, key: Any, loc: float, scale: float) -> Any:
-    """The logit of an even number."""
-    u = _even(i, key)
-    x = log(u / (1 - u))
-    return x, loc + scale * x
+@launching.inner
+def _waiting(u: Any) -> Any:
+    return -log(u)
 
 
-@_distribution
-def gumbel(i: int, key: Any, loc: float, scale: float) -> Any:
-    """The largest of many."""
-    x = -log(-log(_even(i, key)))
-    return x, loc + scale * x
+@launching.inner
+def _located(x: Any, loc: float, scale: float) -> Any:
+    return loc + scale * x
 
 
-@_distribution
-def laplace(i: int, key: Any, loc: float, scale: float) -> Any:
-    """Two exponentials back to back."""
-    u = _even(i, key)
-    x = log(2 * u) if u < 0.5 else -log(2 - 2 * u)
-    return x, loc + scale * x
+def _of_even(name: str, standard: Any, number: Any) -> None:
+    """Enter a distribution that makes its number of one even number.
+
+    standard: a function of the even number; number: of what that gives, a and b.
+    """
+    standard, number = launching.inner(standard), launching.inner(number)
+
+    def draw(i, key, a, b):  # type: ignore[no-untyped-def]
+        x = standard(_even(i, key))
+        return x, number(x, a, b)
+
+    draw.__name__ = name
+    _distribution(draw)
 
 
-@_distribution
-def exponential(i: int, key: Any, scale: float, b: float) -> Any:
-    """Waiting times of mean scale."""
-    x = -log(_even(i, key))
-    return x, scale * x
-
-
-@_distribution
-def rate(i: int, key: Any, lam: float, b: float) -> Any:
-    """The same of mean 1 / lam."""
-    x = -log(_even(i, key))
-    return x, x / lam
-
-
-@_distribution
-def rayleigh(i: int, key: Any, scale: float, b: float) -> Any:
-    """The length of a vector with two normal parts."""
-    x = sqrt(-2.0 * log(_even(i, key)))
-    return x, scale * x
-
-
-@_distribution
-def weibull(i: int, key: Any, a: float, b: float) -> Any:
-    """The a-th root of a waiting time."""
-    x = -log(_even(i, key))
-    return x, exp(log(x) / a)
-
-
-@_distribution
-def pareto(i: int, key: Any, a: float, b: float) -> Any:
-    """Begins at 0."""
-    x = -log(_even(i, key))
-    return x, expm1(x / a)
-
-
-@_distribution
-def powerd(i: int, key: Any, a: float, b: float) -> Any:
-    """The a-th root of an even number."""
-    x = _even(i, key)
-    return x, exp(log(x) / a)
-
-
-@_distribution
-def bernoulli(i: int, key: Any, p: float, b: float) -> Any:
-    """1 with probability p."""
-    x = _even(i, key)
-    return x, 1.0 if x < p else 0.0
-
-
-@_distribution
-def bernoulli_logit(i: int, key: Any, p: float, b: float) -> Any:
-    """1 with the probability of which p is the logit."""
-    x = _even(i, key)
-    return x, 1.0 if x * (1 + exp(-p)) < 1 else 0.0
+_of_even("logistic", lambda u: log(u / (1 - u)), _located)
+_of_even("gumbel", lambda u: -log(-log(u)), _located)
+_of_even("laplace", lambda u: log(2 * u) if u < 0.5 else -log(2 - 2 * u), _located)
+_of_even("exponential", _waiting, lambda x, scale, b: scale * x)
+_of_even("rate", _waiting, lambda x, lam, b: x / lam)
+_of_even("rayleigh", lambda u: sqrt(-2.0 * log(u)), lambda x, scale, b: scale * x)
+_of_even("weibull", _waiting, lambda x, a, b: exp(log(x) / a))
+_of_even("pareto", _waiting, lambda x, a, b: expm1(x / a))
+_of_even("powerd", lambda u: u, lambda x, a, b: exp(log(x) / a))
+_of_even("bernoulli", lambda u: u, lambda x, p, b: 1.0 if x < p else 0.0)
+_of_even(
+    "bernoulli_logit",
+    lambda u: u,
+    lambda x, p, b: 1.0 if x * (1 + exp(-p)) < 1 else 0.0,
+)
 
 
 @_distribution

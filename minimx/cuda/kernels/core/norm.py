@@ -43,15 +43,14 @@ def fold(first: Any, second: Any, team: int) -> None:
 @cache
 def _moments(team: int) -> Any:
     """The kernel in which `team` threads find the statistics of a channel."""
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         data: Any, mean: Any, invstd: Any, moving_mean: Any, moving_var: Any,
         eps: float, momentum: float, outer: int, channels: int, inner: int,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t, count = cuda.threadIdx.x, outer * inner
         for c in range(cuda.blockIdx.x, channels, cuda.gridDim.x):
             shift = np.float64(data[c * inner])
@@ -80,15 +79,14 @@ def _moments(team: int) -> Any:
 @cache
 def _gradients(team: int) -> Any:
     """The kernel in which `team` threads find a channel's gamma and beta gradients."""
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         dout: Any, data: Any, mean: Any, invstd: Any, dgamma: Any, dbeta: Any,
         outer: int, channels: int, inner: int,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t, count = cuda.threadIdx.x, outer * inner
         for c in range(cuda.blockIdx.x, channels, cuda.gridDim.x):
             total, along = 0.0, 0.0
@@ -197,15 +195,14 @@ def _vectors(team: int) -> Any:
     many: how many groups share gamma and beta in turn, one number each; 0 where every
     place of a vector has its own.
     """
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         data: Any, gamma: Any, beta: Any, out: Any, mean: Any, std: Any, eps: float,
         n: int, length: int, inner: int, many: int,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t = cuda.threadIdx.x
         for r in range(cuda.blockIdx.x, n, cuda.gridDim.x):
             start = r // inner * length * inner + r % inner
@@ -235,15 +232,14 @@ def _vectors(team: int) -> Any:
 @cache
 def _vector_gradients(team: int) -> Any:
     """The kernel for the gradient of the data; leaves the sums over each vector."""
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         dout: Any, data: Any, gamma: Any, mean: Any, std: Any, ddata: Any, along: Any,
         total: Any, n: int, length: int, inner: int, many: int,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t = cuda.threadIdx.x
         for r in range(cuda.blockIdx.x, n, cuda.gridDim.x):
             start = r // inner * length * inner + r % inner
@@ -409,15 +405,14 @@ def neighbours(
 @cache
 def _lengths(team: int) -> Any:
     """The kernel that finds a vector's norm and divides by it, or its gradient."""
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         dout: Any, data: Any, norm: Any, out: Any, eps: float, n: int, length: int,
         inner: int, backward: bool,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t = cuda.threadIdx.x
         for r in range(cuda.blockIdx.x, n, cuda.gridDim.x):
             start = r // inner * length * inner + r % inner

@@ -10,8 +10,9 @@ through all cells of a channel, so that it is added in one order.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -156,19 +157,11 @@ def bipartite(
 # -- pooling over boxes ----------------------------------------------------------------
 
 
-class Grids(NamedTuple):
-    """Lengths of images and of the grids over them; each: channels for each grid's."""
-
-    batch: int
-    planes: int
-    height: int
-    width: int
-    regions: int
-    channels: int
-    rows: int
-    columns: int
-    numbers: int
-    each: int
+#: Lengths of images and of the grids over them; each: channels for each grid's.
+Grids = namedtuple(
+    "Grids",
+    "batch planes height width regions channels rows columns numbers each",
+)
 
 
 def grids(images: Any, rois: Any, cells: Any) -> Grids:

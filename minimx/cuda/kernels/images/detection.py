@@ -6,7 +6,8 @@ here a thread has a box, or an anchor. `boxes` has what looks at several at once
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -145,15 +146,8 @@ def decode(
 # -- what to keep ----------------------------------------------------------------------
 
 
-class Columns(NamedTuple):
-    """Where in a row of `width` numbers something is; kind -1: there are no classes."""
-
-    width: int
-    start: int
-    score: int
-    kind: int
-    apart: bool
-    center: bool
+#: Where in a row of `width` numbers something is; kind -1: there are no classes.
+Columns = namedtuple("Columns", "width start score kind apart center")
 
 
 @launching.kernel
@@ -262,17 +256,8 @@ def back(dout: Any, record: Any, out: Any) -> None:
 # -- single-shot detection -------------------------------------------------------------
 
 
-class Labels(NamedTuple):
-    """Lengths of anchors, labels and predictions, and settings of MultiBoxTarget."""
-
-    each: int
-    many: int
-    width: int
-    classes: int
-    overlap: float
-    ignored: float
-    ratio: float
-    far: float
+#: Lengths of anchors, labels and predictions, and settings of MultiBoxTarget.
+Labels = namedtuple("Labels", "each many width classes overlap ignored ratio far")
 
 
 @launching.kernel

@@ -5,7 +5,8 @@ A thread has an anchor at a pixel; then the regions are sorted and thinned like 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +16,8 @@ from minimx.cuda.kernels.images.detection import Columns, sift
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import exp
 
-
-class Moves(NamedTuple):
-    """How regions are proposed: see Proposal; anchors: how many stand at a pixel."""
-
-    anchors: int
-    height: int
-    width: int
-    stride: int
-    least: int
-    corners: bool
+#: How regions are proposed: see Proposal; anchors: how many stand at a pixel.
+Moves = namedtuple("Moves", "anchors height width stride least corners")
 
 
 @launching.kernel

@@ -6,26 +6,17 @@ windows that met there, in one order: the same to the bit in every run.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 from minimx.cuda.kernels import launching
 from minimx.cuda.kernels.launching import cuda
 
-
-class Lengths(NamedTuple):
-    """What `kernels.cpu.correlation.Comparison` has, and the shapes."""
-
-    kernel: int
-    reach: int
-    stride1: int
-    stride2: int
-    pad: int
-    displacements: int
-    channels: int
-    height: int
-    width: int
-    out_h: int
-    out_w: int
+#: What `kernels.cpu.correlation.Comparison` has, and the shapes.
+Lengths = namedtuple(
+    "Lengths",
+    "kernel reach stride1 stride2 pad displacements channels height width out_h out_w",
+)
 
 
 @launching.inner

@@ -14,7 +14,8 @@ them, in order: the same to the bit in every run.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -26,18 +27,11 @@ from minimx.cuda.kernels.mathematics import exp, log, log1p
 TEAM = 2 if launching.PLAYING else 128
 
 
-class Sizes(NamedTuple):
-    """The lengths; rows: of how many steps the sums from the beginning are kept."""
-
-    steps: int
-    samples: int
-    alphabet: int
-    longest: int
-    rows: int
-    blank: int
-    end: int
-    counted: bool
-    timed: bool
+#: The lengths; rows: of how many steps the sums from the beginning are kept.
+Sizes = namedtuple(
+    "Sizes",
+    "steps samples alphabet longest rows blank end counted timed",
+)
 
 
 @launching.kernel

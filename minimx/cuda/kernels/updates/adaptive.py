@@ -1,6 +1,6 @@
 """Rules that adapt the length of a step, on CUDA: those of the CPU's file of this name.
 
-A rule is a kernel `(out, weight, gradient, *states, n, *numbers)`; `out` may be
+A rule is a kernel `(out, weight, gradient, *states, n, numbers)`; `out` may be
 `weight` itself. What a rule needs to know of other arrays (a scale, a length) it reads
 on the device: nothing waits for a number.
 """
@@ -22,11 +22,10 @@ from minimx.cuda.kernels.updates.updates import scaled
 
 @launching.kernel
 def ftml(
-    out: Any, weight: Any, gradient: Any, d: Any, v: Any, z: Any, n: int,
-    lr: Any, beta1: Any, beta2: Any, epsilon: Any, first: Any, second: Any, wd: Any,
-    rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, d: Any, v: Any, z: Any, n: int, numbers: Any
+) -> None:
     """W = -z / d, with first = 1 - beta1^t and second = 1 - beta2^t."""
+    lr, beta1, beta2, epsilon, first, second, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         g = scaled(gradient[i] * rescale + wd * w, 1, clip)
@@ -39,10 +38,10 @@ def ftml(
 
 @launching.kernel
 def ftrl(
-    out: Any, weight: Any, gradient: Any, z: Any, count: Any, n: int,
-    lr: Any, lamda1: Any, beta: Any, wd: Any, rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, z: Any, count: Any, n: int, numbers: Any
+) -> None:
     """Weights whose z is within lamda1 of 0 are 0."""
+    lr, lamda1, beta, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         g = scaled(gradient[i], rescale, clip)
         square = count[i] + g * g
@@ -57,12 +56,13 @@ def ftrl(
 @launching.kernel
 def adamw(
     out: Any, weight: Any, gradient: Any, mean: Any, var: Any, scale: Any, n: int,
-    lr: Any, beta1: Any, beta2: Any, epsilon: Any, wd: Any, eta: Any, clip: Any,
+    numbers: Any,
 ) -> None:  # fmt: skip
     """W -= eta * (lr * mean / (sqrt(var) + epsilon) + wd * w); scale is one number.
 
     Where that is 0 or not finite, a gradient overflowed: nothing changes.
     """
+    lr, beta1, beta2, epsilon, wd, eta, clip = numbers
     rescale = scale[0]
     fine = isfinite(rescale) and rescale != 0
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
@@ -78,11 +78,10 @@ def adamw(
 
 @launching.kernel
 def lamb(
-    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, n: int,
-    beta1: Any, beta2: Any, epsilon: Any, first: Any, second: Any, wd: Any,
-    rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, n: int, numbers: Any
+) -> None:
     """The direction of a step; first and second correct it."""
+    beta1, beta2, epsilon, first, second, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         g = scaled(gradient[i], rescale, clip)
         m = beta1 * mean[i] + (1 - beta1) * g
@@ -93,9 +92,9 @@ def lamb(
 
 @launching.kernel
 def _trusted(
-    out: Any, weight: Any, direction: Any, r1: Any, r2: Any, n: int,
-    lr: Any, low: Any, high: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, direction: Any, r1: Any, r2: Any, n: int, numbers: Any
+) -> None:
+    lr, low, high = numbers
     one, two = r1[0], r2[0]
     if low >= 0:
         one = max(one, low)
@@ -112,16 +111,16 @@ def trust(
     upper_bound: float, out: Any,
 ) -> None:  # fmt: skip
     """A step of LAMB: out = weight - rate * direction, with r1 and r2 on the device."""
-    bounds = map(out.dtype.type, (lr, lower_bound, upper_bound))
-    launching.over(_trusted, out.size, (out, weight, direction, r1, r2), *bounds)
+    numbers = tuple(map(out.dtype.type, (lr, lower_bound, upper_bound)))
+    launching.over(_trusted, out.size, (out, weight, direction, r1, r2), numbers)
 
 
 @launching.kernel
 def adagrad(
-    out: Any, weight: Any, gradient: Any, history: Any, n: int,
-    lr: Any, epsilon: Any, rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, history: Any, n: int, numbers: Any
+) -> None:
     """H += g * g; w -= lr * g / sqrt(h + epsilon)."""
+    lr, epsilon, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         g = scaled(gradient[i], rescale, clip)
         h = history[i] + g * g
@@ -145,8 +144,9 @@ def _grown(history: Any, means: Any, n: int) -> None:
 @launching.kernel
 def _grouped(
     out: Any, weight: Any, gradient: Any, history: Any, n: int, width: int,
-    lr: Any, epsilon: Any, rescale: Any, clip: Any,
+    numbers: Any,
 ) -> None:  # fmt: skip
+    lr, epsilon, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         g = scaled(gradient[i], rescale, clip)
         out[i] = weight[i] - g * (lr / sqrt(history[i // width] + epsilon))
@@ -171,4 +171,4 @@ def group_adagrad(
         total(squares, means)
         launching.over(_grown, rows, (history, means))
     arrays = out, weight, gradient, history
-    launching.over(_grouped, n, arrays, n // rows, *step)
+    launching.over(_grouped, n, arrays, n // rows, step)

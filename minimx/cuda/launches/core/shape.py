@@ -7,9 +7,10 @@ from typing import Any
 from minimx.core.operators.shape import Part
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
+from minimx.cuda.kernels import scratch
 from minimx.cuda.kernels.arrays import coordinates
 from minimx.cuda.kernels.core import indexing, shape
-from minimx.cuda.kernels.default_launch import builtin
+from minimx.cuda.kernels.default_launch import builtin, numeric
 from minimx.cuda.launches import implements
 
 
@@ -185,3 +186,19 @@ def advanced(op: Any, data: Spec, *indices: Spec) -> Kernel | None:
     if key is None or (key.shape or (1,)) != (part or (1,)):
         return None
     return key.add if back else key.fetch
+
+
+@implements("_sparse_retain")
+def retained(op: Any, data: Spec, indices: Spec) -> Kernel | None:
+    """A gather of the rows, and a scatter into zeros."""
+    if not builtin(data) or not numeric(indices):
+        return None
+    rows = coordinates.columns(data.shape, (1, indices.size))
+    shape = indices.size, *data.shape[1:]
+
+    def run(x: Any, indices: Any, out: Any) -> None:
+        with scratch.allocated((shape, data.dtype)) as (kept,):
+            rows.fetch(x, indices, kept)
+            rows.scatter(kept, indices, out)
+
+    return run

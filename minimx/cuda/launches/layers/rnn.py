@@ -80,7 +80,9 @@ def of_sequences(op: Any, data: Spec, *lengths: Spec) -> Kernel | None:
     if op.name == "SequenceMask":
         share = prod(data.shape[2:])
         split = _grouped(data.shape, op.axis)
-        return lambda *arrays: sequence.mask(*arrays, split, share, op.value)
+        return lambda x, lengths, out: sequence.mask(
+            x, lengths, out, split, share, op.value
+        )
     if op.name == "SequenceReverse":
         return sequence.reverse
     function = sequence.last if op.name == "SequenceLast" else sequence.unlast
