@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from minimx.core.dtypes import FLOAT64, NARROW
+from minimx.core.kernels.cpu.reduce import Reduction
 from minimx.core.kernels.formula import Formula
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
+from minimx.core.shapes import normalize_axes
 from minimx.cuda.kernels import fused, pointwise, scratch
+from minimx.cuda.kernels.arrays import integers
 from minimx.cuda.kernels.core import reduce
+from minimx.cuda.kernels.core.shape import strides
+from minimx.cuda.kernels.numpy import np_statistics
 from minimx.cuda.kernels.pointwise import SAME
 from minimx.cuda.launches import implements
 from minimx.operators.arrays.mixed import by_rows
@@ -151,3 +158,162 @@ def extremum(op: Any, data: Spec) -> Kernel | None:
         split = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
     sign = -1 if op.name in ("argmin", "_npi_argmin") else 1
     return reduce.arg_extremum(split, data.dtype, sign)
+
+
+# -- by NumPy's rules ------------------------------------------------------------------
+
+
+@implements(*(f"_npi_{name}" for name in integers.FUNCTIONS))
+def whole(op: Any, *specs: Spec) -> Kernel | None:
+    """Bits, shifts and divisors; in int64, which holds all types but the widest."""
+    out = op.infer(*specs)
+    if out.dtype.kind == "u" and out.dtype.itemsize == 8:
+        return None
+    bits = 1 if out.dtype.kind == "b" else 8 * out.dtype.itemsize
+    name = op.name.removeprefix("_npi_")
+    return integers.looped(name, [s.shape for s in specs], out.shape, bits)
+
+
+@implements("_npi_around")
+def around(op: Any, data: Spec) -> Kernel | None:
+    """Rounded as a whole number of tenths, hundredths, or tens."""
+    decimals = op.decimals
+    text = "rint(x * s) / s" if decimals > 0 else "rint(x / s) * s"
+    if data.dtype.kind != "f":
+        if decimals < 0:
+            return None
+        text = "x"
+    form = Formula(text, ("x", "s"))
+    return pointwise.broadcast(form, (data,), data, 10.0 ** abs(decimals))
+
+
+@implements("_npi_nan_to_num")
+def nan_to_num(op: Any, data: Spec) -> Kernel | None:
+    """One of three numbers, or the number itself."""
+    if data.dtype.kind in "iub":
+        return pointwise.broadcast(SAME, (data,), data)
+    if data.dtype.isbuiltin != 1:
+        return None
+    limits = np.finfo(data.dtype)
+    high = float(limits.max) if op.posinf is None else op.posinf
+    low = float(limits.min) if op.neginf is None else op.neginf
+    text = "where(x == x, where(isinf(x), where(x > 0, high, low), x), nan)"
+    form = Formula(text, ("x", "nan", "high", "low"))
+    return pointwise.broadcast(form, (data,), data, op.nan, high, low)
+
+
+@implements("_npi_where")
+def np_where(op: Any, *specs: Spec) -> Kernel | None:
+    """Both are read, one is written."""
+    form = Formula("where(c != 0, x, y)", ("c", "x", "y"))
+    return pointwise.broadcast(form, specs, op.infer(*specs))
+
+
+@implements("_np_any", "_np_all")
+def quantifier(op: Any, data: Spec) -> Kernel | None:
+    """Reductions of 1 and 0."""
+    function = "maximum" if op.name == "_np_any" else "minimum"
+    step, join = f"{function}(a, where(x != 0, 1, 0))", f"{function}(a, b)"
+    form = Reduction("where(x != 0, 1, 0)", step, join, 0)
+    truth = data.dtype.kind == "b"
+    dtype = np.dtype(np.uint8) if truth else data.dtype
+    out = op.infer(data).dtype
+    launch = reduce.reduction(form, data.shape, op.axes(data), dtype, out)
+    if launch is None or not truth:
+        return launch
+    return lambda x, out: launch(x.view(np.uint8), out)
+
+
+@implements("_np_trace")
+def trace(op: Any, data: Spec) -> Kernel | None:
+    """Sums of reals in float64."""
+    if data.dtype in NARROW or data.dtype.kind == "b":
+        return None
+    sums = FLOAT64 if data.dtype.kind == "f" else data.dtype
+    return reduce.traced(data.shape, op.offset, op.axes(data.ndim), sums)
+
+
+@implements("_npi_diff")
+def diff(op: Any, data: Spec) -> Kernel | None:
+    """One difference after the other, the ones between in memory of their own."""
+    if data.dtype.kind == "b" or data.dtype in NARROW:
+        return None
+    if op.n == 0:
+        return pointwise.broadcast(SAME, (data,), data)
+    axis, shapes = op.axis % data.ndim, [data.shape]
+    for _ in range(op.n):
+        last = shapes[-1]
+        shapes.append((*last[:axis], last[axis] - 1, *last[axis + 1 :]))
+    launches = [_step(shape, axis, data.dtype) for shape in shapes[:-1]]
+
+    def launch(x: Any, out: Any) -> None:
+        with ExitStack() as buffers:
+            for step, shape in zip(launches[:-1], shapes[1:], strict=False):
+                (buffer,) = buffers.enter_context(
+                    scratch.allocated((shape, data.dtype))
+                )
+                step(x, x, buffer)
+                x = buffer
+            launches[-1](x, x, out)
+
+    return launch
+
+
+def _step(shape: Any, axis: int, dtype: Any) -> Any:
+    """(x, x, out): each element less the one before."""
+    steps = strides(shape)
+    less = (*shape[:axis], shape[axis] - 1, *shape[axis + 1 :])
+    order = range(len(shape) - 1, -1, -1)
+    moves = [[steps[k], steps[k], step] for k, step in enumerate(strides(less))]
+    return pointwise.walk(
+        Formula("a - b", ("a", "b")), (dtype, dtype), dtype, "???", (steps[axis], 0, 0),
+        [less[k] for k in order], [moves[k] for k in order],
+    )  # fmt: skip
+
+
+@implements("_npi_percentile")
+def percentile(op: Any, *specs: Spec) -> Kernel | None:
+    """The axes that are ranked go last; then a sort."""
+    data, out = specs[0], op.infer(*specs)
+    kinds = {spec.dtype for spec in (*specs, out)}
+    if NARROW & kinds or data.dtype.kind == "b":
+        return None
+    axes = normalize_axes("percentile", op.axis, data.ndim)
+    settings = op.interpolation, data.dtype, op.q_scalar
+    return np_statistics.percentile(data.shape, axes, *settings)
+
+
+@implements("khatri_rao")
+def khatri_rao(op: Any, *specs: Spec) -> Kernel | None:
+    """Products of a matrix with what the ones before gave."""
+    dtype, columns = specs[0].dtype, specs[0].shape[1]
+    if dtype in NARROW or dtype.kind == "b":
+        return None
+    rows = [1]
+    for spec in specs:
+        rows.append(rows[-1] * spec.shape[0])
+    product = Formula("a * b", ("a", "b"))
+    steps = [
+        pointwise.walk(
+            product, (dtype, dtype), dtype, "???", (0, 0, 0),
+            [columns, spec.shape[0], before],
+            [[1, 1, 1], [0, columns, columns], [columns, 0, columns * spec.shape[0]]],
+        )
+        for spec, before in zip(specs[1:], rows[1:], strict=False)
+    ]  # fmt: skip
+    copy = pointwise.broadcast(SAME, specs[:1], specs[0])
+
+    def launch(*arrays: Any) -> None:
+        so_far, *others, out = arrays
+        if not others and copy is not None:
+            copy(so_far, out)
+        with ExitStack() as buffers:
+            for k, (step, x) in enumerate(zip(steps, others, strict=True)):
+                buffer = out
+                if k < len(others) - 1:
+                    allocated = scratch.allocated(((rows[k + 2], columns), dtype))
+                    (buffer,) = buffers.enter_context(allocated)
+                step(so_far, x, buffer)
+                so_far = buffer
+
+    return launch

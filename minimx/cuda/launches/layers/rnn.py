@@ -13,7 +13,7 @@ from minimx.cuda.kernels import scratch
 from minimx.cuda.kernels.default_launch import numeric, real_first
 from minimx.cuda.kernels.layers import ctc, rnn, sequence
 from minimx.cuda.launches import implements
-from minimx.cuda.launches.arrays.join import moved
+from minimx.cuda.launches.core.shape import moved
 
 
 @implements("RNN", types=numeric)
