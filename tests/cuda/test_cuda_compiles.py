@@ -37,7 +37,7 @@ OWN = {
         "pack",
         "product",
         "rounded",
-        "walk",
+        "cells_per_thread",
     },
     "conv": set(),
     "dropout": {"apply_shared"},

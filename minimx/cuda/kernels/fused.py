@@ -18,11 +18,11 @@ from minimx.core.kernels import pointwise as common
 from minimx.core.kernels.half import computing
 from minimx.cuda.kernels import launching, mathematics
 from minimx.cuda.kernels.pointwise import (
+    address_lines,
     imported,
     known,
     loaded,
     stored,
-    strided,
     types,
 )
 from minimx.fast.fusion.loop_text import Loop
@@ -121,7 +121,7 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
         if operand.number:
             continue
         if not even:
-            body += strided("at", "i", f"steps[{base}]", count, base + 1)
+            body += address_lines("at", "i", f"steps[{base}]", count, base + 1)
             base += 1 + 2 * count
         found = f"{operand.name}_[{'i' if even else 'at'}]"
         body.append(f"{operand.name} = {loaded(found, operand.dtype)}")

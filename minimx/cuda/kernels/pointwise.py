@@ -1,7 +1,8 @@
 """Kernels made from formulas, for CUDA: the same text as `kernels.pointwise` reads.
 
     kernel(formula, shapes, dtypes, out_shape, out_dtype)   a callable (*ins, out)
-    walk(formula, ...)                                      the same over any strides
+    broadcast(formula, specs, out), elementwise(…)          the same in fewer words
+    over_strides(formula, ...)                              the same over any strides
 
 A formula becomes a file with one CUDA kernel: thread by thread an output element, found
 by its number; where operands have other shapes, the number is taken apart into an index
@@ -61,7 +62,7 @@ def write(
     """The file that numba compiles.
 
     layout: for each operand 1 if it moves with the output, 0 if it is one element, ? if
-    it is walked along `axes` axes; for the output as well.
+    it moves by strides along `axes` axes; for the output as well.
     """
     letters = dict(zip(formula.operands, "abcdefgh", strict=False))
     names, numbers = [*letters.values()][: len(ins)], [*letters.values()][len(ins) :]
@@ -127,12 +128,14 @@ def imported(
     return ", ".join(words) or "select"
 
 
-def strided(target: str, number: str, base: str, axes: int, first: int) -> list[str]:
+def address_lines(
+    target: str, number: str, base: str, axes: int, first: int
+) -> list[str]:
     """Lines that turn an element's number into its index in memory.
 
     From `steps[first]` on stand length and stride of each axis, the innermost first.
 
-    >>> strided("at", "i", "0", axes=2, first=0)[2:]
+    >>> address_lines("at", "i", "0", axes=2, first=0)[2:]
     ['at += rest % steps[0] * steps[1]', 'rest //= steps[0]', 'at += rest * steps[3]']
     """
     lines = [f"{target} = {base}"] + ([f"rest = {number}"] if axes else [])
@@ -155,16 +158,16 @@ def _places(names: Sequence[str], layout: str, axes: int) -> list[str]:
     `steps` has a start for each operand, then for each axis its length and a step for
     each.
     """
-    walked = [(k, name) for k, name in enumerate(names) if layout[k] == "?"]
-    if not walked:
+    strided = [(k, name) for k, name in enumerate(names) if layout[k] == "?"]
+    if not strided:
         return []
-    lines = [f"{name}_at = steps[{k}]" for k, name in walked] + ["rest = i"]
+    lines = [f"{name}_at = steps[{k}]" for k, name in strided] + ["rest = i"]
     base, width = len(names), len(names) + 1
     for axis in range(axes):
         here = base + axis * width
         last = axis == axes - 1
         lines.append("k = rest" if last else f"k = rest % steps[{here}]")
-        lines += [f"{name}_at += k * steps[{here + 1 + n}]" for n, name in walked]
+        lines += [f"{name}_at += k * steps[{here + 1 + n}]" for n, name in strided]
         if not last:
             lines.append(f"rest //= steps[{here}]")
     return lines
@@ -204,7 +207,9 @@ def kernel(
     moves = [[*line[: len(shapes)], line[-1]] for line in steps]
     starts = (0,) * (len(shapes) + 1)
     layout = "?" * len(shapes) + "1"
-    return walk(formula, ins, out_dtype, layout, starts, lengths, moves, numbers)
+    return over_strides(
+        formula, ins, out_dtype, layout, starts, lengths, moves, numbers
+    )
 
 
 def elementwise(
@@ -227,7 +232,7 @@ def converted(size: int, source: DType, target: DType) -> Launch | None:
     return elementwise(SAME, size, [source], target)
 
 
-def walk(
+def over_strides(
     formula: Formula,
     ins: Sequence[DType],
     out: DType,

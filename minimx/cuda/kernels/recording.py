@@ -6,7 +6,7 @@
     graph.launch()                # now it does, as often as wanted
 
 While CUDA writes, a thread may launch kernels and copy on the device, and nothing else:
-memory that is taken or given back, waiting for the device and its own stream 0 spoil
+memory that is taken or given back, waiting for the device and its own stream 0 break
 the recording. A graph keeps the addresses that it has seen, so the owner of that memory
 keeps it as long as the graph.
 """
@@ -33,7 +33,7 @@ NON_BLOCKING: Final = 1
 # CU_EVENT_DISABLE_TIMING.
 UNTIMED: Final = 2
 
-_here = threading.local()
+_thread = threading.local()
 
 
 def together(first: Callable[[], None], second: Callable[[], None]) -> None:
@@ -59,7 +59,7 @@ def together(first: Callable[[], None], second: Callable[[], None]) -> None:
 
 def _stream(driver: native.Native, use: str) -> Any:
     """A stream of this thread on its device, made at first use and there to stay."""
-    streams = _here.__dict__.setdefault("streams", {})
+    streams = _thread.__dict__.setdefault("streams", {})
     key = current_device(), use
     if key not in streams:
         handle = c_void_p()
@@ -78,13 +78,13 @@ def _follow(driver: native.Native, later: Any, earlier: Any) -> None:
     try:
         driver.call("cuEventRecord", event, c_void_p(int(earlier)))
         driver.call("cuStreamWaitEvent", c_void_p(int(later)), event, c_uint(0))
-    finally:  # CUDA keeps it for as long as somebody waits
+    finally:  # CUDA keeps it for as long as a stream waits
         driver.library.cuEventDestroy_v2(event)
 
 
 def not_recorded(why: str) -> None:
     """Refuse to go on where launches are written down. Raises `DeviceError`."""
-    if getattr(_here, "writes", False):
+    if getattr(_thread, "writes", False):
         raise DeviceError(f"{why}, which a CUDA graph must not.")
 
 
@@ -102,7 +102,7 @@ def recording() -> Iterator[Recording]:
     # What is dropped meanwhile is given back later.
     with cuda.defer_cleanup(), into(stream, lane=0):
         driver.call("cuStreamBeginCapture_v2", where, c_uint(THREAD_LOCAL))
-        _here.writes = True
+        _thread.writes = True
         try:
             try:
                 yield found
@@ -113,7 +113,7 @@ def recording() -> Iterator[Recording]:
             driver.call("cuStreamEndCapture", where, byref(graph))
             found.instantiate(graph)
         finally:
-            _here.writes = False
+            _thread.writes = False
             if graph:
                 driver.library.cuGraphDestroy(graph)
 
@@ -163,19 +163,19 @@ class Refused(Exception):
 class Recorded:
     """Launches that happen at one call.
 
-    places: where the arrays were that they touch; for a replay to compare.
+    addresses: where the arrays were that they touch; for a replay to compare.
     nodes: how many kernels and copies. nbytes: how much scratch memory they keep.
     """
 
-    __slots__ = ("_graph", "_held", "nbytes", "nodes", "places")
+    __slots__ = ("_graph", "_held", "nbytes", "nodes", "addresses")
 
-    def __init__(self, launches: Sequence[Callable[[], None]], places: Any) -> None:
+    def __init__(self, launches: Sequence[Callable[[], None]], addresses: Any) -> None:
         """Run launches, and record them; inside `working`.
 
         Raises `Refused` when they have run, but cannot be recorded; what the launches
         themselves raise passes through.
         """
-        self.places = places
+        self.addresses = addresses
         self._held: dict[int, list[Block]] = {}
         with scratch.kept(self._held):
             for launch in launches:

@@ -197,7 +197,7 @@ def _launch(
 
 
 def _last_uses(recipe: Recipe, kept: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """(step, the values that nobody reads after it)."""
+    """(step, the values that no step after it reads)."""
     last: dict[int, int] = {}
     for at, step in enumerate(recipe.steps):
         for number in (*step.ins, *step.outs):

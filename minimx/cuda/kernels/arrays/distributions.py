@@ -258,10 +258,11 @@ def _compiled(name: str) -> Any:
 
     @launching.kernel
     def kernel(
-        a: Any, b: Any, out: Any, standard: Any, n: int, key: Any, walk: Any, kept: bool
-    ) -> None:
+        a: Any, b: Any, out: Any, standard: Any, n: int, key: Any, strides: Any,
+        kept: bool,
+    ) -> None:  # fmt: skip
         for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            left, right = spots(i, walk)
+            left, right = spots(i, strides)
             x, number = function(i, key, float(a[left]), float(b[right]))
             out[i] = number
             if kept:
@@ -284,7 +285,7 @@ def draw(
     given, wide = list(numbers), iter(shapes)
     given += [0.0] * (2 - len(given))
     first, second = (next(wide) if number is None else () for number in given)
-    walk = pair((first, second), out_shape)
+    strides = pair((first, second), out_shape)
     there: list[Any] = []
 
     def launch(*arrays: Any) -> None:
@@ -299,9 +300,8 @@ def draw(
         )
         outs, key = rest[len(shapes) :], key_of(generator)
         arrays = a, b, outs[0], outs[-1]
-        launching.over(
-            _compiled(name), prod(out_shape), arrays, key, walk, len(outs) > 1
-        )
+        settings = key, strides, len(outs) > 1
+        launching.over(_compiled(name), prod(out_shape), arrays, *settings)
 
     return launch
 

@@ -24,9 +24,9 @@ from minimx.cuda.kernels.mathematics import abs as size_of
 from minimx.cuda.kernels.mathematics import log, sign, sqrt
 
 #: The threads of a matrix whose side is at most SMALL, and of larger ones.
-TEAMS, SMALL = ([1, 1] if launching.PLAYING else [32, 256]), 32
+TEAMS, SMALL = ([1, 1] if launching.SIMULATED else [32, 256]), 32
 #: So many columns of an answer are a block's.
-STRIP = 2 if launching.PLAYING else 32
+STRIP = 2 if launching.SIMULATED else 32
 
 
 def together(make: Callable[[int], Any], count: int, side: int, *args: Any) -> None:

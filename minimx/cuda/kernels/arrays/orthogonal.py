@@ -5,7 +5,7 @@ first element; all rows below are reflected in it, a thread for each.
 
 Jacobi's rotations find singular values: each turns two columns within their plane, so
 that they become orthogonal. Pairs that share nothing turn at once, a thread for each: a
-sweep is a tournament in which everybody meets everybody in n - 1 rounds. What is left
+sweep is a tournament in which all meet all others in n - 1 rounds. What is left
 shrinks from sweep to sweep, at last quadratically; where nothing had to turn, it is
 done: the lengths of the columns are the singular values, and all rotations together
 their right vectors. A symmetric matrix, with so much on its diagonal that no eigenvalue

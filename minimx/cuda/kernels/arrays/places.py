@@ -26,7 +26,7 @@ from minimx.cuda.kernels.launching import cuda
 Launch = Callable[..., None]
 
 #: The elements of a chunk at least, and the chunks of a line at most.
-LEAST, MOST = (64, 1024) if not launching.PLAYING else (2, 4)
+LEAST, MOST = (64, 1024) if not launching.SIMULATED else (2, 4)
 
 
 @launching.kernel

@@ -27,7 +27,7 @@ from minimx.cuda.kernels.core import implicit
 from minimx.cuda.kernels.launching import cuda
 
 #: The threads that share one element of the weight's gradient (a power of 2).
-TEAM = [1 if launching.PLAYING else 128]
+TEAM = [1 if launching.SIMULATED else 128]
 
 
 @launching.kernel

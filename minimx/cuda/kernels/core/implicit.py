@@ -31,7 +31,7 @@ from minimx.cuda.kernels.launching import cuda
 from minimx.fast.convolution.algorithms import SIDE, tiles
 
 #: Threads along a side of a block, and elements of a thread along it.
-SHAPE = [2, 2] if launching.PLAYING else [16, SIDE // 16]
+SHAPE = [2, 2] if launching.SIMULATED else [16, SIDE // 16]
 
 
 @launching.inner

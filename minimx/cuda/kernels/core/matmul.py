@@ -97,7 +97,7 @@ def _product(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
 @cache
 def _cupy() -> Any:
     """The module `cupy`, or None where it is not installed or CUDA is simulated."""
-    if launching.PLAYING or util.find_spec("cupy") is None:
+    if launching.SIMULATED or util.find_spec("cupy") is None:
         return None
     return import_module("cupy")
 

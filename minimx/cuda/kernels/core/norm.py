@@ -19,7 +19,7 @@ from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import sqrt
 
 #: The threads of a channel or a vector (a power of 2).
-TEAM = [1 if launching.PLAYING else 256]
+TEAM = [1 if launching.SIMULATED else 256]
 #: Vectors that one thread adds up for the gradients of gamma and beta.
 ROWS = 64
 

@@ -29,17 +29,17 @@ from minimx.cuda.kernels import launching, mathematics, scratch
 from minimx.cuda.kernels.default_launch import runs, wide
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.pointwise import (
+    address_lines,
     filler,
     imported,
     known,
     loaded,
     stored,
-    strided,
     types,
 )
 
 #: From how many elements on a block shares the work, and its threads (a power of 2).
-MUCH, WIDTH = (1 << 10, 2) if launching.PLAYING else (64, 256)
+MUCH, WIDTH = (1 << 10, 2) if launching.SIMULATED else (64, 256)
 #: A part has at least so many elements for a block, or for a thread of its own.
 LEAST_OF_BLOCK, LEAST_OF_THREAD = 1 << 14, 32
 #: So many blocks, or threads, are enough for every device; and parts of one element.
@@ -122,8 +122,8 @@ def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) 
     }
     texts["finish"] = stored(texts["finish"], out)
     called = {name for formula in formulas.values() for name in common.called(formula)}
-    start = strided("at", "i", "0", kept, 0)
-    along = strided("here", "r", "at", reduced, 2 * kept)
+    start = address_lines("at", "i", "0", kept, 0)
+    along = address_lines("here", "r", "at", reduced, 2 * kept)
 
     def indented(lines: list[str], depth: int) -> str:
         return "\n".join(" " * depth + line for line in lines)
@@ -257,13 +257,14 @@ def arg_extremum(
 
 @launching.kernel
 def _traced(
-    x: Any, out: Any, n: int, start: int, length: int, step: int, walk: Any, zero: Any
-) -> None:
+    x: Any, out: Any, n: int, start: int, length: int, step: int, strides: Any,
+    zero: Any,
+) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         at, rest, total = start, i, zero
-        for k in range(0, len(walk), 2):
-            at += rest % walk[k] * walk[k + 1]
-            rest //= walk[k]
+        for k in range(0, len(strides), 2):
+            at += rest % strides[k] * strides[k + 1]
+            rest //= strides[k]
         for k in range(length):
             total += x[at + k * step]
         out[i] = total
@@ -279,9 +280,9 @@ def traced(
     length = max(0, min(shape[one] - down, shape[two] - right))
     line = down * steps[one] + right * steps[two], length, steps[one] + steps[two]
     kept = [axis for axis in reversed(range(len(shape))) if axis not in axes]
-    walk = tuple(number for axis in kept for number in (shape[axis], steps[axis]))
+    strides = tuple(number for axis in kept for number in (shape[axis], steps[axis]))
 
-    settings = *line, walk or (1, 0), real.type(0)
+    settings = *line, strides or (1, 0), real.type(0)
     return lambda x, out: launching.over(_traced, out.size, (x, out), *settings)
 
 

@@ -66,7 +66,7 @@ def copy(
     order = list(reversed(range(len(lengths))))
     along, moves = [lengths[axis] for axis in order], [moves[axis] for axis in order]
     along, moves = along or [1], moves or [[0, 0]]
-    return pointwise.walk(_SAME, (dtype,), dtype, "??", starts, along, moves)
+    return pointwise.over_strides(_SAME, (dtype,), dtype, "??", starts, along, moves)
 
 
 def transpose(shape: Shape, axes: Shape, dtype: DType) -> Launch:

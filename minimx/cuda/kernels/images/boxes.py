@@ -4,7 +4,7 @@ Where one box after the other has to be looked at, a block of threads has an ima
 its threads have the other boxes. Nothing is chosen by which thread was first.
 
 In pooling over boxes a thread owns a cell of a grid. What goes back to the images meets
-there, and is added by atomic additions; with MXNET_ENFORCE_DETERMINISM one thread walks
+there, and is added by atomic additions; with MXNET_ENFORCE_DETERMINISM one thread goes
 through all cells of a channel, so that it is added in one order.
 """
 
@@ -31,7 +31,7 @@ from minimx.cuda.kernels.mathematics import (
 from minimx.cuda.kernels.pointwise import filler
 
 #: The threads of an image; a power of 2.
-TEAM = 2 if launching.PLAYING else 256
+TEAM = 2 if launching.SIMULATED else 256
 
 
 @launching.inner
@@ -170,7 +170,7 @@ def grids(images: Any, rois: Any, cells: Any) -> Grids:
     return Grids._make((*images.shape, *cells.shape, rois.shape[1], each))
 
 
-def walk(at: Grids, images: Any) -> int:
+def cells_per_thread(at: Grids, images: Any) -> int:
     """Zeros in the images; the cells that one thread then walks through in order."""
     filler(images.dtype.type(0))(images)
     whole = at.regions * at.rows * at.columns
@@ -266,7 +266,7 @@ def _picked(
 
 def _pick(images: Any, rois: Any, places: Any, out: Any, backward: bool) -> None:
     at, arrays = grids(images, rois, out), (images, rois, places, out)
-    each = walk(at, images) if backward else 1
+    each = cells_per_thread(at, images) if backward else 1
     launching.over(_picked, out.size // each, arrays, backward, each, at)
 
 
@@ -363,5 +363,5 @@ def roi_align(
     coordinates, 0 or 0.5.
     """
     at, settings = grids(data, rois, out), (scale, shift, ratio, sensitive, backward)
-    each = walk(at, data) if backward else 1
+    each = cells_per_thread(at, data) if backward else 1
     launching.over(_align, out.size // each, (data, rois, out), *settings, each, at)

@@ -12,12 +12,12 @@ from typing import Any
 from minimx.cuda.kernels import launching
 from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.images.boxes import (
+    cells_per_thread,
     corners,
     grids,
     inside,
     product,
     rounded,
-    walk,
 )
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import ceil, cos, floor, sin
@@ -82,7 +82,7 @@ def cell_means(
     the group that it lies in.
     """
     at, kernel = grids(data, rois, out), _cells(out.dtype.type, backward)
-    each = walk(at, data) if backward else 1
+    each = cells_per_thread(at, data) if backward else 1
     launching.over(kernel, out.size // each, (data, rois, out), scale, groups, each, at)
 
 

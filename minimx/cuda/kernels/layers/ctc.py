@@ -24,7 +24,7 @@ from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import exp, log, log1p
 
 #: The threads of a sample.
-TEAM = 2 if launching.PLAYING else 128
+TEAM = 2 if launching.SIMULATED else 128
 
 
 #: The lengths; rows: of how many steps the sums from the beginning are kept.

@@ -40,10 +40,10 @@ def forward(
             k = layer * net.directions + direction
             own = _Part(net, weights, noted, k, lengths)
             first, end = (net.steps, 0) if own.back else (0, net.steps)
-            for state, buffer in zip(states, own.walked, strict=False):
+            for state, buffer in zip(states, own.states, strict=False):
                 duplicate(state[k], buffer[first])
             own.forward(x, y)
-            for place, buffer in zip(lasts, own.walked, strict=False):
+            for place, buffer in zip(lasts, own.states, strict=False):
                 duplicate(buffer[end], place[k])
         if not last and net.drop and rng is not None:
             _drop(net, y, noted("mask", slot), rng)
@@ -72,13 +72,13 @@ class _Part:
         self.whr = weights("whr", k) if net.projected else None
         self.gates, self.hs = noted("gates", note), noted("hs", note)
         self.inner = noted("inner", note) if net.mode == "gru" else None
-        self.walked = (self.hs,)
+        self.states = (self.hs,)
         if net.mode == "lstm":
-            self.walked = self.hs, noted("cs", note)  # type: ignore[assignment]
+            self.states = self.hs, noted("cs", note)  # type: ignore[assignment]
         self.one = self.gates.dtype.type(1)
 
     def steps(self, backward: bool) -> Any:
-        """(t, where the states before and after it stand), in the order of a walk."""
+        """(t, where the states before and after it are), in the order of the steps."""
         for step in range(self.net.steps):
             if self.back == backward:
                 yield step, step + self.back, step + (not self.back)
@@ -120,7 +120,7 @@ class _Part:
             arrays += [inner[t], self.bh]
             over(cells.gru, n, arrays, net.size, *settings, self.one)
         elif net.mode == "lstm":
-            cs: Any = self.walked[-1]
+            cs: Any = self.states[-1]
             rest = net.projected > 0, *self.limits(), self.one
             more = [*arrays, cs[now], cs[then], full]
             over(cells.lstm, n, more, net.size, *settings, *rest)
@@ -175,7 +175,7 @@ class _Part:
             more = heads[1], inner[t], self.hs[now]
             over(cells.gru_gradient, n, (*arrays, *more), *rest)
         elif net.mode == "lstm":
-            cs: Any = self.walked[-1]
+            cs: Any = self.states[-1]
             more = cs[now], cs[then], dc
             over(cells.lstm_gradient, n, (*arrays, *more), *rest, *self.limits())
         else:
@@ -183,7 +183,7 @@ class _Part:
             over(cells.plain_gradient, n, arrays, *rest, relu)
 
     def _projection(self, projects: Any, dwhr: Any) -> None:
-        net, cs = self.net, self.walked[-1]
+        net, cs = self.net, self.states[-1]
         rows, n = net.steps * net.batch, net.steps * net.batch * net.size
         after = cs[: net.steps] if self.back else cs[1:]
         with scratch.allocated(((rows, net.size), self.gates.dtype)) as (states,):

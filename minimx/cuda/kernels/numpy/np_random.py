@@ -20,7 +20,7 @@ from minimx.cuda.kernels.mathematics import exp
 Launch = Callable[..., None]
 
 #: The threads of a row of different numbers.
-TEAM = [1 if launching.PLAYING else 64]
+TEAM = [1 if launching.SIMULATED else 64]
 
 
 @launching.kernel

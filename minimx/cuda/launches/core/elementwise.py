@@ -265,7 +265,7 @@ def _step(shape: Any, axis: int, dtype: Any) -> Any:
     less = (*shape[:axis], shape[axis] - 1, *shape[axis + 1 :])
     order = range(len(shape) - 1, -1, -1)
     moves = [[steps[k], steps[k], step] for k, step in enumerate(strides(less))]
-    return pointwise.walk(
+    return pointwise.over_strides(
         Formula("a - b", ("a", "b")), (dtype, dtype), dtype, "???", (steps[axis], 0, 0),
         [less[k] for k in order], [moves[k] for k in order],
     )  # fmt: skip
@@ -294,7 +294,7 @@ def khatri_rao(op: Any, *specs: Spec) -> Kernel | None:
         rows.append(rows[-1] * spec.shape[0])
     product = Formula("a * b", ("a", "b"))
     steps = [
-        pointwise.walk(
+        pointwise.over_strides(
             product, (dtype, dtype), dtype, "???", (0, 0, 0),
             [columns, spec.shape[0], before],
             [[1, 1, 1], [0, columns, columns], [columns, 0, columns * spec.shape[0]]],

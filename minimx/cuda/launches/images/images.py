@@ -51,7 +51,9 @@ def tensor(op: Any, data: Spec) -> Kernel | None:
     ins = [steps[-2], steps[-3], steps[-1], *steps[:-3]]
     outs = [*reversed(strides(out.shape)[-3:]), *strides(out.shape)[:-3]]
     moves = list(zip(ins, outs, strict=True))
-    turn = pointwise.walk(SAME, (data.dtype,), FLOAT32, "??", (0, 0), lengths, moves)
+    turn = pointwise.over_strides(
+        SAME, (data.dtype,), FLOAT32, "??", (0, 0), lengths, moves
+    )
     share: Any = pointwise.elementwise(_SHARE, out.size, [FLOAT32], FLOAT32, 255.0)
 
     def run(x: Any, y: Any) -> None:
