@@ -55,6 +55,11 @@ def wide(*specs: Spec) -> bool:
     return builtin(*specs) and not any(spec.dtype in NARROW for spec in specs)
 
 
+def countable(*specs: Spec) -> bool:
+    """Whether there are neither two-byte numbers nor truth values."""
+    return not any(spec.dtype in NARROW or spec.dtype.kind == "b" for spec in specs)
+
+
 def runs(*names: str, types: Types) -> Callable[[Function], Function]:
     """Let a function be the launch of some operators; see the module's docstring.
 

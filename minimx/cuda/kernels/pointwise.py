@@ -183,13 +183,9 @@ def compiled(
 
 
 def kernel(
-    formula: Formula,
-    shapes: Sequence[Shape],
-    dtypes: Sequence[DType],
-    out_shape: Shape,
-    out_dtype: DType,
-    constants: tuple[float, ...] = (),
-) -> Launch | None:
+    formula: Formula, shapes: Sequence[Shape], dtypes: Sequence[DType],
+    out_shape: Shape, out_dtype: DType, constants: tuple[float, ...] = (),
+) -> Launch | None:  # fmt: skip
     """A callable `(*ins, out)` on device arrays that broadcast; None if unknown.
 
     shapes, dtypes: of the inputs, which are the first operands of the formula;
@@ -233,15 +229,10 @@ def converted(size: int, source: DType, target: DType) -> Launch | None:
 
 
 def over_strides(
-    formula: Formula,
-    ins: Sequence[DType],
-    out: DType,
-    layout: str,
-    starts: Sequence[int],
-    lengths: Sequence[int],
-    moves: Sequence[Sequence[int]],
+    formula: Formula, ins: Sequence[DType], out: DType, layout: str,
+    starts: Sequence[int], lengths: Sequence[int], moves: Sequence[Sequence[int]],
     numbers: tuple[Any, ...] = (),
-) -> Launch:
+) -> Launch:  # fmt: skip
     """A callable `(*ins, out)` in which every operand goes its own way.
 
     starts: for each operand and the output, the element at which it begins; lengths:

@@ -94,12 +94,9 @@ class Coordinates:
     """
 
     def __init__(
-        self,
-        given: list[tuple[Any, int, Any]],
-        positions: Shape,
-        dims: tuple[Pairs, Pairs],
-        start: int = 0,
-    ) -> None:
+        self, given: list[tuple[Any, int, Any]], positions: Shape,
+        dims: tuple[Pairs, Pairs], start: int = 0,
+    ) -> None:  # fmt: skip
         before, behind = dims
         self.given, self.start, self.many = given, start, prod(positions)
         self.inner = prod(length for length, _ in behind)

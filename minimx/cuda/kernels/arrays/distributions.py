@@ -272,11 +272,9 @@ def _compiled(name: str) -> Any:
 
 
 def draw(
-    name: str,
-    numbers: Sequence[float | None],
-    shapes: Sequence[Shape],
+    name: str, numbers: Sequence[float | None], shapes: Sequence[Shape],
     out_shape: Shape,
-) -> Launch:
+) -> Launch:  # fmt: skip
     """(*arrays, out[, standard], generator): numbers of a distribution.
 
     numbers: its parameters, one or two; None for one that is an array. shapes: of those
@@ -315,12 +313,10 @@ def _whole(out: Any, n: int, key: Any, low: int, width: Any) -> None:
 
 def randint(low: int, high: int) -> Launch:
     """(out, generator): whole numbers evenly in [low, high)."""
-
-    def launch(out: Any, generator: Any) -> None:
-        settings = key_of(generator), low, _word(high - low)
-        launching.over(_whole, out.size, (out,), *settings)
-
-    return launch
+    width = _word(high - low)
+    return lambda out, generator: launching.over(
+        _whole, out.size, (out,), key_of(generator), low, width
+    )
 
 
 # -- choices ---------------------------------------------------------------------------

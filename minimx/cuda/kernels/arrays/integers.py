@@ -105,8 +105,6 @@ def looped(name: str, shapes: Sequence[Shape], out_shape: Shape, bits: int) -> L
     """A callable (*ins, out), one input or two that stretch to the output's shape."""
     strides = pair((shapes[0], shapes[-1]), out_shape)
 
-    def launch(*arrays: Any) -> None:
-        operands = arrays[0], *arrays[-2:]
-        launching.over(_compiled(name), prod(out_shape), operands, strides, bits)
-
-    return launch
+    return lambda *arrays: launching.over(
+        _compiled(name), prod(out_shape), (arrays[0], *arrays[-2:]), strides, bits
+    )

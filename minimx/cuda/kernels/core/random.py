@@ -73,19 +73,15 @@ def key_of(generator: np.random.Generator) -> Any:
 
 def uniform(low: float, high: float) -> Callable[..., None]:
     """(out, generator): evenly in [low, high)."""
-
-    def launch(out: Any, generator: Any) -> None:
-        settings = key_of(generator), float(low), float(high - low)
-        launching.over(_uniform, out.size, (out,), *settings)
-
-    return launch
+    settings = float(low), float(high - low)
+    return lambda out, generator: launching.over(
+        _uniform, out.size, (out,), key_of(generator), *settings
+    )
 
 
 def normal(loc: float, scale: float) -> Callable[..., None]:
     """(out, generator): mean `loc`, standard deviation `scale`."""
-
-    def launch(out: Any, generator: Any) -> None:
-        settings = key_of(generator), float(loc), float(scale)
-        launching.over(_normal, out.size, (out,), *settings)
-
-    return launch
+    settings = float(loc), float(scale)
+    return lambda out, generator: launching.over(
+        _normal, out.size, (out,), key_of(generator), *settings
+    )

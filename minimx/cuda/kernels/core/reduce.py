@@ -158,12 +158,9 @@ def divided(n: int, count: int, side: bool) -> tuple[bool, int]:
 
 
 def reduction(
-    kind: str | Reduction,
-    shape: Shape,
-    axes: Shape,
-    dtype: DType,
+    kind: str | Reduction, shape: Shape, axes: Shape, dtype: DType,
     out: DType | None = None,
-) -> Callable[..., None] | None:
+) -> Callable[..., None] | None:  # fmt: skip
     """A callable (x, out) that reduces `axes` of arrays of this shape and dtype.
 
     kind: the name of a reduction of the CPU's, or formulas of its own. out: the type of

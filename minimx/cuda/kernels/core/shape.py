@@ -55,11 +55,9 @@ def view(shape: Shape, key: Sequence[Any]) -> tuple[int, list[int], list[int]]:
 
 
 def copy(
-    dtype: DType,
-    lengths: Sequence[int],
-    source: tuple[int, Any],
+    dtype: DType, lengths: Sequence[int], source: tuple[int, Any],
     target: tuple[int, Any],
-) -> Launch:
+) -> Launch:  # fmt: skip
     """(x, out): both walked along the same axes, each from a start by steps."""
     moves = [list(pair) for pair in zip(source[1], target[1], strict=True)]
     starts = source[0], target[0]

@@ -147,10 +147,8 @@ def bipartite(
     n, settings = scores.size // (rows * columns), (is_ascend, topk, rows, columns)
     with scratch.allocated((scores.size, np.int64)) as (order,):
         ordered(scores, (n, rows * columns), 1, is_ascend, order)
-        arrays, limit = (
-            (scores, order, rows_to, columns_to),
-            scores.dtype.type(threshold),
-        )
+        arrays = scores, order, rows_to, columns_to
+        limit = scores.dtype.type(threshold)
         launching.over(_pair, n, arrays, limit, *settings)
 
 

@@ -80,20 +80,14 @@ def _sides(image: Shape, stops: Shape, steps: tuple[Shape, ...]) -> Sides:
 def unfold(image: Shape, stops: Shape, steps: tuple[Shape, ...]) -> Any:
     """The launch (image, columns); steps: kernel, stride, dilate and pad."""
     at = _sides(image, stops, steps)
-
-    def launch(data: Any, columns: Any) -> None:
-        zero = columns.dtype.type(0)
-        launching.over(_unfold, columns.size, (data, columns), zero, at)
-
-    return launch
+    return lambda data, columns: launching.over(
+        _unfold, columns.size, (data, columns), columns.dtype.type(0), at
+    )
 
 
 def fold(image: Shape, stops: Shape, steps: tuple[Shape, ...]) -> Any:
     """The launch (columns, image), the transpose."""
     at = _sides(image, stops, steps)
-
-    def launch(columns: Any, data: Any) -> None:
-        zero = data.dtype.type(0)
-        launching.over(_fold, data.size, (columns, data), zero, at)
-
-    return launch
+    return lambda columns, data: launching.over(
+        _fold, data.size, (columns, data), data.dtype.type(0), at
+    )

@@ -13,7 +13,7 @@ from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import launching, pointwise
 from minimx.cuda.kernels.arrays import exponents, places
 from minimx.cuda.kernels.core import indexing
-from minimx.cuda.kernels.default_launch import builtin, wide
+from minimx.cuda.kernels.default_launch import builtin, countable, wide
 from minimx.cuda.launches import implements
 
 # -- order and running sums ------------------------------------------------------------
@@ -24,7 +24,7 @@ def order(op: Any, data: Spec) -> Kernel | None:
     """Merges of runs, then a gather."""
     found = op.infer(data)
     outs = found if isinstance(found, tuple) else (found,)
-    if any(spec.dtype in NARROW for spec in (data, *outs)) or data.dtype.kind == "b":
+    if not countable(data) or any(spec.dtype in NARROW for spec in outs):
         return None
     shape, axis = op.split(data)
     if op.name == "sort":
@@ -39,7 +39,7 @@ def order(op: Any, data: Spec) -> Kernel | None:
 def running(op: Any, data: Spec) -> Kernel | None:
     """In the type of the sums, half precision in float32."""
     out = op.infer(data)
-    if NARROW & {data.dtype, out.dtype} or "b" in (data.dtype.kind, out.dtype.kind):
+    if not countable(data, out):
         return None
     axis = op.axis if op.axis is None else op.axis % data.ndim
     sums = np.promote_types(computing(out.dtype), out.dtype)

@@ -18,6 +18,7 @@ from minimx.cuda.kernels import fused, pointwise, scratch
 from minimx.cuda.kernels.arrays import integers
 from minimx.cuda.kernels.core import reduce
 from minimx.cuda.kernels.core.shape import strides
+from minimx.cuda.kernels.default_launch import countable
 from minimx.cuda.kernels.numpy import np_statistics
 from minimx.cuda.kernels.pointwise import SAME
 from minimx.cuda.launches import implements
@@ -224,20 +225,16 @@ def quantifier(op: Any, data: Spec) -> Kernel | None:
     return lambda x, out: launch(x.view(np.uint8), out)
 
 
-@implements("_np_trace")
+@implements("_np_trace", types=countable)
 def trace(op: Any, data: Spec) -> Kernel | None:
     """Sums of reals in float64."""
-    if data.dtype in NARROW or data.dtype.kind == "b":
-        return None
     sums = FLOAT64 if data.dtype.kind == "f" else data.dtype
     return reduce.traced(data.shape, op.offset, op.axes(data.ndim), sums)
 
 
-@implements("_npi_diff")
+@implements("_npi_diff", types=countable)
 def diff(op: Any, data: Spec) -> Kernel | None:
     """One difference after the other, the ones between in memory of their own."""
-    if data.dtype.kind == "b" or data.dtype in NARROW:
-        return None
     if op.n == 0:
         return pointwise.broadcast(SAME, (data,), data)
     axis, shapes = op.axis % data.ndim, [data.shape]
@@ -283,12 +280,10 @@ def percentile(op: Any, *specs: Spec) -> Kernel | None:
     return np_statistics.percentile(data.shape, axes, *settings)
 
 
-@implements("khatri_rao")
+@implements("khatri_rao", types=countable)
 def khatri_rao(op: Any, *specs: Spec) -> Kernel | None:
     """Products of a matrix with what the ones before gave."""
     dtype, columns = specs[0].dtype, specs[0].shape[1]
-    if dtype in NARROW or dtype.kind == "b":
-        return None
     rows = [1]
     for spec in specs:
         rows.append(rows[-1] * spec.shape[0])

@@ -59,12 +59,8 @@ class HostBuffers:
         """Store on the device what was filled in, or changed where it lay."""
         target, made = self.destination.parts, self._made
         if made is not None:
-            destination, count = self.destination, len(made.indices)
-            target = (
-                destination.rows(count)
-                if isinstance(made, Rows)
-                else destination.entries(count)
-            )
+            to, count = self.destination, len(made.indices)
+            target = to.rows(count) if isinstance(made, Rows) else to.entries(count)
         for array, part in zip(target, made or self.parts, strict=True):
             copies.copyto(array, part)
 
