@@ -69,7 +69,7 @@ def test_an_operator_that_visits_the_host_says_so_once() -> None:
         "import warnings, minimx as mx\n"
         "from minimx.cuda import launches\n"
         "def look():\n"
-        "    launches._said.clear()\n"
+        "    launches._reported.clear()\n"
         "    mx.gpu(0)\n"
         "    with warnings.catch_warnings(record=True) as said:\n"
         "        warnings.simplefilter('always')\n"
