@@ -163,13 +163,11 @@ def check_libraries() -> list[str]:
     if knobs.get("MXNET_CUDA_LIB_CHECKING"):
         runtime = cuda_version()
         _note("MXNET_CUDA_LIB_CHECKING", runtime, _NO_RUNTIME)
-        problems.append(
-            version_problem("CUDA", runtime, OLDEST_CUDA, _driver_version())
-        )
+        problems.append(version_notice("CUDA", runtime, OLDEST_CUDA, _driver_version()))
     if knobs.get("MXNET_CUDNN_LIB_CHECKING"):
         dnn = cudnn_version()
         _note("MXNET_CUDNN_LIB_CHECKING", dnn, _NO_CUDNN)
-        problems.append(version_problem("CUDNN", dnn, OLDEST_CUDNN))
+        problems.append(version_notice("CUDNN", dnn, OLDEST_CUDNN))
     _look_again()
     texts = [text for text in problems if text]
     for text in texts:
@@ -195,16 +193,16 @@ def _note(name: str, found: Version, why_not: str) -> None:
         _unmade[name] = why_not
 
 
-def version_problem(
+def version_notice(
     library: str, found: Version, oldest: Version, newest: Version = ()
 ) -> str:
     """What is wrong with a version: too old, or newer than the driver knows; or "".
 
     An empty version is one that is not there.
 
-    >>> version_problem("CUDA", (12, 4), oldest=(12, 0))
+    >>> version_notice("CUDA", (12, 4), oldest=(12, 0))
     ''
-    >>> version_problem("CUDNN", (7, 6), oldest=(8, 0))[:48]
+    >>> version_notice("CUDNN", (7, 6), oldest=(8, 0))[:48]
     'the CUDNN library is 7.6, and minimx needs 8.0. '
     """
     if not found:
