@@ -63,14 +63,15 @@ def recordable(device: Device) -> bool:
 
 
 class Capture:
-    """What is known of one segment in one arena.
+    """What is known of one segment in one arena, and what of it was recorded.
 
     train: whether it trains. recordings: what was recorded on a CUDA device, by the
     steps; only for the engine. refused: which steps CUDA would not record, and why.
     """
 
     __slots__ = (
-        "_cost", "_parts", "_places", "_seen", "recordings", "refused", "runs", "train",
+        "_cost", "_indices", "_parts", "_seen", "recordings", "refused", "runs",
+        "train",
     )  # fmt: skip
 
     def __init__(self, train: bool = False) -> None:
@@ -79,14 +80,20 @@ class Capture:
         self.recordings: dict[tuple[Step, ...], Any] = {}
         self.refused: dict[Step, str] = {}
         self._seen: dict[int, tuple[ref[Any], int]] = {}
-        self._places: set[int] = set()
+        self._indices: set[int] = set()
         self._parts: Parts = ()
         self._cost: Launches | None = None
 
     def next(
         self, segment: Segment, env: Sequence[NDArray | None], device: Device
     ) -> tuple[Launches, Parts]:
-        """What the launches of the next run cost, and how they are divided."""
+        """What the launches of the next run cost, and how its steps are divided.
+
+        env: the arrays of the call, by index; None where there is none. Call it once
+        for each run, in the order of the runs: it counts them and remembers where the
+        arrays are. The first run is ordinary; then parts are recorded, or replayed if
+        no array that they touch has moved.
+        """
         now = {
             i: (ref(a.chunk), a.offset)
             for i in segment.outside
@@ -97,14 +104,14 @@ class Capture:
         self.runs += 1
         if self.runs == 1:
             return segment.cost, [(tuple(segment.steps), False)]
-        if self._cost is not None and self._places <= same:
+        if self._cost is not None and self._indices <= same:
             say(f"replaying {_counted(self._cost)} of segment {segment.name}")
             return self._cost, self._parts
         self._parts = parts = divided(segment.steps, same, self.refused)
-        self._places = {i for steps, joined in parts if joined for i in touched(steps)}
+        self._indices = {i for steps, joined in parts if joined for i in touched(steps)}
         groups = [(costs(steps, segment.streams), joined) for steps, joined in parts]
         self._cost = Launches(groups, parts=segment.parts)
-        _tell(segment, parts, self.refused)
+        _report(segment, parts, self.refused)
         for steps, joined in parts:
             if joined and backend_of(device) == "cpu":
                 created(steps, device, self.train)
@@ -119,7 +126,7 @@ class Capture:
 def divided(
     steps: Sequence[Step], same: set[int], refused: Mapping[Step, str]
 ) -> list[tuple[tuple[Step, ...], bool]]:
-    """Runs of steps that can be recorded, and between them those that cannot."""
+    """The steps in order, in runs: (the steps, whether they can be recorded)."""
     found: list[tuple[tuple[Step, ...], bool]] = []
     run: list[Step] = []
     for step in steps:
@@ -138,8 +145,8 @@ def divided(
 def why_not(step: Step, same: set[int], refused: Mapping[Step, str]) -> str | None:
     """Why an operator cannot be recorded; None if it can.
 
-    same: the places of `env` with the array of the call before. refused: what was tried
-    without success.
+    same: the indices in `env` with the array of the call before. refused: steps that
+    CUDA would not record, and why.
     """
     if step.draws:
         return "it draws random numbers"
@@ -153,7 +160,7 @@ def why_not(step: Step, same: set[int], refused: Mapping[Step, str]) -> str | No
 
 
 def touched(steps: Sequence[Step]) -> set[int]:
-    """The places of `env` that steps read or write."""
+    """The indices in `env` that steps read or write."""
     return {p.outside for step in steps for p in step.args if p.outside >= 0}
 
 
@@ -163,25 +170,30 @@ def _counted(cost: Launches) -> str:
     return f"{len(sizes)} graphs of {sum(sizes)} operators, and {alone} operators alone"
 
 
-def _tell(segment: Segment, parts: Parts, refused: Mapping[Step, str]) -> None:
+def _report(segment: Segment, parts: Parts, refused: Mapping[Step, str]) -> None:
     say(f"recording segment {segment.name}")
     for steps, joined in parts:
-        words = ", ".join(step.node.name for step in steps)
+        names = ", ".join(step.node.name for step in steps)
         if joined:
-            say(f"  in one graph: {words}")
+            say(f"  in one graph: {names}")
         else:
             why = why_not(steps[0], set(), refused)
-            say(f"  outside: {words} ({why})")
+            say(f"  outside: {names} ({why})")
 
 
-def say(words: str) -> None:
-    """Print something about recordings if it is wanted."""
+def say(text: str) -> None:
+    """Print something about recordings (MXNET_CUDA_GRAPHS_VERBOSE)."""
     if knobs.get("MXNET_CUDA_GRAPHS_VERBOSE"):
-        print(f"CUDA graphs: {words}")
+        print(f"CUDA graphs: {text}")
 
 
 def created(steps: Sequence[Step], device: Device, train: bool) -> None:
-    """Announce and draw a graph that was just recorded, as the knobs wish."""
+    """Announce and draw a graph that was just recorded.
+
+    MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES: how many are announced.
+    MXNET_CUDA_GRAPHS_DBG_FILE: the prefix of a file in Graphviz's language for each. A
+    file that cannot be written is a warning.
+    """
     number = next(_created)
     most = knobs.get("MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES")
     if number < most:
@@ -232,8 +244,8 @@ def dot(steps: Sequence[Step], number: int, flags: int) -> str:
                 f"arena+{p.offset:#x}" if p.outside < 0 else f"array {p.outside}"
                 for p in step.args
             ]
-        words = "\\n".join(label).replace('"', "'")
-        lines.append(f'  n{place} [label="{words}"];')
+        text = "\n".join(label).replace('"', "'")
+        lines.append(f'  n{place} [label="{text}"];')
         for where in dict.fromkeys(step.args):
             if where in makers:
                 lines.append(f"  n{makers[where]} -> n{place};")

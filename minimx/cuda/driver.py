@@ -33,7 +33,7 @@ from minimx.cuda import toolkit
 
 #: numba's simulator runs one kernel at a time, whichever thread launches it.
 _turn = threading.RLock()
-_here = threading.local()
+_thread = threading.local()
 #: What a thread has outside `working`; stream 0 is CUDA's own.
 _OUTSIDE: Final = {"device": None, "stream": 0, "last": None, "lane": 0}
 
@@ -55,8 +55,8 @@ class DeviceBytes:
     def shaped(self, shape: tuple[int, ...], dtype: Any, offset: int = 0) -> Any:
         """The device array of this shape and type that starts `offset` bytes in.
 
-        One without axes has the shape (1,); element types that NumPy itself does not
-        have are seen as their words.
+        It shares the memory. One without axes has the shape (1,); element types that
+        NumPy itself does not have are seen as unsigned integers of their size.
         """
         kind = plain(np.dtype(dtype))
         size = int(np.prod(shape, dtype=np.int64))
@@ -65,43 +65,48 @@ class DeviceBytes:
 
 
 def plain(dtype: Any) -> Any:
-    """The type itself, or for one that only a library knows the words of its size."""
+    """The type, or for one that NumPy does not have the unsigned one of its size."""
     return dtype if dtype.isbuiltin == 1 else np.dtype(f"u{dtype.itemsize}")
 
 
 def current_stream() -> Any:
     """The stream that this thread launches into; 0, CUDA's own, outside `working`."""
-    return getattr(_here, "stream", 0)
+    return getattr(_thread, "stream", 0)
 
 
 def current_lane() -> int:
     """Which of the streams that this thread uses by turns it is (`into`), from 0."""
-    return getattr(_here, "lane", 0)
+    return getattr(_thread, "lane", 0)
 
 
 @contextmanager
 def into(stream: Any, lane: int) -> Iterator[None]:
     """Let this thread launch into another stream. Only inside `working`.
 
-    Who chooses the stream sees to it that it is done when `working` ends.
+    lane: a number for the stream, 0 for that of `working`; scratch memory is kept apart
+    by it. The caller sees to it that the stream is done when `working` ends.
     """
-    before = _here.stream, current_lane()
-    _here.stream, _here.lane = stream, lane
+    before = _thread.stream, current_lane()
+    _thread.stream, _thread.lane = stream, lane
     try:
         yield
     finally:
-        _here.stream, _here.lane = before
+        _thread.stream, _thread.lane = before
 
 
 def current_device() -> Device:
     """The device that this thread works on. Only inside `working`."""
-    device: Device = _here.device
+    device: Device = _thread.device
     return device
 
 
 def at_end(call: Callable[[], None]) -> None:
-    """Have something called once all that this thread asked for has happened."""
-    _here.last.append(call)
+    """Call something when this thread's work on the device is done. Inside `working`.
+
+    It is called at the end of the outermost `working`, by this thread, also if the work
+    failed.
+    """
+    _thread.last.append(call)
 
 
 class Working:
@@ -112,43 +117,45 @@ class Working:
 
     @contextmanager
     def working(self) -> Iterator[Any]:
-        """Let this thread work on the device; at the end it waits for what it asked.
+        """Let this thread work on the device; yields its stream there.
 
-        Raises `DeviceError` for what CUDA reports.
+        At the end it waits until all that it launched has happened. Inside another
+        `working` of the device it does nothing: the outer one waits. Raises
+        `DeviceError` for what CUDA reports.
         """
-        if getattr(_here, "device", None) is self.device:  # inside already
-            yield _here.stream
+        if getattr(_thread, "device", None) is self.device:  # inside already
+            yield _thread.stream
             return
         module = toolkit.cuda()
-        with ExitStack() as locks, _lessons(self.device):
+        with ExitStack() as locks, _as_device_errors(self.device):
             if toolkit.simulated():
                 locks.enter_context(_turn)
             locks.enter_context(module.gpus[self.device.device_id])
-            before = _here.__dict__.copy()
-            _here.device, _here.stream = self.device, self._stream(module)
+            before = _thread.__dict__.copy()
+            _thread.device, _thread.stream = self.device, self._stream(module)
             calls: list[Callable[[], None]] = []
-            _here.last = calls
+            _thread.last = calls
             try:
                 try:
-                    yield _here.stream
+                    yield _thread.stream
                 finally:
-                    _here.stream.synchronize()
+                    _thread.stream.synchronize()
             finally:
                 for call in calls:
                     call()
-                for word, outside in _OUTSIDE.items():
-                    setattr(_here, word, before.get(word, outside))
+                for name, outside in _OUTSIDE.items():
+                    setattr(_thread, name, before.get(name, outside))
 
     def _stream(self, module: Any) -> Any:
         """The stream of the calling thread on the device, made at first use."""
-        streams = _here.__dict__.setdefault("streams", {})
+        streams = _thread.__dict__.setdefault("streams", {})
         if self.device not in streams:
             streams[self.device] = module.stream()
         return streams[self.device]
 
 
 @contextmanager
-def _lessons(device: Device) -> Iterator[None]:
+def _as_device_errors(device: Device) -> Iterator[None]:
     """Turn what CUDA reports into an error that says what to do."""
     try:
         yield
@@ -189,7 +196,7 @@ class CudaDriver(Working, Driver):
             return int(self._context().get_memory_info().free)
 
     def alloc(self, nbytes: int) -> Region:
-        """Allocate `nbytes`. Raises `DeviceFull` where CUDA refuses."""
+        """New memory, not initialized. Raises `DeviceFull` where CUDA refuses."""
         with self.working():
             try:
                 array = toolkit.cuda().device_array(nbytes, np.uint8)
@@ -210,13 +217,13 @@ class CudaDriver(Working, Driver):
             self._context().deallocations.clear()
 
     def keep_only(self, regions: Iterable[Region]) -> None:
-        """Count these regions only; memory that nobody refers to is gone already."""
+        """Count these regions only; memory without a reference is gone already."""
         self.used = sum(region.nbytes for region in regions)
 
     def __repr__(self) -> str:
         name = toolkit.cuda().gpus[self.device.device_id].name
-        words = name.decode() if isinstance(name, bytes) else name
-        return f"<{self.device}: {words}, {self._total / 2**30:,.1f} GiB, by CUDA>"
+        text = name.decode() if isinstance(name, bytes) else name
+        return f"<{self.device}: {text}, {self._total / 2**30:,.1f} GiB, by CUDA>"
 
 
 class PlayedCuda(Working, AddressedDriver):
@@ -239,7 +246,10 @@ class PlayedCuda(Working, AddressedDriver):
 
 
 def opened(device: Device) -> Driver:
-    """The driver of a CUDA device that `toolkit.stack` counted."""
+    """The driver of a CUDA device that `toolkit.stack` counted, or of the simulator's.
+
+    Raises `DeviceError` for what CUDA reports.
+    """
     if toolkit.simulated():
         return PlayedCuda(device, card().memory)
     return CudaDriver(device)

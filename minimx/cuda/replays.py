@@ -45,11 +45,11 @@ def replay(
                 launch()
             continue
         found = known.recordings.get(steps)
-        places = tuple(_address(env[i]) for i in sorted(touched(steps)))
-        if found is not None and found.places == places:
+        addresses = tuple(_address(env[i]) for i in sorted(touched(steps)))
+        if found is not None and found.addresses == addresses:
             found.launch()
         else:
-            found = _record(segment, known, steps, arena.device, groups, places)
+            found = _record(segment, known, steps, arena.device, groups, addresses)
         if found is not None:
             kept[steps] = found
     if known is not None:
@@ -82,13 +82,13 @@ def _record(
     steps: tuple[Step, ...],
     device: Device,
     launches: Sequence[Launch],
-    places: tuple[int, ...],
+    addresses: tuple[int, ...],
 ) -> Any:
     """Run the launches and record them; None, and a warning, if they cannot be."""
-    from minimx.cuda.kernels.recorded import Recorded, Refused
+    from minimx.cuda.kernels.recording import Recorded, Refused
 
     try:
-        made = Recorded(launches, places)
+        made = Recorded(launches, addresses)
     except Refused as refused:
         groups = grouped(steps, segment.streams)
         guilty = steps if refused.number is None else groups[refused.number]

@@ -94,7 +94,7 @@ def look() -> Stack:
 
 
 def _useless(trouble: str) -> Stack:
-    """A CUDA that cannot be used; said once, as the program goes on without it."""
+    """A CUDA that cannot be used; problems once, as the program goes on without it."""
     warn(
         f"CUDA: {trouble}. GPUs are simulated on the CPU. Install minimx[cuda] and a "
         "recent driver, or set MINIMX_CUDA=off to silence this warning."
@@ -159,17 +159,17 @@ def check_libraries() -> list[str]:
     MXNET_CUDA_LIB_CHECKING and MXNET_CUDNN_LIB_CHECKING say which are looked at. A knob
     that was set for a library that is not there gets a notice of its own.
     """
-    said = []
+    problems = []
     if knobs.get("MXNET_CUDA_LIB_CHECKING"):
         runtime = cuda_version()
         _note("MXNET_CUDA_LIB_CHECKING", runtime, _NO_RUNTIME)
-        said.append(lesson("CUDA", runtime, OLDEST_CUDA, _driver_version()))
+        problems.append(version_notice("CUDA", runtime, OLDEST_CUDA, _driver_version()))
     if knobs.get("MXNET_CUDNN_LIB_CHECKING"):
         dnn = cudnn_version()
         _note("MXNET_CUDNN_LIB_CHECKING", dnn, _NO_CUDNN)
-        said.append(lesson("CUDNN", dnn, OLDEST_CUDNN))
+        problems.append(version_notice("CUDNN", dnn, OLDEST_CUDNN))
     _look_again()
-    texts = [text for text in said if text]
+    texts = [text for text in problems if text]
     for text in texts:
         warn(text)
     return texts
@@ -193,14 +193,16 @@ def _note(name: str, found: Version, why_not: str) -> None:
         _unmade[name] = why_not
 
 
-def lesson(library: str, found: Version, oldest: Version, newest: Version = ()) -> str:
+def version_notice(
+    library: str, found: Version, oldest: Version, newest: Version = ()
+) -> str:
     """What is wrong with a version: too old, or newer than the driver knows; or "".
 
     An empty version is one that is not there.
 
-    >>> lesson("CUDA", (12, 4), oldest=(12, 0))
+    >>> version_notice("CUDA", (12, 4), oldest=(12, 0))
     ''
-    >>> lesson("CUDNN", (7, 6), oldest=(8, 0))[:48]
+    >>> version_notice("CUDNN", (7, 6), oldest=(8, 0))[:48]
     'the CUDNN library is 7.6, and minimx needs 8.0. '
     """
     if not found:

@@ -17,7 +17,14 @@ from minimx.core.dtypes import NARROW
 from minimx.core.kernels import codegen
 from minimx.core.kernels.half import computing
 from minimx.cuda.kernels import launching, mathematics
-from minimx.cuda.kernels.pointwise import imported, known, loaded, stored, types
+from minimx.cuda.kernels.pointwise import (
+    address_lines,
+    imported,
+    known,
+    loaded,
+    stored,
+    types,
+)
 from minimx.fast.fusion.loop_text import Loop
 from minimx.fast.fusion.strides import Strides, straight
 
@@ -114,7 +121,7 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
         if operand.number:
             continue
         if not even:
-            body += _walked(base, count)
+            body += address_lines("at", "i", f"steps[{base}]", count, base + 1)
             base += 1 + 2 * count
         found = f"{operand.name}_[{'i' if even else 'at'}]"
         body.append(f"{operand.name} = {loaded(found, operand.dtype)}")
@@ -130,16 +137,3 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
         for y, (name, dtype) in zip(outs, loop.outs, strict=True)
     ]
     return head + "".join(f"        {line}\n" for line in body)
-
-
-def _walked(base: int, axes: int) -> list[str]:
-    """Lines that find the place `at` of element `i`; the innermost axis comes first."""
-    lines = [f"at = steps[{base}]", "rest = i"]
-    for axis in range(axes):
-        length, step = base + 1 + 2 * axis, base + 2 + 2 * axis
-        if axis == axes - 1:
-            lines.append(f"at += rest * steps[{step}]")
-        else:
-            lines.append(f"at += rest % steps[{length}] * steps[{step}]")
-            lines.append(f"rest //= steps[{length}]")
-    return lines

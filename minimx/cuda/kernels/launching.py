@@ -3,6 +3,8 @@
     @kernel                a function of one CUDA thread
     @inner                 a function that kernels call
     run(k, n, *args)       as many threads as `n` pieces of work can use
+    over(k, n, arrays, …)  the same for a kernel `(*flat arrays, n, …)`
+    by_teams(k, g, t, …)   a block of `t` threads for each of `g` groups
 
 A kernel goes through its work in strides of the whole grid, `cuda.grid(1)` and then
 every `cuda.gridsize(1)`-th piece, so any number of blocks and threads gives the same
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -30,9 +32,9 @@ from minimx.cuda.driver import current_stream
 #: memory on every device there is.
 THREADS, MOST_BLOCKS = 256, 4096
 #: Blocks and threads in the simulator; tests choose others.
-PLAYED = [1, 2]
+SIMULATED_GRID = [1, 2]
 
-PLAYING = toolkit.simulated()
+SIMULATED = toolkit.simulated()
 
 # numba does not say what this module has.
 cuda: Any = numba_cuda
@@ -56,7 +58,7 @@ def _shared_once(array: Callable[..., Any]) -> Callable[..., Any]:
     return agreed
 
 
-if PLAYING:
+if SIMULATED:
     # Where a GPU divides by 0 in silence, NumPy, which plays it, would warn.
     warnings.filterwarnings(
         "ignore", category=RuntimeWarning, module=r"minimx[._](kernels\.cuda|pointwise)"
@@ -68,41 +70,77 @@ if PLAYING:
 
 
 def kernel(function: Callable[..., None]) -> Any:
-    """Declare what one CUDA thread does; compiled when it is first launched."""
+    """Declare what one CUDA thread does: a function that returns nothing.
+
+    numba compiles it for the element types of the first launch with them; what it
+    cannot compile is an error then.
+    """
     return cuda.jit(function)
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Declare a function that kernels call; the simulator calls it as it is."""
-    return function if PLAYING else cuda.jit(device=True, inline=True)(function)
+    """Declare a function that kernels call; inlined there.
+
+    The simulator calls it as it is, and finds CUDA's barriers and atomic operations
+    only in functions of the kernel's own file.
+    """
+    return function if SIMULATED else cuda.jit(device=True, inline=True)(function)
 
 
 def geometry(n: int) -> tuple[int, int]:
-    """Blocks and threads of a block for `n` pieces of work.
+    """Blocks and threads of a block for `n` pieces of work: enough, but not too many.
+
+    In the simulator what `SIMULATED_GRID` says.
 
     >>> blocks, threads = geometry(10**9)
     >>> blocks * threads > 1
     True
     """
-    if PLAYING:
-        return PLAYED[0], PLAYED[1]
+    if SIMULATED:
+        return SIMULATED_GRID[0], SIMULATED_GRID[1]
     return min(-(-n // THREADS), MOST_BLOCKS), THREADS
 
 
 def run(function: Any, n: int, *args: Any) -> None:
-    """Launch a kernel over `n` pieces of work, into the stream of this thread."""
+    """Launch a kernel over `n` pieces of work, into the stream of this thread.
+
+    args: flat device arrays, numbers, and tuples of numbers. Does not wait; nothing is
+    launched for n = 0. Only inside `working` of a device, as all launches.
+    """
     if n > 0:
         blocks, threads = geometry(n)
         function[blocks, threads, current_stream()](*args)
 
 
+def flat(*arrays: Any) -> list[Any]:
+    """The arrays with one axis; no copies."""
+    return [array.reshape(-1) for array in arrays]
+
+
+def over(function: Any, n: int, arrays: Iterable[Any], *args: Any) -> None:
+    """Launch a kernel `(*arrays, n, *args)` over n pieces of work; see `run`.
+
+    arrays: contiguous device arrays of any shape; the kernel sees them with one axis.
+    """
+    run(function, n, *flat(*arrays), n, *args)
+
+
+def by_teams(function: Any, groups: int, team: int, *args: Any) -> None:
+    """Launch a kernel in which a block of `team` threads shares each of the groups.
+
+    There may be fewer blocks than groups: a block takes every `cuda.gridDim.x`-th.
+    """
+    blocks = min(groups, 2 if SIMULATED else MOST_BLOCKS)
+    function[blocks, team, current_stream()](*args)
+
+
 def duplicate(x: Any, out: Any) -> None:
-    """Copy a device array into another one, unless the two are one memory."""
+    """Copy a device array into another one of as many elements; not onto itself."""
     if address(x) != address(out):
         copies.copyto(out.reshape(-1), x.reshape(-1))
 
 
 def address(array: Any) -> int:
-    """Where the memory of an array begins; the simulator's are NumPy's."""
+    """The address at which the memory of a device array begins."""
     device = getattr(array, "__cuda_array_interface__", None)
     return int((device or array.__array_interface__)["data"][0])

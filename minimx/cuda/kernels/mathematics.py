@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from minimx.cuda.kernels.launching import PLAYING, inner
+from minimx.cuda.kernels.launching import SIMULATED, inner
 
 
 def _single(on_device: Callable[[Any], Any], name: str) -> Any:
-    if PLAYING:
+    if SIMULATED:
         return getattr(np, name)
 
     def call(x):  # type: ignore[no-untyped-def]
@@ -26,7 +26,7 @@ def _single(on_device: Callable[[Any], Any], name: str) -> Any:
 
 
 def _pair(on_device: Callable[[Any, Any], Any], name: str) -> Any:
-    if PLAYING:
+    if SIMULATED:
         return getattr(np, name)
 
     def call(a, b):  # type: ignore[no-untyped-def]
@@ -37,7 +37,7 @@ def _pair(on_device: Callable[[Any, Any], Any], name: str) -> Any:
 
 def _rounding(name: str) -> Any:
     """A function from a real to a whole number that stays a real."""
-    if PLAYING:
+    if SIMULATED:
         return getattr(np, name)
     from numba.cuda import libdevice
 
@@ -70,7 +70,7 @@ def _rounded(name: str, zero: Any) -> Any:
     A product and a sum in one expression are rounded once there; across the lines of a
     fused loop they must be rounded twice, as when operators run one by one.
     """
-    if PLAYING:
+    if SIMULATED:
         return lambda x: x
     from numba.cuda import libdevice
 
@@ -84,7 +84,7 @@ def _rounded(name: str, zero: Any) -> Any:
 
 def _word(name: str) -> Any:
     """The bits of a float32 as an int32, or back."""
-    if PLAYING:
+    if SIMULATED:
         kind = np.int32 if name == "float_as_int" else np.float32
         return lambda x: x.view(kind)
     from numba.cuda import libdevice
@@ -135,7 +135,7 @@ def _of_c(on_device: Callable[[Any], Any], at_a_pole: float) -> Any:
         except ValueError:
             return math.copysign(math.inf, x) if x == 0 else at_a_pole
 
-    return played if PLAYING else inner(call)
+    return played if SIMULATED else inner(call)
 
 
 gamma, gammaln = _of_c(math.gamma, math.nan), _of_c(math.lgamma, math.inf)

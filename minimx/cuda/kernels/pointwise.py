@@ -1,7 +1,8 @@
 """Kernels made from formulas, for CUDA: the same text as `kernels.pointwise` reads.
 
     kernel(formula, shapes, dtypes, out_shape, out_dtype)   a callable (*ins, out)
-    walk(formula, ...)                                      the same over any strides
+    broadcast(formula, specs, out), elementwise(…)          the same in fewer words
+    over_strides(formula, ...)                              the same over any strides
 
 A formula becomes a file with one CUDA kernel: thread by thread an output element, found
 by its number; where operands have other shapes, the number is taken apart into an index
@@ -22,11 +23,15 @@ from minimx.core.kernels import codegen
 from minimx.core.kernels.formula import Formula
 from minimx.core.kernels.half import computing
 from minimx.core.kernels.pointwise import collapse
+from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.cuda.kernels import launching, mathematics
 from minimx.cuda.kernels.launching import cuda
 
 Launch = Callable[..., None]
+
+#: The identity: copies, casts, and all that only moves elements.
+SAME = Formula("x", ("x",))
 
 _HEAD = '''"""{text}
 
@@ -58,7 +63,7 @@ def write(
     """The file that numba compiles.
 
     layout: for each operand 1 if it moves with the output, 0 if it is one element, ? if
-    it is walked along `axes` axes; for the output as well.
+    it moves by strides along `axes` axes; for the output as well.
     """
     letters = dict(zip(formula.operands, "abcdefgh", strict=False))
     names, numbers = [*letters.values()][: len(ins)], [*letters.values()][len(ins) :]
@@ -124,6 +129,26 @@ def imported(
     return ", ".join(words) or "select"
 
 
+def address_lines(
+    target: str, number: str, base: str, axes: int, first: int
+) -> list[str]:
+    """Lines that turn an element's number into its index in memory.
+
+    From `steps[first]` on stand length and stride of each axis, the innermost first.
+
+    >>> address_lines("at", "i", "0", axes=2, first=0)[2:]
+    ['at += rest % steps[0] * steps[1]', 'rest //= steps[0]', 'at += rest * steps[3]']
+    """
+    lines = [f"{target} = {base}"] + ([f"rest = {number}"] if axes else [])
+    for length in range(first, first + 2 * axes, 2):
+        if length == first + 2 * (axes - 1):
+            lines.append(f"{target} += rest * steps[{length + 1}]")
+        else:
+            lines.append(f"{target} += rest % steps[{length}] * steps[{length + 1}]")
+            lines.append(f"rest //= steps[{length}]")
+    return lines
+
+
 def _index(name: str, how: str) -> str:
     return {"1": "i", "0": "0", "?": f"{name}_at"}[how]
 
@@ -134,16 +159,16 @@ def _places(names: Sequence[str], layout: str, axes: int) -> list[str]:
     `steps` has a start for each operand, then for each axis its length and a step for
     each.
     """
-    walked = [(k, name) for k, name in enumerate(names) if layout[k] == "?"]
-    if not walked:
+    strided = [(k, name) for k, name in enumerate(names) if layout[k] == "?"]
+    if not strided:
         return []
-    lines = [f"{name}_at = steps[{k}]" for k, name in walked] + ["rest = i"]
+    lines = [f"{name}_at = steps[{k}]" for k, name in strided] + ["rest = i"]
     base, width = len(names), len(names) + 1
     for axis in range(axes):
         here = base + axis * width
         last = axis == axes - 1
         lines.append("k = rest" if last else f"k = rest % steps[{here}]")
-        lines += [f"{name}_at += k * steps[{here + 1 + n}]" for n, name in walked]
+        lines += [f"{name}_at += k * steps[{here + 1 + n}]" for n, name in strided]
         if not last:
             lines.append(f"rest //= steps[{here}]")
     return lines
@@ -159,13 +184,9 @@ def compiled(
 
 
 def kernel(
-    formula: Formula,
-    shapes: Sequence[Shape],
-    dtypes: Sequence[DType],
-    out_shape: Shape,
-    out_dtype: DType,
-    constants: tuple[float, ...] = (),
-) -> Launch | None:
+    formula: Formula, shapes: Sequence[Shape], dtypes: Sequence[DType],
+    out_shape: Shape, out_dtype: DType, constants: tuple[float, ...] = (),
+) -> Launch | None:  # fmt: skip
     """A callable `(*ins, out)` on device arrays that broadcast; None if unknown.
 
     shapes, dtypes: of the inputs, which are the first operands of the formula;
@@ -183,19 +204,36 @@ def kernel(
     moves = [[*line[: len(shapes)], line[-1]] for line in steps]
     starts = (0,) * (len(shapes) + 1)
     layout = "?" * len(shapes) + "1"
-    return walk(formula, ins, out_dtype, layout, starts, lengths, moves, numbers)
+    return over_strides(
+        formula, ins, out_dtype, layout, starts, lengths, moves, numbers
+    )
 
 
-def walk(
-    formula: Formula,
-    ins: Sequence[DType],
-    out: DType,
-    layout: str,
-    starts: Sequence[int],
-    lengths: Sequence[int],
-    moves: Sequence[Sequence[int]],
+def elementwise(
+    formula: Formula, size: int, ins: Sequence[DType], out: DType, *constants: float
+) -> Launch | None:
+    """`kernel` for operands and an output of one size."""
+    return kernel(formula, [(size,)] * len(ins), ins, (size,), out, constants)
+
+
+def broadcast(
+    formula: Formula, specs: Sequence[Spec], out: Spec, *constants: float
+) -> Launch | None:
+    """`kernel` for inputs and an output of these specs."""
+    shapes, dtypes = [spec.shape for spec in specs], [spec.dtype for spec in specs]
+    return kernel(formula, shapes, dtypes, out.shape, out.dtype, constants)
+
+
+def converted(size: int, source: DType, target: DType) -> Launch | None:
+    """The launch `(x, out)` that copies elements from one type to another, or None."""
+    return elementwise(SAME, size, [source], target)
+
+
+def over_strides(
+    formula: Formula, ins: Sequence[DType], out: DType, layout: str,
+    starts: Sequence[int], lengths: Sequence[int], moves: Sequence[Sequence[int]],
     numbers: tuple[Any, ...] = (),
-) -> Launch:
+) -> Launch:  # fmt: skip
     """A callable `(*ins, out)` in which every operand goes its own way.
 
     starts: for each operand and the output, the element at which it begins; lengths:
@@ -218,7 +256,7 @@ def _fill(out: Any, n: int, number: Any) -> None:
 
 def filler(number: Any) -> Launch:
     """A callable `(out)` that writes one number, of out's type, everywhere."""
-    return lambda out: launching.run(_fill, out.size, out.reshape(-1), out.size, number)
+    return lambda out: launching.over(_fill, out.size, (out,), number)
 
 
 @launching.kernel
@@ -229,11 +267,7 @@ def _ramp(out: Any, n: int, start: Any, step: Any, repeat: int) -> None:
 
 def ramp(start: Any, step: Any, repeat: int) -> Launch:
     """A callable `(out)`: start, start + step, ..., each `repeat` times."""
-
-    def launch(out: Any) -> None:
-        launching.run(_ramp, out.size, out.reshape(-1), out.size, start, step, repeat)
-
-    return launch
+    return lambda out: launching.over(_ramp, out.size, (out,), start, step, repeat)
 
 
 @launching.kernel
@@ -246,11 +280,7 @@ def _spaced(out: Any, n: int, start: float, step: float, last: float) -> None:
 
 def spaced(start: float, step: float, last: float) -> Launch:
     """A callable `(out)`: start, start + step, ..., last, counted in float64."""
-
-    def launch(out: Any) -> None:
-        launching.run(_spaced, out.size, out.reshape(-1), out.size, start, step, last)
-
-    return launch
+    return lambda out: launching.over(_spaced, out.size, (out,), start, step, last)
 
 
 @launching.kernel
@@ -261,11 +291,7 @@ def _diagonal(out: Any, n: int, columns: int, k: int) -> None:
 
 def diagonal(columns: int, k: int) -> Launch:
     """A callable `(out)`: rows with a 1 on the k-th diagonal, 0 elsewhere."""
-
-    def launch(out: Any) -> None:
-        launching.run(_diagonal, out.size, out.reshape(-1), out.size, columns, k)
-
-    return launch
+    return lambda out: launching.over(_diagonal, out.size, (out,), columns, k)
 
 
 @launching.kernel
@@ -276,8 +302,7 @@ def _listed(out: Any, n: int, numbers: Any) -> None:
 
 def listed(numbers: tuple[int, ...]) -> Launch:
     """A callable `(out)`: a few numbers, which travel with the launch."""
-    n = len(numbers)
-    return lambda out: launching.run(_listed, n, out.reshape(-1), n, numbers)
+    return lambda out: launching.over(_listed, len(numbers), (out,), numbers)
 
 
 def _numbers(constants: tuple[float, ...], dtypes: Sequence[DType]) -> tuple[Any, ...]:
@@ -290,8 +315,4 @@ def _numbers(constants: tuple[float, ...], dtypes: Sequence[DType]) -> tuple[Any
 def _launcher(
     found: Any, size: int, steps: tuple[int, ...], numbers: tuple[Any, ...] = ()
 ) -> Launch:
-    def launch(*arrays: Any) -> None:
-        flat = [array.reshape(-1) for array in arrays]
-        launching.run(found, size, *flat, size, steps, *numbers)
-
-    return launch
+    return lambda *arrays: launching.over(found, size, arrays, steps, *numbers)

@@ -6,7 +6,7 @@
     graph.launch()                # now it does, as often as wanted
 
 While CUDA writes, a thread may launch kernels and copy on the device, and nothing else:
-memory that is taken or given back, waiting for the device and its own stream 0 spoil
+memory that is taken or given back, waiting for the device and its own stream 0 break
 the recording. A graph keeps the addresses that it has seen, so the owner of that memory
 keeps it as long as the graph.
 """
@@ -14,14 +14,15 @@ keeps it as long as the graph.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_size_t, c_uint, c_ulonglong, c_void_p
 from typing import Any, Final
 
 from minimx.core.errors import DeviceError
+from minimx.core.storage import Block
 from minimx.cuda.driver import current_device, current_stream, into
-from minimx.cuda.kernels import native
+from minimx.cuda.kernels import native, scratch
 from minimx.cuda.kernels.launching import cuda
 
 # What other threads do meanwhile is their affair: CU_STREAM_CAPTURE_MODE_THREAD_LOCAL.
@@ -32,7 +33,7 @@ NON_BLOCKING: Final = 1
 # CU_EVENT_DISABLE_TIMING.
 UNTIMED: Final = 2
 
-_here = threading.local()
+_thread = threading.local()
 
 
 def together(first: Callable[[], None], second: Callable[[], None]) -> None:
@@ -58,7 +59,7 @@ def together(first: Callable[[], None], second: Callable[[], None]) -> None:
 
 def _stream(driver: native.Native, use: str) -> Any:
     """A stream of this thread on its device, made at first use and there to stay."""
-    streams = _here.__dict__.setdefault("streams", {})
+    streams = _thread.__dict__.setdefault("streams", {})
     key = current_device(), use
     if key not in streams:
         handle = c_void_p()
@@ -77,13 +78,13 @@ def _follow(driver: native.Native, later: Any, earlier: Any) -> None:
     try:
         driver.call("cuEventRecord", event, c_void_p(int(earlier)))
         driver.call("cuStreamWaitEvent", c_void_p(int(later)), event, c_uint(0))
-    finally:  # CUDA keeps it for as long as somebody waits
+    finally:  # CUDA keeps it for as long as a stream waits
         driver.library.cuEventDestroy_v2(event)
 
 
 def not_recorded(why: str) -> None:
     """Refuse to go on where launches are written down. Raises `DeviceError`."""
-    if getattr(_here, "writes", False):
+    if getattr(_thread, "writes", False):
         raise DeviceError(f"{why}, which a CUDA graph must not.")
 
 
@@ -101,7 +102,7 @@ def recording() -> Iterator[Recording]:
     # What is dropped meanwhile is given back later.
     with cuda.defer_cleanup(), into(stream, lane=0):
         driver.call("cuStreamBeginCapture_v2", where, c_uint(THREAD_LOCAL))
-        _here.writes = True
+        _thread.writes = True
         try:
             try:
                 yield found
@@ -112,7 +113,7 @@ def recording() -> Iterator[Recording]:
             driver.call("cuStreamEndCapture", where, byref(graph))
             found.instantiate(graph)
         finally:
-            _here.writes = False
+            _thread.writes = False
             if graph:
                 driver.library.cuGraphDestroy(graph)
 
@@ -143,3 +144,61 @@ class Recording:
     def __del__(self) -> None:
         if self._handle:  # one that still runs is destroyed when it is done
             self._driver.library.cuGraphExecDestroy(self._handle)
+
+
+# -- launches that replay --------------------------------------------------------------
+
+
+class Refused(Exception):
+    """Launches that ran, but could not be recorded.
+
+    number: which of them it was, or None where it was all of them. Its cause says why.
+    """
+
+    def __init__(self, number: int | None) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Recorded:
+    """Launches that happen at one call.
+
+    addresses: where the arrays were that they touch; for a replay to compare.
+    nodes: how many kernels and copies. nbytes: how much scratch memory they keep.
+    """
+
+    __slots__ = ("_graph", "_held", "nbytes", "nodes", "addresses")
+
+    def __init__(self, launches: Sequence[Callable[[], None]], addresses: Any) -> None:
+        """Run launches, and record them; inside `working`.
+
+        Raises `Refused` when they have run, but cannot be recorded; what the launches
+        themselves raise passes through.
+        """
+        self.addresses = addresses
+        self._held: dict[int, list[Block]] = {}
+        with scratch.kept(self._held):
+            for launch in launches:
+                launch()
+            number: int | None = None
+            try:
+                with recording() as graph:
+                    for at, launch in enumerate(launches):
+                        number = at
+                        launch()
+                    number = None
+            except Exception as error:  # they have just run: it is the recording
+                raise Refused(number) from error
+        self._graph = graph
+        self.nodes: int = graph.nodes
+        blocks = [block for lane in self._held.values() for block in lane]
+        self.nbytes = sum(block.size for block in blocks)
+
+    def launch(self) -> None:
+        """Have them happen, in the stream of this thread. Raises `DeviceError`."""
+        self._graph.launch()
+
+    def __del__(self) -> None:
+        for lane in self._held.values():
+            for block in lane:
+                block.free()

@@ -34,9 +34,10 @@ WASTE, SMALL = 4, 1 << 16
 
 @contextmanager
 def allocated(*wanted: tuple[int | tuple[int, ...], Any]) -> Iterator[list[Any]]:
-    """Device arrays of these shapes and element types, until the end of the block.
+    """Device arrays of these (shape, element type), until the end of the block.
 
-    Raises `OutOfMemory` if the device has no room for them.
+    They are not initialized. Only inside `working`; launches in the block must be in
+    the stream of this thread. Raises `OutOfMemory` if the device has no memory left.
     """
     shapes = [shape if isinstance(shape, tuple) else (shape,) for shape, _ in wanted]
     types = [np.dtype(dtype) for _, dtype in wanted]
@@ -59,7 +60,8 @@ def allocated(*wanted: tuple[int | tuple[int, ...], Any]) -> Iterator[list[Any]]
 def aside(out: Any, *ins: Any) -> Iterator[Any]:
     """`out`, or if it is one of `ins` other memory, which is copied there at the end.
 
-    For kernels that read an input again after they have begun to write.
+    For kernels that read an input again after they have begun to write. ins: device
+    arrays; two arrays are one if they begin at one address.
     """
     if launching.address(out) not in map(launching.address, ins):
         yield out
@@ -71,7 +73,10 @@ def aside(out: Any, *ins: Any) -> Iterator[Any]:
 
 @contextmanager
 def kept(held: dict[int, list[Block]]) -> Iterator[None]:
-    """Give out blocks of the caller, by lane; new ones become the caller's, too."""
+    """Give out blocks of the caller; new ones become the caller's, too.
+
+    held: {lane: blocks}. The caller frees them, after the last replay is done.
+    """
     before, _mine.held = getattr(_mine, "held", None), held
     try:
         yield

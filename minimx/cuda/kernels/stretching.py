@@ -1,7 +1,7 @@
 """Two operands that stretch to one output, on CUDA.
 
-walk = pair(shapes, out_shape)     for each axis its length and the steps of both
-left, right = spots(i, walk)       where element i of the output finds them
+strides = pair(shapes, out_shape)     for each axis its length and the steps of both
+left, right = spots(i, strides)       where element i of the output finds them
 
 Kernels of two numbers and kernels that fetch parts of arrays go through them so.
 """
@@ -14,10 +14,10 @@ from minimx.core.kernels import pointwise as common
 from minimx.core.shapes import Shape
 from minimx.cuda.kernels import launching
 
-Walk = tuple[int, ...]
+Strides = tuple[int, ...]
 
 
-def pair(shapes: tuple[Shape, Shape], out_shape: Shape) -> Walk:
+def pair(shapes: tuple[Shape, Shape], out_shape: Shape) -> Strides:
     """How two arrays of these shapes stretch to the output's, innermost axis first.
 
     >>> pair(((3, 1), (4,)), (3, 4))
@@ -29,12 +29,12 @@ def pair(shapes: tuple[Shape, Shape], out_shape: Shape) -> Walk:
 
 
 @launching.inner
-def spots(i: int, walk: Any) -> Any:
+def spots(i: int, strides: Any) -> Any:
     """The elements of both operands that element i of the output is about."""
     left, right, rest = 0, 0, i
-    for k in range(0, len(walk), 3):
-        step = rest % walk[k]
-        rest //= walk[k]
-        left += step * walk[k + 1]
-        right += step * walk[k + 2]
+    for k in range(0, len(strides), 3):
+        step = rest % strides[k]
+        rest //= strides[k]
+        left += step * strides[k + 1]
+        right += step * strides[k + 2]
     return left, right

@@ -6,6 +6,7 @@ from typing import Any
 
 from minimx.core.operators.views import reshaped
 from minimx.core.ops.registry import bind, lookup
+from minimx.core.ops.stypes import DEFAULT
 from minimx.core.shapes import Shape
 from minimx.cuda.launches.composing import composed, scaled
 
@@ -152,8 +153,8 @@ def folded(op: Any, data: Any, weight: Any, *rest: Any) -> Any:
         whole = weight * shaped(scale, (op.num_filter, 1, *axes))
         found = bind(op.plain, data, whole, shift)
     else:
-        words = {**op.plain.settings, "no_bias": True}
-        plain = bind(lookup("Convolution").of(**words), data, weight)
+        settings = {**op.plain.settings, "no_bias": True}
+        plain = bind(lookup("Convolution").of(**settings), data, weight)
         scale, shift = (shaped(x, (1, op.num_filter, *axes)) for x in (scale, shift))
         found = plain * scale + shift
     return found if op.act_type is None else call(op.act_type, found)
@@ -169,3 +170,32 @@ def dirichlet(op: Any, sample: Any, alpha: Any) -> Any:
     powers = (shaped(alpha, wide) - 1) * call("log", sample)
     found = shaped(call("sum", powers, axis=-1), out) + shaped(constant, ones)
     return found if op.is_log else call("exp", found)
+
+
+# -- storage types, of dense arrays ----------------------------------------------------
+
+
+@composed("cast_storage")
+def cast(op: Any, data: Any) -> Any:
+    """A copy."""
+    return data if op.stype == DEFAULT else None
+
+
+@composed("_square_sum")
+def square_sum(op: Any, data: Any) -> Any:
+    """Squares, then their sums."""
+    return bind(lookup("sum").of(**op.settings), data * data)
+
+
+@composed("_contrib_getnnz")
+def counted(op: Any, data: Any) -> Any:
+    """A sum of ones, counted in whole numbers."""
+    ones = call("cast", call("_not_equal_scalar", data, scalar=0), dtype="int64")
+    total = call("sum", ones) if op.axis is None else call("sum", ones, axis=1)
+    return shaped(total, op.infer(data.spec).shape)
+
+
+@composed("_contrib_SparseEmbedding")
+def looked_up(op: Any, data: Any, weight: Any) -> Any:
+    """Rows of a table."""
+    return bind(op._embedding(), data, weight)

@@ -23,7 +23,8 @@ from minimx.core.errors import MXNetError
 from minimx.core.ops.registry import Kernel, Op, bind, lookup
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import scratch
-from minimx.cuda.launches import Maker, found, implements
+from minimx.cuda.kernels.default_launch import Maker
+from minimx.cuda.launches import found, implements
 
 Rule = Callable[..., Any]
 
@@ -196,7 +197,7 @@ def _launch(
 
 
 def _last_uses(recipe: Recipe, kept: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """(step, the values that nobody reads after it)."""
+    """(step, the values that no step after it reads)."""
     last: dict[int, int] = {}
     for at, step in enumerate(recipe.steps):
         for number in (*step.ins, *step.outs):

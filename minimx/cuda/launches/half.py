@@ -1,4 +1,4 @@
-"""Two-byte numbers for Launches that compute in float32.
+"""Two-byte numbers for launches that compute in float32.
 
 Inputs are widened into scratch memory, the launch for float32 runs on them, and what it
 wrote is rounded once, at the end: what the CPU does (`kernels.half.in_single`). That is
@@ -13,13 +13,10 @@ from typing import Any
 
 from minimx.core.dtypes import FLOAT32, NARROW
 from minimx.core.errors import MXNetError
-from minimx.core.kernels.formula import Formula
 from minimx.core.ops.registry import Kernel, Op
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import pointwise, scratch
-from minimx.cuda.launches import Maker
-
-_SAME = Formula("x", ("x",))
+from minimx.cuda.kernels.default_launch import Maker
 
 
 def in_single(
@@ -43,27 +40,27 @@ def in_single(
         return None
     count = len(specs)
     names = (op.inputs,) if isinstance(op.inputs, str) else tuple(op.inputs)
-    changed = {names.index(word) for word in op.mutates}
+    changed = {names.index(name) for name in op.mutates}
     every = list(zip((*specs, *outs), (*wide, *results), strict=True))
     widen, narrow = {}, {}
-    for place, (spec, real) in enumerate(every):
+    for index, (spec, real) in enumerate(every):
         if spec.dtype is not real.dtype:
-            widen[place] = _cast(spec, real) if place < count else None
-            if place >= count or place in changed:
-                narrow[place] = _cast(real, spec)
+            widen[index] = _cast(spec, real) if index < count else None
+            if index >= count or index in changed:
+                narrow[index] = _cast(real, spec)
 
     def run(*arrays: Any) -> None:
         given = list(arrays)
         with ExitStack() as stack:
-            for place, convert in widen.items():
-                shape, dtype = every[place][1].shape, every[place][1].dtype
+            for index, convert in widen.items():
+                shape, dtype = every[index][1].shape, every[index][1].dtype
                 buffer = scratch.allocated((shape or (1,), dtype))
-                (given[place],) = stack.enter_context(buffer)
+                (given[index],) = stack.enter_context(buffer)
                 if convert is not None:
-                    convert(arrays[place], given[place])
+                    convert(arrays[index], given[index])
             launch(*given)
-            for place, convert in narrow.items():
-                convert(given[place], arrays[place])
+            for index, convert in narrow.items():
+                convert(given[index], arrays[index])
 
     return run
 
@@ -74,5 +71,4 @@ def _wide(spec: Spec) -> Spec:
 
 def _cast(source: Spec, target: Spec) -> Any:
     """The launch that copies from one type to another."""
-    flat = (source.size,)
-    return pointwise.kernel(_SAME, [flat], [source.dtype], flat, target.dtype)
+    return pointwise.converted(source.size, source.dtype, target.dtype)

@@ -151,6 +151,6 @@ def test_an_old_library_is_warned_of(
 
 
 def test_a_library_newer_than_the_driver_is_warned_of() -> None:
-    text = toolkit.lesson("CUDA", (13, 1), oldest=(12, 0), newest=(12, 4))
+    text = toolkit.version_notice("CUDA", (13, 1), oldest=(12, 0), newest=(12, 4))
     assert "13.1" in text and "Update the driver" in text
-    assert toolkit.lesson("CUDA", (12, 9), oldest=(12, 0), newest=(12, 4)) == ""
+    assert toolkit.version_notice("CUDA", (12, 9), oldest=(12, 0), newest=(12, 4)) == ""

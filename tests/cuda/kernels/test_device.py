@@ -290,7 +290,7 @@ def test_fused_operators_are_one_kernel_with_the_same_bits() -> None:
 def test_graphs_say_once_that_the_simulator_does_not_record_launches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("minimx.cuda.captures._told", False)
+    monkeypatch.setattr("minimx.cuda.captures._warned", False)
 
     def run() -> list[float]:
         net = nn.Dense(1, in_units=2)

@@ -34,12 +34,12 @@ def test_any_number_of_blocks_and_threads_gives_the_same() -> None:
     drawn = np.random.default_rng(1)
     a, b = drawn.normal(size=(3, 4)), drawn.normal(size=(4, 3))
     found = []
-    before = list(launching.PLAYED)
+    before = list(launching.SIMULATED_GRID)
     try:
-        for launching.PLAYED[:] in ([1, 1], [3, 2], [1, 5]):
+        for launching.SIMULATED_GRID[:] in ([1, 1], [3, 2], [1, 5]):
             out = cuda.device_array((3, 3), np.float64)
             matmul.product(cuda.to_device(a), cuda.to_device(b), out)
             found.append(out.copy_to_host().tobytes())
     finally:
-        launching.PLAYED[:] = before
+        launching.SIMULATED_GRID[:] = before
     assert len(set(found)) == 1

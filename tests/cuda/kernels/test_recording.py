@@ -21,8 +21,14 @@ from minimx.cuda import launches, toolkit
 from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import native, pointwise, scratch
 from minimx.cuda.kernels import recording as module
-from minimx.cuda.kernels.recorded import Recorded, Refused
-from minimx.cuda.kernels.recording import Recording, not_recorded, recording, together
+from minimx.cuda.kernels.recording import (
+    Recorded,
+    Recording,
+    Refused,
+    not_recorded,
+    recording,
+    together,
+)
 
 GPU = mx.gpu(0)
 nn = mx.gluon.nn
@@ -176,7 +182,7 @@ def test_scratch_memory_stays_with_the_recording(library: Any) -> None:
                 copies.copyto(x, part)
 
         recorded = Recorded([work, work], "here")
-        assert (recorded.places, recorded.nodes) == ("here", 4)
+        assert (recorded.addresses, recorded.nodes) == ("here", 4)
         assert recorded.nbytes > 0
         assert copies.fetch(x).tolist() == [8, 8]  # it ran, too
         filled(0.0)(x)
@@ -334,7 +340,7 @@ def test_a_recording_of_other_places_is_not_launched(
     others = every()
     predictions(net, [x] * 3)
     (mine,) = [found for found in every() if found not in others]
-    mine.places = (1, 2, 3)
+    mine.addresses = (1, 2, 3)
     del mine, others
     before = len(launched)
     assert predictions(net, [x])[0] == [[8.0, 8.0]]

@@ -1,14 +1,14 @@
 """Parts of arrays that other arrays name by coordinates, on CUDA.
 
-    key = columns((3, 4, 5), (2, 7))          gather_nd's: 7 places, each 5 elements
+    key = columns((3, 4, 5), (2, 7))          gather_nd's: 7 positions, each 5 elements
     key = key_of(shape, ("array", 2), ...)    that of x[i, 2]
     key.fetch(x, *indices, out)               the part
     key.scatter(data, *indices, out)          zeros with data in the part
 
 A kernel cannot raise errors. What does not exist reads as 0, and nothing is written
-there; the CPU refuses it. What meets at one place is settled by one thread, in order:
-the places are sorted, and who has the first (or for copies the last) of a run of equal
-ones acts for all of them. So the answer is the same to the bit in every run.
+there; the CPU refuses it. What meets at one position is resolved by one thread, in
+order: the positions are sorted, and the thread of the first (or for copies the last) of
+a run of equal ones acts for all of them: the same to the bit in every run.
 """
 
 from __future__ import annotations
@@ -30,112 +30,111 @@ Pairs = list[tuple[int, int]]
 
 @launching.kernel
 def _located(
-    indices: Any, places: Any, n: int, row: int, axes: Any, walk: Any, start: int,
+    indices: Any, positions: Any, n: int, row: int, axes: Any, strides: Any, start: int,
     fresh: bool,
 ) -> None:  # fmt: skip
     """Add up where coordinates lead; -1 once one of them does not exist.
 
     axes: the length and the step of the axis that each row of indices is about, a row
-    every `row` elements; walk: how indices stretch to the places.
+    every `row` elements; strides: how indices stretch to the positions.
     """
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         at, rest = 0, i
-        for k in range(0, len(walk), 2):
-            at += rest % walk[k] * walk[k + 1]
-            rest //= walk[k]
-        total = start if fresh else places[i]
+        for k in range(0, len(strides), 2):
+            at += rest % strides[k] * strides[k + 1]
+            rest //= strides[k]
+        total = start if fresh else positions[i]
         for k in range(0, len(axes), 2):
             found = int(indices[at + k // 2 * row])
             if found < 0:
                 found += axes[k]
             exists = total >= 0 and found >= 0 and found < axes[k]
             total = total + found * axes[k + 1] if exists else -1
-        places[i] = total
+        positions[i] = total
 
 
 @launching.kernel
-def _fetched(x: Any, places: Any, out: Any, n: int, walk: Any, zero: Any) -> None:
+def _fetched(x: Any, positions: Any, out: Any, n: int, strides: Any, zero: Any) -> None:
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        away, which = spots(i, walk)
-        place = places[which]
-        out[i] = x[place + away] if place >= 0 else zero
+        away, which = spots(i, strides)
+        position = positions[which]
+        out[i] = x[position + away] if position >= 0 else zero
 
 
 @launching.kernel
-def _settled(
-    data: Any, places: Any, order: Any, out: Any, n: int, many: int, inner: int,
-    walk: Any, add: bool,
+def _resolved(
+    data: Any, positions: Any, order: Any, out: Any, n: int, many: int, inner: int,
+    strides: Any, add: bool,
 ) -> None:  # fmt: skip
-    """Data to its places. order: the places, sorted; a thread has an element of one."""
+    """Data to its positions. order: of the positions; a thread has one element."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        away, rank = spots(i, walk)
-        mine = i - rank * inner  # where the element lies in data, but for the place
-        place = places[order[rank]]
+        away, rank = spots(i, strides)
+        mine = i - rank * inner  # where the element lies in data, but for the position
+        position = positions[order[rank]]
         other = rank - 1 if add else rank + 1
         alone = other < 0 or other >= many
-        if place >= 0 and (alone or places[order[other]] != place):
+        if position >= 0 and (alone or positions[order[other]] != position):
             total = data[mine + order[rank] * inner]
             if add:
                 rank += 1
-                while rank < many and places[order[rank]] == place:
+                while rank < many and positions[order[rank]] == position:
                     total += data[mine + order[rank] * inner]
                     rank += 1
-            out[place + away] = total
+            out[position + away] = total
 
 
 class Coordinates:
     """Where the elements of a part lie.
 
-    given: for each array of indices its walk over the places, how far apart its rows
-    are, and the lengths and steps of the axes they are about. places: the shape of the
-    arrays together. dims: the length and the step of the axes of the part that no array
-    is about, before and behind those of the places. start: the first element of all.
+    given: for each array of indices its strides over the positions, how far apart its
+    rows are, and the lengths and steps of the axes they are about. positions: the shape
+    of the arrays together. dims: the length and the step of the axes of the part that
+    no array is about, before and behind those of the positions. start: the first
+    element of all.
     """
 
     def __init__(
-        self,
-        given: list[tuple[Any, int, Any]],
-        places: Shape,
-        dims: tuple[Pairs, Pairs],
-        start: int = 0,
-    ) -> None:
+        self, given: list[tuple[Any, int, Any]], positions: Shape,
+        dims: tuple[Pairs, Pairs], start: int = 0,
+    ) -> None:  # fmt: skip
         before, behind = dims
-        self.given, self.start, self.many = given, start, prod(places)
+        self.given, self.start, self.many = given, start, prod(positions)
         self.inner = prod(length for length, _ in behind)
-        self.shape = (*(n for n, _ in before), *places, *(n for n, _ in behind))
-        walks = [
+        self.shape = (*(n for n, _ in before), *positions, *(n for n, _ in behind))
+        axes = [
             *((length, step, 0) for length, step in reversed(behind)),
             (self.many, 0, 1),
             *((length, step, 0) for length, step in reversed(before)),
         ]
-        self.walk = tuple(number for walk in walks for number in walk)
+        self.strides = tuple(number for axis in axes for number in axis)
 
-    def locate(self, indices: Any, places: Any) -> None:
-        """Fill places (int64) from the arrays of indices."""
-        for k, (array, settings) in enumerate(zip(indices, self.given, strict=True)):
-            walk, row, axes = settings
-            sizes = self.many, row, axes, walk, self.start, k == 0
-            launching.run(_located, self.many, array.reshape(-1), places, *sizes)
+    def locate(self, indices: Any, positions: Any) -> None:
+        """Fill positions (int64) from the arrays of indices."""
+        for k, (array, given) in enumerate(zip(indices, self.given, strict=True)):
+            strides, row, axes = given
+            settings = row, axes, strides, self.start, k == 0
+            launching.over(_located, self.many, (array, positions), *settings)
 
     def fetch(self, x: Any, *rest: Any) -> None:
-        """(x, *indices, out): the part; 0 where a place does not exist."""
+        """(x, *indices, out): the part; 0 where a position does not exist."""
         *indices, out = rest
-        n, zero = out.size, out.dtype.type(0)
-        with scratch.allocated((self.many, np.int64)) as (places,):
-            self.locate(indices, places)
-            flat = x.reshape(-1), places, out.reshape(-1)
-            launching.run(_fetched, n, *flat, n, self.walk, zero)
+        with scratch.allocated((self.many, np.int64)) as (positions,):
+            self.locate(indices, positions)
+            arrays, zero = (x, positions, out), out.dtype.type(0)
+            launching.over(_fetched, out.size, arrays, self.strides, zero)
 
     def put(self, data: Any, *rest: Any, add: bool = False) -> None:
         """(data, *indices, out): data into the part, or the sum of what comes there."""
         *indices, out = rest
-        n, many = data.size, self.many
-        with scratch.allocated((many, np.int64), (many, np.int64)) as (places, order):
-            self.locate(indices, places)
-            ordered(places, (many,), 0, True, order)
-            flat = data.reshape(-1), places, order, out.reshape(-1)
-            sizes = n, many, self.inner, self.walk, add
-            launching.run(_settled, n, *flat, *sizes)
+        many, settings = self.many, (self.many, self.inner, self.strides, add)
+        with scratch.allocated((many, np.int64), (many, np.int64)) as (
+            positions,
+            order,
+        ):
+            self.locate(indices, positions)
+            ordered(positions, (many,), 0, True, order)
+            arrays = data, positions, order, out
+            launching.over(_resolved, data.size, arrays, *settings)
 
     def scatter(self, data: Any, *rest: Any) -> None:
         """(data, *indices, out): zeros with data in the part, the last one stays."""
@@ -154,11 +153,11 @@ class Coordinates:
 
 
 def columns(shape: Shape, indices: Shape) -> Coordinates:
-    """The part that indices (m, ...) name: every column is a place in this shape."""
-    m, places = indices[0], indices[1:]
-    inner, many = prod(shape[m:]), prod(places)
+    """The part that indices (m, ...) name: every column is a position in this shape."""
+    m, positions = indices[0], indices[1:]
+    inner, many = prod(shape[m:]), prod(positions)
     axes = tuple(x for c in range(m) for x in (shape[c], prod(shape[c + 1 :])))
-    return Coordinates([((many, 1), many, axes)], places, ([], [(inner, 1)]))
+    return Coordinates([((many, 1), many, axes)], positions, ([], [(inner, 1)]))
 
 
 def key_of(shape: Shape, pattern: Any, given: list[Shape]) -> Coordinates | None:
@@ -177,7 +176,7 @@ def key_of(shape: Shape, pattern: Any, given: list[Shape]) -> Coordinates | None
     axes: Pairs = []
     stops: list[tuple[int, int]] = []
     rest = iter(zip(shape, steps, strict=True))
-    for place, item in enumerate(pattern):
+    for position, item in enumerate(pattern):
         if item is None:
             dims.append((1, 0))
         elif item == "...":
@@ -189,24 +188,26 @@ def key_of(shape: Shape, pattern: Any, given: list[Shape]) -> Coordinates | None
                 dims.append((len(part), part.step * step))
                 start += part.start * step
                 continue
-            stops.append((place, len(dims)))
+            stops.append((position, len(dims)))
             if item == "array":
                 axes.append((length, step))
             else:
                 start += item % length * step
     together = stops[-1][0] - stops[0][0] == len(stops) - 1
     cut = stops[0][1] if together else 0
-    places = np.broadcast_shapes(*given)
-    walks = [_stretching(one, places) for one in given]
-    arrays = [(walk, 0, axis) for walk, axis in zip(walks, axes, strict=True)]
-    return Coordinates(arrays, places, (dims[:cut], dims[cut:]), start)
+    positions = np.broadcast_shapes(*given)
+    arrays = [
+        (_stretching(one, positions), 0, axis)
+        for one, axis in zip(given, axes, strict=True)
+    ]
+    return Coordinates(arrays, positions, (dims[:cut], dims[cut:]), start)
 
 
-def _stretching(shape: Shape, places: Shape) -> tuple[int, ...]:
-    """(length, step) of each axis of the places in an array, innermost first."""
+def _stretching(shape: Shape, positions: Shape) -> tuple[int, ...]:
+    """(length, step) of each axis of the positions in an array, innermost first."""
     numbers, step = [], 1
-    lengths = (1,) * (len(places) - len(shape)) + shape
-    for length, wanted in zip(reversed(lengths), reversed(places), strict=True):
+    lengths = (1,) * (len(positions) - len(shape)) + shape
+    for length, wanted in zip(reversed(lengths), reversed(positions), strict=True):
         numbers += [wanted, step if length > 1 else 0]
         step *= length
     return tuple(numbers) or (1, 0)

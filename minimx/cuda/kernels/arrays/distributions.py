@@ -29,6 +29,7 @@ from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.arrays import places
 from minimx.cuda.kernels.core import indexing
 from minimx.cuda.kernels.core.random import key_of, words
+from minimx.cuda.kernels.default_launch import builtin, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import cos, exp, expm1, floor, gammaln, log, sqrt
 from minimx.cuda.kernels.stretching import pair, spots
@@ -125,13 +126,13 @@ def _poisson(i: int, key: Any, mean: float, first: int) -> float:
 
 # -- distributions ---------------------------------------------------------------------
 
-_known: dict[str, Any] = {}
+_distributions: dict[str, Any] = {}
 
 
 def _distribution(function: Any) -> Any:
     """Enter a function `(i, key, a, b) -> (standard, number)` by its name."""
     made = launching.inner(function)
-    _known[function.__name__.strip("_")] = made
+    _distributions[function.__name__.strip("_")] = made
     return made
 
 
@@ -155,83 +156,46 @@ def uniform(i: int, key: Any, low: float, high: float) -> Any:
     return x, low + (high - low) * x
 
 
-@_distribution
-def logistic(i: int, key: Any, loc: float, scale: float) -> Any:
-    """The logit of an even number."""
-    u = _even(i, key)
-    x = log(u / (1 - u))
-    return x, loc + scale * x
+@launching.inner
+def _waiting(u: Any) -> Any:
+    return -log(u)
 
 
-@_distribution
-def gumbel(i: int, key: Any, loc: float, scale: float) -> Any:
-    """The largest of many."""
-    x = -log(-log(_even(i, key)))
-    return x, loc + scale * x
+@launching.inner
+def _located(x: Any, loc: float, scale: float) -> Any:
+    return loc + scale * x
 
 
-@_distribution
-def laplace(i: int, key: Any, loc: float, scale: float) -> Any:
-    """Two exponentials back to back."""
-    u = _even(i, key)
-    x = log(2 * u) if u < 0.5 else -log(2 - 2 * u)
-    return x, loc + scale * x
+def _of_even(name: str, standard: Any, number: Any) -> None:
+    """Enter a distribution that makes its number of one even number.
+
+    standard: a function of the even number; number: of what that gives, a and b.
+    """
+    standard, number = launching.inner(standard), launching.inner(number)
+
+    def draw(i, key, a, b):  # type: ignore[no-untyped-def]
+        x = standard(_even(i, key))
+        return x, number(x, a, b)
+
+    draw.__name__ = name
+    _distribution(draw)
 
 
-@_distribution
-def exponential(i: int, key: Any, scale: float, b: float) -> Any:
-    """Waiting times of mean scale."""
-    x = -log(_even(i, key))
-    return x, scale * x
-
-
-@_distribution
-def rate(i: int, key: Any, lam: float, b: float) -> Any:
-    """The same of mean 1 / lam."""
-    x = -log(_even(i, key))
-    return x, x / lam
-
-
-@_distribution
-def rayleigh(i: int, key: Any, scale: float, b: float) -> Any:
-    """The length of a vector with two normal parts."""
-    x = sqrt(-2.0 * log(_even(i, key)))
-    return x, scale * x
-
-
-@_distribution
-def weibull(i: int, key: Any, a: float, b: float) -> Any:
-    """The a-th root of a waiting time."""
-    x = -log(_even(i, key))
-    return x, exp(log(x) / a)
-
-
-@_distribution
-def pareto(i: int, key: Any, a: float, b: float) -> Any:
-    """Begins at 0."""
-    x = -log(_even(i, key))
-    return x, expm1(x / a)
-
-
-@_distribution
-def powerd(i: int, key: Any, a: float, b: float) -> Any:
-    """The a-th root of an even number."""
-    x = _even(i, key)
-    return x, exp(log(x) / a)
-
-
-@_distribution
-def bernoulli(i: int, key: Any, p: float, b: float) -> Any:
-    """1 with probability p."""
-    x = _even(i, key)
-    return x, 1.0 if x < p else 0.0
-
-
-@_distribution
-def bernoulli_logit(i: int, key: Any, p: float, b: float) -> Any:
-    """1 with the probability of which p is the logit."""
-    x = _even(i, key)
-    return x, 1.0 if x * (1 + exp(-p)) < 1 else 0.0
+_of_even("logistic", lambda u: log(u / (1 - u)), _located)
+_of_even("gumbel", lambda u: -log(-log(u)), _located)
+_of_even("laplace", lambda u: log(2 * u) if u < 0.5 else -log(2 - 2 * u), _located)
+_of_even("exponential", _waiting, lambda x, scale, b: scale * x)
+_of_even("rate", _waiting, lambda x, lam, b: x / lam)
+_of_even("rayleigh", lambda u: sqrt(-2.0 * log(u)), lambda x, scale, b: scale * x)
+_of_even("weibull", _waiting, lambda x, a, b: exp(log(x) / a))
+_of_even("pareto", _waiting, lambda x, a, b: expm1(x / a))
+_of_even("powerd", lambda u: u, lambda x, a, b: exp(log(x) / a))
+_of_even("bernoulli", lambda u: u, lambda x, p, b: 1.0 if x < p else 0.0)
+_of_even(
+    "bernoulli_logit",
+    lambda u: u,
+    lambda x, p, b: 1.0 if x * (1 + exp(-p)) < 1 else 0.0,
+)
 
 
 @_distribution
@@ -289,15 +253,16 @@ def generalized_negative_binomial(i: int, key: Any, mu: float, alpha: float) -> 
 
 
 @cache
-def _compiled(word: str) -> Any:
-    function = _known[word]
+def _compiled(name: str) -> Any:
+    function = _distributions[name]
 
     @launching.kernel
     def kernel(
-        a: Any, b: Any, out: Any, standard: Any, n: int, key: Any, walk: Any, kept: bool
-    ) -> None:
+        a: Any, b: Any, out: Any, standard: Any, n: int, key: Any, strides: Any,
+        kept: bool,
+    ) -> None:  # fmt: skip
         for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            left, right = spots(i, walk)
+            left, right = spots(i, strides)
             x, number = function(i, key, float(a[left]), float(b[right]))
             out[i] = number
             if kept:
@@ -307,11 +272,9 @@ def _compiled(word: str) -> Any:
 
 
 def draw(
-    word: str,
-    numbers: Sequence[float | None],
-    shapes: Sequence[Shape],
+    name: str, numbers: Sequence[float | None], shapes: Sequence[Shape],
     out_shape: Shape,
-) -> Launch:
+) -> Launch:  # fmt: skip
     """(*arrays, out[, standard], generator): numbers of a distribution.
 
     numbers: its parameters, one or two; None for one that is an array. shapes: of those
@@ -320,7 +283,7 @@ def draw(
     given, wide = list(numbers), iter(shapes)
     given += [0.0] * (2 - len(given))
     first, second = (next(wide) if number is None else () for number in given)
-    walk = pair((first, second), out_shape)
+    strides = pair((first, second), out_shape)
     there: list[Any] = []
 
     def launch(*arrays: Any) -> None:
@@ -333,10 +296,10 @@ def draw(
             next(inputs).reshape(-1) if number is None else there[0][k : k + 1]
             for k, number in enumerate(given)
         )
-        outs = [out.reshape(-1) for out in rest[len(shapes) :]]
-        n, key = prod(out_shape), key_of(generator)
-        sizes = n, key, walk, len(outs) > 1
-        launching.run(_compiled(word), n, a, b, outs[0], outs[-1], *sizes)
+        outs, key = rest[len(shapes) :], key_of(generator)
+        arrays = a, b, outs[0], outs[-1]
+        settings = key, strides, len(outs) > 1
+        launching.over(_compiled(name), prod(out_shape), arrays, *settings)
 
     return launch
 
@@ -350,13 +313,10 @@ def _whole(out: Any, n: int, key: Any, low: int, width: Any) -> None:
 
 def randint(low: int, high: int) -> Launch:
     """(out, generator): whole numbers evenly in [low, high)."""
-
-    def launch(out: Any, generator: Any) -> None:
-        n, width = out.size, _word(high - low)
-        place = out.reshape(-1)
-        launching.run(_whole, n, place, n, key_of(generator), low, width)
-
-    return launch
+    width = _word(high - low)
+    return lambda out, generator: launching.over(
+        _whole, out.size, (out,), key_of(generator), low, width
+    )
 
 
 # -- choices ---------------------------------------------------------------------------
@@ -395,11 +355,12 @@ def multinomial(rows: int, k: int) -> Launch:
 
     def launch(data: Any, *rest: Any) -> None:
         *outs, generator = rest
-        flat, n = [x.reshape(-1) for x in (data, outs[0], outs[-1])], outs[0].size
+        n = outs[0].size
         with scratch.allocated((rows * k, np.float64)) as (ends,):
             sums(data, ends)
-            sizes = n, n // rows, k, key_of(generator), len(outs) > 1
-            launching.run(_classes, n, flat[0], ends, *flat[1:], *sizes)
+            arrays = data, ends, outs[0], outs[-1]
+            settings = n // rows, k, key_of(generator), len(outs) > 1
+            launching.over(_classes, n, arrays, *settings)
 
     return launch
 
@@ -416,21 +377,18 @@ def _permuted(n: int, weights: Any, order: Any, generator: Any) -> None:
     """Fill order (int64, n) with all numbers below n, likely ones rather earlier."""
     with scratch.allocated((n, np.float64)) as (keys,):
         weighted = weights is not None
-        given = weights.reshape(-1) if weighted else keys
-        launching.run(_keys, n, given, keys, n, key_of(generator), weighted)
+        arrays = weights if weighted else keys, keys
+        launching.over(_keys, n, arrays, key_of(generator), weighted)
         indexing.ordered(keys, (n,), 0, True, order)
 
 
-def shuffle(shape: Shape) -> Launch:
-    """(data, out, generator): the rows in a random order."""
-    rows = indexing.take(shape, 0, "clip")
-
-    def launch(data: Any, out: Any, generator: Any) -> None:
-        with scratch.allocated((shape[0], np.int64)) as (order,):
-            _permuted(shape[0], None, order, generator)
-            rows(data, order, out)
-
-    return launch
+@runs("shuffle", types=builtin)
+def shuffle(data: Any, out: Any, generator: Any) -> None:
+    """The rows in a random order."""
+    shape = tuple(map(int, data.shape))
+    with scratch.allocated((shape[0], np.int64)) as (order,):
+        _permuted(shape[0], None, order, generator)
+        indexing.take(shape, 0, "clip")(data, order, out)
 
 
 def choice(count: int, replace: bool, weighted: bool) -> Launch:

@@ -83,6 +83,6 @@ def count(bits: Any, fraction: int, mask: int, out: Any) -> None:
     blocks = min(blocks, BLOCKS)
     with scratch.allocated((COLUMNS, np.int64), (blocks, np.float64)) as (counts, sums):
         pointwise.filler(np.int64(0))(counts)
-        sizes = n, fraction, mask
-        _counted[blocks, threads, current_stream()](bits, counts, sums, *sizes)
-        launching.run(_written, COLUMNS, counts, sums, out, COLUMNS, blocks)
+        settings = n, fraction, mask
+        _counted[blocks, threads, current_stream()](bits, counts, sums, *settings)
+        launching.over(_written, COLUMNS, (counts, sums, out), blocks)

@@ -9,18 +9,18 @@ turned by its angle. At the end there is one transform, its frequencies in order
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import cos, sin
-
-Launch = Callable[..., None]
 
 _TWO_PI = 6.283185307179586
 
 
+@cache
 def factors(n: int) -> list[int]:
     """The prime factors of a length, the small ones first.
 
@@ -66,29 +66,27 @@ def _pass(
             out[2 * w], out[2 * w + 1] = total, second
 
 
-def _transform(n: int, sense: float, real_in: bool, real_out: bool) -> Launch:
-    parts = factors(n)
-
-    def launch(x: Any, out: Any) -> None:
-        count = x.size if real_in else x.size // 2
-        with scratch.allocated(*[(2 * count, out.dtype)] * 2) as buffers:
-            source, done = x.reshape(-1), 1
-            for k, p in enumerate(parts):
-                last = k == len(parts) - 1
-                target = out.reshape(-1) if last else buffers[k % 2]
-                kinds = real_in and k == 0, real_out and last
-                sizes = count, n, p, done, sense
-                launching.run(_pass, count, source, target, *sizes, *kinds)
-                source, done = target, done * p
-
-    return launch
+def _transform(
+    x: Any, out: Any, n: int, sense: float, real_in: bool, real_out: bool
+) -> None:
+    parts, count = factors(n), x.size if real_in else x.size // 2
+    with scratch.allocated(*[(2 * count, out.dtype)] * 2) as buffers:
+        source, done = x, 1
+        for k, p in enumerate(parts):
+            last = k == len(parts) - 1
+            target = out if last else buffers[k % 2]
+            kinds = real_in and k == 0, real_out and last
+            launching.over(_pass, count, (source, target), n, p, done, sense, *kinds)
+            source, done = target, done * p
 
 
-def fft(n: int) -> Launch:
-    """(x, out): X (..., n) real; out (..., 2 n): real and imaginary parts in turns."""
-    return _transform(n, -1.0, True, False)
+@runs("_contrib_fft", types=real)
+def fft(x: Any, out: Any) -> None:
+    """X (..., n) real; out (..., 2 n): real and imaginary parts in turns."""
+    _transform(x, out, tuple(x.shape)[-1], -1.0, True, False)
 
 
-def ifft(n: int) -> Launch:
-    """(x, out): X (..., 2 n) pairs; out (..., n): the real part, not divided by n."""
-    return _transform(n, 1.0, False, True)
+@runs("_contrib_ifft", types=real)
+def ifft(x: Any, out: Any) -> None:
+    """X (..., 2 n) pairs; out (..., n): the real part, not divided by n."""
+    _transform(x, out, tuple(out.shape)[-1], 1.0, False, True)

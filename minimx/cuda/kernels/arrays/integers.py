@@ -93,9 +93,9 @@ def _compiled(name: str) -> Any:
     function = FUNCTIONS[name]
 
     @launching.kernel
-    def kernel(a: Any, b: Any, out: Any, n: int, walk: Any, bits: int) -> None:
+    def kernel(a: Any, b: Any, out: Any, n: int, strides: Any, bits: int) -> None:
         for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-            left, right = spots(i, walk)
+            left, right = spots(i, strides)
             out[i] = function(_whole(a[left]), _whole(b[right]), bits)
 
     return kernel
@@ -103,11 +103,8 @@ def _compiled(name: str) -> Any:
 
 def looped(name: str, shapes: Sequence[Shape], out_shape: Shape, bits: int) -> Launch:
     """A callable (*ins, out), one input or two that stretch to the output's shape."""
-    walk = pair((shapes[0], shapes[-1]), out_shape)
+    strides = pair((shapes[0], shapes[-1]), out_shape)
 
-    def launch(*arrays: Any) -> None:
-        flat = [array.reshape(-1) for array in (arrays[0], *arrays[-2:])]
-        n = prod(out_shape)
-        launching.run(_compiled(name), n, *flat, n, walk, bits)
-
-    return launch
+    return lambda *arrays: launching.over(
+        _compiled(name), prod(out_shape), (arrays[0], *arrays[-2:]), strides, bits
+    )

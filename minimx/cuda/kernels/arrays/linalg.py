@@ -17,25 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import abs as size_of
 from minimx.cuda.kernels.mathematics import log, sign, sqrt
 
-Launch = Callable[..., None]
-
 #: The threads of a matrix whose side is at most SMALL, and of larger ones.
-TEAMS, SMALL = ([1, 1] if launching.PLAYING else [32, 256]), 32
+TEAMS, SMALL = ([1, 1] if launching.SIMULATED else [32, 256]), 32
 #: So many columns of an answer are a block's.
-STRIP = 2 if launching.PLAYING else 32
+STRIP = 2 if launching.SIMULATED else 32
 
 
 def together(make: Callable[[int], Any], count: int, side: int, *args: Any) -> None:
     """Launch a kernel with a block for each of `count` matrices."""
     team = TEAMS[side > SMALL]
-    blocks = min(count, launching.MOST_BLOCKS)
-    make(team)[blocks, team, current_stream()](*args)
+    launching.by_teams(make(team), count, team, *args)
 
 
 def sides(x: Any) -> tuple[int, int]:
@@ -104,26 +101,25 @@ def _triangular(team: int) -> Any:
     return kernel
 
 
-def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
-    """(a, b, out): op(a) out = alpha b, or out op(a) = alpha b.
+@runs("_linalg_trsm", types=real)
+def trsm(
+    a: Any, b: Any, transpose: bool, rightside: bool, lower: bool, alpha: float,
+    out: Any,
+) -> None:  # fmt: skip
+    """Solve op(a) out = alpha b, or out op(a) = alpha b.
 
     A 0 on the diagonal gives infinities and NaN.
     """
     # x a = b is aᵀ xᵀ = bᵀ.
     turn = transpose != rightside
-
-    def launch(a: Any, b: Any, out: Any) -> None:
-        side, per = sides(a)[0], sides(b)[not rightside]
-        triangle = (1, side) if turn else (side, 1)
-        steps = (*triangle, *((side, 1) if rightside else (1, per)))
-        strips, factor = -(-per // STRIP), out.dtype.type(alpha)
-        count = out.size // (side * per) * strips
-        sizes = count, strips, per, side, steps, lower != turn, factor
-        with scratch.aside(out, a) as place:
-            flat = [x.reshape(-1) for x in (a, b, place)]
-            together(_triangular, count, side, *flat, *sizes)
-
-    return launch
+    side, per = sides(a)[0], sides(b)[not rightside]
+    triangle = (1, side) if turn else (side, 1)
+    steps = (*triangle, *((side, 1) if rightside else (1, per)))
+    strips, factor = -(-per // STRIP), out.dtype.type(alpha)
+    count = out.size // (side * per) * strips
+    sizes = count, strips, per, side, steps, lower != turn, factor
+    with scratch.aside(out, a) as target:
+        together(_triangular, count, side, *launching.flat(a, b, target), *sizes)
 
 
 @cache
@@ -160,20 +156,16 @@ def _cholesky(team: int) -> Any:
     return kernel
 
 
-def potrf(lower: bool) -> Launch:
-    """(a, out): the factor of a = out outᵀ, or of a = outᵀ out if it is the upper one.
+@runs("_linalg_potrf", types=real)
+def potrf(a: Any, lower: bool, out: Any) -> None:
+    """The factor of a = out outᵀ, or of a = outᵀ out if it is the upper one.
 
     Of a matrix that is not positive definite the columns (rows) are NaN from the one on
     where that shows: MXNet does not look at what cuSOLVER says of it either.
     """
-
-    def launch(a: Any, out: Any) -> None:
-        n = sides(a)[0]
-        steps = (n, 1) if lower else (1, n)
-        count, flat = out.size // (n * n), (a.reshape(-1), out.reshape(-1))
-        together(_cholesky, count, n, *flat, count, n, *steps)
-
-    return launch
+    n = sides(a)[0]
+    count, steps = out.size // (n * n), (n, 1) if lower else (1, n)
+    together(_cholesky, count, n, *launching.flat(a, out), count, n, *steps)
 
 
 # -- LU --------------------------------------------------------------------------------
@@ -244,7 +236,7 @@ def _factorised(a: Any, factors: Any, swaps: Any) -> None:
     together(_lu, count, n, factors.reshape(-1), swaps, count, n)
 
 
-def _rooms(a: Any) -> Any:
+def _factors(a: Any) -> Any:
     """Memory for the factors of matrices like a."""
     return scratch.allocated(
         (tuple(a.shape), a.dtype), (a.size // sides(a)[0], np.int64)
@@ -293,28 +285,34 @@ def _solving(team: int) -> Any:
     return kernel
 
 
-def _solved(a: Any, b: Any, out: Any, per: int, unit: bool, otherwise: float) -> None:
-    """Fill out, with `per` columns each; unit: b is not read."""
-    n, strips = sides(a)[0], -(-per // STRIP)
-    count = a.size // (n * n) * strips
-    flat, number = (b.reshape(-1), out.reshape(-1)), out.dtype.type(otherwise)
-    with _rooms(a) as (factors, swaps):
+def _solved(a: Any, b: Any, out: Any, unit: bool, otherwise: float) -> None:
+    """Fill out with the solution of a out = b; unit: b is not read."""
+    n = sides(a)[0]
+    per = out.size * n // a.size
+    strips = -(-per // STRIP)
+    count, number = a.size // (n * n) * strips, out.dtype.type(otherwise)
+    with _factors(a) as (factors, swaps):
         _factorised(a, factors, swaps)
-        places, sizes = (factors.reshape(-1), swaps), (count, strips, per, n)
-        together(_solving, count, n, *places, *flat, *sizes, unit, number)
+        arrays, sizes = launching.flat(factors, swaps, b, out), (count, strips, per, n)
+        together(_solving, count, n, *arrays, *sizes, unit, number)
 
 
-def solve(columns: int) -> Launch:
-    """(a, b, out): the solution of a out = b, each with so many columns.
-
-    NaN where a matrix is singular.
-    """
-    return lambda a, b, out: _solved(a, b, out, columns, False, np.nan)
+@runs("_npi_solve", types=real)
+def solve(a: Any, b: Any, out: Any) -> None:
+    """The solution of a out = b; NaN where a matrix is singular."""
+    _solved(a, b, out, False, np.nan)
 
 
-def inverse(otherwise: float) -> Launch:
-    """(a, out): the inverse of every matrix; singular ones give one number only."""
-    return lambda a, out: _solved(a, a, out, sides(a)[0], True, otherwise)
+@runs("_linalg_inverse", types=real)
+def inverse(a: Any, out: Any) -> None:
+    """The inverse of every matrix; of singular ones NaN."""
+    _solved(a, a, out, True, np.nan)
+
+
+@runs("_inverse_or_zeros", types=real)
+def inverse_or_zeros(a: Any, out: Any) -> None:
+    """The inverse of every matrix; of singular ones zeros."""
+    _solved(a, a, out, True, 0.0)
 
 
 @launching.kernel
@@ -338,11 +336,11 @@ def _multiplied(
             second[s] = logs
 
 
+@runs("_linalg_det", "_linalg_slogdet", "_npi_det", "_npi_slogdet", types=real)
 def determinants(a: Any, *outs: Any) -> None:
     """(a, out): determinants; (a, sign, logarithm): their signs and sizes."""
     n = sides(a)[0]
-    flat, count = [out.reshape(-1) for out in outs], a.size // (n * n)
-    with _rooms(a) as (factors, swaps):
+    with _factors(a) as (factors, swaps):
         _factorised(a, factors, swaps)
-        places = factors.reshape(-1), swaps, flat[0], flat[-1]
-        launching.run(_multiplied, count, *places, count, n, len(outs) > 1)
+        arrays = factors, swaps, outs[0], outs[-1]
+        launching.over(_multiplied, a.size // (n * n), arrays, n, len(outs) > 1)

@@ -5,7 +5,7 @@ first element; all rows below are reflected in it, a thread for each.
 
 Jacobi's rotations find singular values: each turns two columns within their plane, so
 that they become orthogonal. Pairs that share nothing turn at once, a thread for each: a
-sweep is a tournament in which everybody meets everybody in n - 1 rounds. What is left
+sweep is a tournament in which all meet all others in n - 1 rounds. What is left
 shrinks from sweep to sweep, at last quadratically; where nothing had to turn, it is
 done: the lengths of the columns are the singular values, and all rotations together
 their right vectors. A symmetric matrix, with so much on its diagonal that no eigenvalue
@@ -23,6 +23,7 @@ import numpy as np
 
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.arrays.linalg import sides, together
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import abs as size_of
 from minimx.cuda.kernels.mathematics import sqrt
@@ -33,6 +34,8 @@ SWEEPS, ROUNDING = 40, 2.0**-52
 AS_IT_IS, TURNED, SYMMETRIC = 0, 1, 2
 
 
+# Not that of `linalg`: numba's simulator finds a barrier only in functions of the
+# kernel's own file.
 @launching.inner
 def _meet(team: int) -> None:
     """Wait for all threads of the block; a single thread need not."""
@@ -118,7 +121,7 @@ def _factored(w: Any, q: Any) -> None:
     m, n = sides(w)
     count = w.size // (m * n)
     with scratch.allocated((count * m, w.dtype)) as (factors,):
-        flat = w.reshape(-1), q.reshape(-1), factors
+        flat = launching.flat(w, q, factors)
         together(_householder, count, m, *flat, count, m, n)
 
 
@@ -129,14 +132,14 @@ def _lower(w: Any, out: Any, size: int, m: int, n: int) -> None:
         out[e] = w[line * n + j] if j <= line % m else 0
 
 
+@runs("_linalg_gelqf", types=real)
 def gelqf(a: Any, q: Any, left: Any) -> None:
     """A = left q, with orthonormal rows in q."""
     m, n = sides(a)
     with scratch.allocated((tuple(a.shape), a.dtype)) as (w,):
         launching.duplicate(a, w)
         _factored(w, q)
-        place, size = left.reshape(-1), left.size
-        launching.run(_lower, size, w.reshape(-1), place, size, m, n)
+        launching.over(_lower, left.size, (w, left), m, n)
 
 
 # -- rotations -------------------------------------------------------------------------
@@ -316,10 +319,10 @@ def _assembled(
 
 
 def _rotated(a: Any, buffers: Any, count: int, long: int, k: int, how: int) -> None:
-    """Fill g, r, squares, shifts and order, the memory in `rooms`."""
+    """Fill g, r, squares, shifts and order, the memory in `buffers`."""
     *found, order = buffers
     together(_rotating, count, k, a.reshape(-1), *found, count, long, k, how)
-    launching.run(_ranked, order.size, found[2], order, order.size, k, how == SYMMETRIC)
+    launching.over(_ranked, order.size, (found[2], order), k, how == SYMMETRIC)
 
 
 def _wanted(count: int, long: int, k: int) -> list[tuple[int, Any]]:
@@ -328,6 +331,7 @@ def _wanted(count: int, long: int, k: int) -> list[tuple[int, Any]]:
     return [*((size, np.float64) for size in sizes), (count * k, np.int64)]
 
 
+@runs("_linalg_syevd", types=real)
 def syevd(a: Any, u: Any, values: Any) -> None:
     """A = uᵀ diag(values) u; the largest element of each row of u is positive."""
     n = sides(a)[0]
@@ -335,12 +339,12 @@ def syevd(a: Any, u: Any, values: Any) -> None:
     with scratch.allocated(*_wanted(count, n, n)) as buffers:
         _rotated(a, buffers, count, n, n, SYMMETRIC)
         g, r, squares, shifts, order = buffers
-        outs = g, u.reshape(-1), values.reshape(-1)
-        places, sizes = (g, g, r, squares, shifts, order), (count * n, 0, n)
-        steps = 0, 0, n, 1
-        launching.run(_assembled, count * n, *places, *outs, *sizes, steps, False)
+        outs = g, u, values
+        arrays, steps = (g, g, r, squares, shifts, order, *outs), (0, 0, n, 1)
+        launching.over(_assembled, count * n, arrays, 0, n, steps, False)
 
 
+@runs("_npi_svd", types=real)
 def svd(a: Any, u: Any, values: Any, v: Any) -> None:
     """A = u diag(values) v, thin; the largest element of a column of u is positive.
 
@@ -354,10 +358,9 @@ def svd(a: Any, u: Any, values: Any, v: Any) -> None:
         _rotated(a, buffers, count, long, k, AS_IT_IS if tall else TURNED)
         g, r, squares, shifts, order = buffers
         lines, shape = count * k, (count, k, long)
-        launching.run(_upright, lines, g, squares, order, rows, lines, long, k)
+        launching.over(_upright, lines, (g, squares, order, rows), long, k)
         _factored(rows.reshape(*shape), q)
         outs = (u, v, values) if tall else (v, u, values)
-        flat = [x.reshape(-1) for x in outs]
         steps = (1, k, k, 1) if tall else (long, 1, 1, k)
-        places, sizes = (q, rows, r, squares, shifts, order), (lines, long, k)
-        launching.run(_assembled, lines, *places, *flat, *sizes, steps, tall)
+        arrays = q, rows, r, squares, shifts, order, *outs
+        launching.over(_assembled, lines, arrays, long, k, steps, tall)

@@ -1,4 +1,4 @@
-"""Running sums on CUDA, counting, numbers of places, and copies with a part replaced.
+"""Running sums on CUDA, counting, positions by number, and copies with new parts.
 
 A running sum or product: a line is cut into chunks. A thread adds each of them up; then
 a thread for each line adds up what the chunks before have; then the chunks are walked
@@ -20,12 +20,13 @@ from minimx.core.shapes import Shape
 from minimx.cuda.driver import current_device
 from minimx.cuda.kernels import launching, pointwise, scratch
 from minimx.cuda.kernels.core.shape import copy, strides, view
+from minimx.cuda.kernels.default_launch import builtin, runs, wide
 from minimx.cuda.kernels.launching import cuda
 
 Launch = Callable[..., None]
 
 #: The elements of a chunk at least, and the chunks of a line at most.
-LEAST, MOST = (64, 1024) if not launching.PLAYING else (2, 4)
+LEAST, MOST = (64, 1024) if not launching.SIMULATED else (2, 4)
 
 
 @launching.kernel
@@ -71,25 +72,24 @@ def _walked(
             out[start + k * inner] = total
 
 
-def cumsum(shape: Shape, axis: int | None, wide: Any, times: bool = False) -> Launch:
+def cumsum(shape: Shape, axis: int | None, real: Any, times: bool = False) -> Launch:
     """(x, out): running sums along an axis, or products; None: of the flat array.
 
-    wide: the element type of the sums.
+    real: the element type of the sums.
     """
     if axis is None:
         shape, axis = (prod(shape),), 0
     length, inner = shape[axis], prod(shape[axis + 1 :])
     lines = prod(shape) // length
     chunk = max(LEAST, -(-length // MOST))
-    parts, empty = -(-length // chunk), np.dtype(wide).type(int(times))
+    parts, empty = -(-length // chunk), np.dtype(real).type(int(times))
 
     def launch(x: Any, out: Any) -> None:
-        flat, place, n = x.reshape(-1), out.reshape(-1), lines * parts
-        with scratch.allocated((n, wide)) as (sums,):
-            sizes = n, length, inner, chunk, parts, times
-            launching.run(_totals, n, flat, sums, *sizes, empty)
-            launching.run(_before, lines, sums, lines, inner, parts, times, empty)
-            launching.run(_walked, n, flat, sums, place, *sizes)
+        n, sizes = lines * parts, (length, inner, chunk, parts, times)
+        with scratch.allocated((n, real)) as (sums,):
+            launching.over(_totals, n, (x, sums), *sizes, empty)
+            launching.over(_before, lines, (sums,), inner, parts, times, empty)
+            launching.over(_walked, n, (x, sums, out), *sizes)
 
     return launch
 
@@ -109,8 +109,8 @@ def gathered(table: Any, fill: float) -> Launch:
     there = held(table)
 
     def launch(x: Any, out: Any) -> None:
-        n, number = out.size, np.array(fill).astype(out.dtype)[()]
-        launching.run(_gathered, n, x.reshape(-1), there(), out.reshape(-1), n, number)
+        number = np.array(fill).astype(out.dtype)[()]
+        launching.over(_gathered, out.size, (x, there(), out), number)
 
     return launch
 
@@ -148,14 +148,13 @@ def added(table: Any, size: int) -> Launch:
     starts, sources = held(np.append(0, np.cumsum(counts))), held(order)
 
     def launch(x: Any, out: Any) -> None:
-        n, zero = out.size, out.dtype.type(0)
-        arrays = x.reshape(-1), starts(), sources(), out.reshape(-1)
-        launching.run(_added, n, *arrays, n, zero)
+        arrays = x, starts(), sources(), out
+        launching.over(_added, out.size, arrays, out.dtype.type(0))
 
     return launch
 
 
-# -- numbers of places -----------------------------------------------------------------
+# -- numbers of positions --------------------------------------------------------------
 
 
 @launching.kernel
@@ -177,25 +176,16 @@ def _unravelled(numbers: Any, out: Any, n: int, shape: Any) -> None:
         out[i] = rest
 
 
-def ravel(shape: Shape) -> Launch:
-    """(indices (ndim, ...), out): the number of each place in a flat array."""
-    steps = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
-
-    def launch(indices: Any, out: Any) -> None:
-        flat = indices.reshape(-1), out.reshape(-1)
-        launching.run(_ravelled, out.size, *flat, out.size, steps)
-
-    return launch
+@runs("_ravel_multi_index", types=wide)
+def ravel(indices: Any, shape: Shape, out: Any) -> None:
+    """Indices (ndim, ...): the number of each position in a flat array."""
+    launching.over(_ravelled, out.size, (indices, out), tuple(strides(shape)))
 
 
-def unravel(shape: Shape) -> Launch:
-    """(numbers, out (ndim, ...)): the place of each number; the first axis is open."""
-
-    def launch(numbers: Any, out: Any) -> None:
-        flat, n = (numbers.reshape(-1), out.reshape(-1)), numbers.size
-        launching.run(_unravelled, n, *flat, n, shape)
-
-    return launch
+@runs("_unravel_index", "_np_unravel_index", types=wide)
+def unravel(numbers: Any, shape: Shape, out: Any) -> None:
+    """Out (ndim, ...): the position of each number; the first axis is open."""
+    launching.over(_unravelled, numbers.size, (numbers, out), shape)
 
 
 @launching.kernel
@@ -206,14 +196,10 @@ def _indexed(out: Any, n: int, steps: Any, lengths: Any) -> None:
 
 
 def indexed(shape: Shape, axes: Shape) -> Launch:
-    """(x, out): where each element stands along some axes; x is not read."""
-    steps = tuple(prod(shape[axis + 1 :]) for axis in axes)
+    """(x, out): the index of each element along some axes; x is not read."""
+    steps = tuple(strides(shape)[axis] for axis in axes)
     lengths = tuple(shape[axis] for axis in axes)
-
-    def launch(x: Any, out: Any) -> None:
-        launching.run(_indexed, out.size, out.reshape(-1), out.size, steps, lengths)
-
-    return launch
+    return lambda x, out: launching.over(_indexed, out.size, (out,), steps, lengths)
 
 
 @launching.kernel
@@ -240,8 +226,7 @@ def histogram(x: Any, edges: Any, counts: Any, out: Any) -> None:
 
 def _count(x: Any, edges: Any, counts: Any) -> None:
     pointwise.filler(counts.dtype.type(0))(counts)
-    n, bins = x.size, counts.size
-    launching.run(_counted, n, x.reshape(-1), edges, counts, n, bins)
+    launching.run(_counted, x.size, x.reshape(-1), edges, counts, x.size, counts.size)
 
 
 def even_histogram(count: int, low: float, high: float, dtype: DType) -> Launch:
@@ -269,10 +254,11 @@ def _one_of_each(
         out[i] = values[row] if here else lhs[i]
 
 
+@runs("fill_element_0index", types=builtin)
 def fill_element(lhs: Any, values: Any, indices: Any, out: Any) -> None:
     """A copy, with one element of each row replaced."""
-    n, flat = out.size, (lhs.reshape(-1), values, indices, out.reshape(-1))
-    launching.run(_one_of_each, n, *flat, n, n // indices.size)
+    arrays, length = (lhs, values, indices, out), out.size // indices.size
+    launching.over(_one_of_each, out.size, arrays, length)
 
 
 def slice_assign(shape: Shape, key: Sequence[Any], dtype: DType) -> Launch:

@@ -8,6 +8,7 @@ import numpy as np
 
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.core.indexing import ordered
+from minimx.cuda.kernels.default_launch import real_first, runs
 from minimx.cuda.kernels.launching import cuda
 
 
@@ -43,15 +44,16 @@ def _collected(
         out[i] = total
 
 
+@runs("_contrib_count_sketch", types=real_first)
 def count_sketch(x: Any, h: Any, s: Any, out: Any) -> None:
     """Column j of x, times s[j], is added to column h[j] of out.
 
     Columns that come to one place are added up in their order. A kernel cannot raise
     errors: a column that is sent where there is none is left out.
     """
-    many, width, n = h.size, out.shape[len(out.shape) - 1], out.size
+    many, width, zero = h.size, tuple(out.shape)[-1], out.dtype.type(0)
     with scratch.allocated((many, np.int64), (many, np.int64)) as (places, order):
-        launching.run(_sent, many, h.reshape(-1), places, many, width)
+        launching.over(_sent, many, (h, places), width)
         ordered(places, (many,), 0, True, order)
-        flat = x.reshape(-1), s.reshape(-1), places, order, out.reshape(-1)
-        launching.run(_collected, n, *flat, n, many, width, out.dtype.type(0))
+        arrays = x, s, places, order, out
+        launching.over(_collected, out.size, arrays, many, width, zero)

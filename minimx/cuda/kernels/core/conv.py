@@ -22,26 +22,19 @@ from typing import Any
 import numpy as np
 
 from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
-from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import launching
 from minimx.cuda.kernels.core import implicit
 from minimx.cuda.kernels.launching import cuda
 
 #: The threads that share one element of the weight's gradient (a power of 2).
-TEAM = [1 if launching.PLAYING else 128]
+TEAM = [1 if launching.SIMULATED else 128]
 
 
 @launching.kernel
 def _forward(
-    data: Any,
-    weight: Any,
-    bias: Any,
-    out: Any,
-    n: int,
-    biased: bool,
-    zero: Any,
+    data: Any, weight: Any, bias: Any, out: Any, n: int, biased: bool, zero: Any,
     at: Any,
-) -> None:
+) -> None:  # fmt: skip
     channels, filters = at.channels // at.groups, at.filters // at.groups
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w, h = i % at.out_w, i // at.out_w % at.out_h
@@ -106,11 +99,8 @@ def _weight(team: int, real: Any) -> Any:
             source = f // filters * channels + c
             total = zero
             for stop in range(t, at.images * stops, team):
-                image, h, w = (
-                    stop // stops,
-                    stop // at.out_w % at.out_h,
-                    stop % at.out_w,
-                )
+                image = stop // stops
+                h, w = stop // at.out_w % at.out_h, stop % at.out_w
                 y = h * at.stride_h + kh * at.dilate_h - at.pad_h
                 x = w * at.stride_w + kw * at.dilate_w - at.pad_w
                 if y >= 0 and y < at.height and x >= 0 and x < at.width:
@@ -151,14 +141,12 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
 
     def launch(data: Any, weight: Any, bias: Any, out: Any) -> None:
         if algorithm.way is not None:
-            a, b, place = (array.reshape(-1) for array in (weight, data, out))
-            implicit.run(FORWARD, at, a, b, bias, place)
+            a, b, target = launching.flat(weight, data, out)
+            implicit.run(FORWARD, at, a, b, bias, target)
             return
-        flat = [
-            a.reshape(-1) for a in (data, weight, out if bias is None else bias, out)
-        ]
-        n, zero = out.size, out.dtype.type(0)
-        launching.run(_forward, n, *flat, n, bias is not None, zero, at)
+        biased, zero = bias is not None, out.dtype.type(0)
+        arrays = data, weight, bias if biased else out, out
+        launching.over(_forward, out.size, arrays, biased, zero, at)
 
     return launch
 
@@ -167,12 +155,12 @@ def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     """The launch (dout, weight, ddata)."""
 
     def launch(dout: Any, weight: Any, ddata: Any) -> None:
-        flat = [array.reshape(-1) for array in (dout, weight, ddata)]
         if algorithm.way is not None:
-            implicit.run(DATA, at, flat[1], flat[0], None, flat[2])
+            a, b, target = launching.flat(weight, dout, ddata)
+            implicit.run(DATA, at, a, b, None, target)
             return
-        n, zero = ddata.size, ddata.dtype.type(0)
-        launching.run(_data, n, *flat, n, zero, at)
+        zero = ddata.dtype.type(0)
+        launching.over(_data, ddata.size, (dout, weight, ddata), zero, at)
 
     return launch
 
@@ -181,17 +169,14 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     """The launch (dout, data, dweight, dbias or None)."""
 
     def launch(dout: Any, data: Any, dweight: Any, dbias: Any) -> None:
-        flat = [array.reshape(-1) for array in (dout, data, dweight)]
+        flat = launching.flat(dout, data, dweight)
         n, zero, team = dweight.size, dweight.dtype.type(0), TEAM[0]
-        found = _weight(team, np.dtype(dweight.dtype))
-        blocks = min(n, launching.MOST_BLOCKS)
-        if launching.PLAYING:
-            blocks = min(blocks, 2)
         if algorithm.way is not None:
             implicit.run(WEIGHT, at, flat[0], flat[1], None, flat[2])
         else:
-            found[blocks, team, current_stream()](*flat, n, zero, at)
+            found = _weight(team, np.dtype(dweight.dtype))
+            launching.by_teams(found, n, team, *flat, n, zero, at)
         if dbias is not None:
-            launching.run(_bias, at.filters, flat[0], dbias, at.filters, zero, at)
+            launching.over(_bias, at.filters, (dout, dbias), zero, at)
 
     return launch

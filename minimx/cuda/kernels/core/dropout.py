@@ -30,7 +30,7 @@ def _draw(bits: Any, n: int, key: Any, limit: Any) -> None:
 
 
 @launching.kernel
-def _apply(data: Any, bits: Any, scale: Any, out: Any, n: int, zero: Any) -> None:
+def _apply(data: Any, bits: Any, out: Any, n: int, scale: Any, zero: Any) -> None:
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         stays = (int(bits[i // 8]) >> (i % 8)) & 1
         out[i] = data[i] * scale if stays else zero
@@ -38,7 +38,7 @@ def _apply(data: Any, bits: Any, scale: Any, out: Any, n: int, zero: Any) -> Non
 
 @launching.kernel
 def _apply_shared(
-    data: Any, bits: Any, scale: Any, out: Any, n: int, zero: Any, axes: int, steps: Any
+    data: Any, bits: Any, out: Any, n: int, scale: Any, zero: Any, axes: int, steps: Any
 ) -> None:
     """steps: for each axis, the innermost first, its length and how bits advance."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
@@ -53,22 +53,22 @@ def _apply_shared(
 def draw(rng: np.random.Generator, bits: Any, keep: float) -> None:
     """Set each bit with probability `keep`, to within one in 65,536."""
     limit = _word(round(keep * (1 << 16)))
-    launching.run(_draw, bits.size, bits, bits.size, key_of(rng), limit)
+    launching.over(_draw, bits.size, (bits,), key_of(rng), limit)
 
 
 def apply(data: Any, bits: Any, scale: Any, out: Any) -> None:
     """Fill out with data * scale where the bit is set, else 0."""
-    n, zero = out.size, out.dtype.type(0)
-    launching.run(_apply, n, data.reshape(-1), bits, scale, out.reshape(-1), n, zero)
+    settings = scale, out.dtype.type(0)
+    launching.over(_apply, out.size, (data, bits, out), *settings)
 
 
 def apply_shared(
     data: Any, bits: Any, scale: Any, out: Any, shape: Shape, decisions: Shape
 ) -> None:
     """The same, with a bit for each of `decisions`, which are stretched to `shape`."""
-    n, zero, steps, step = out.size, out.dtype.type(0), [], 1
+    settings, steps, step = (scale, out.dtype.type(0), len(shape)), [], 1
     for length, own in zip(reversed(shape), reversed(decisions), strict=True):
         steps += [length, step if own > 1 else 0]
         step *= own
-    arrays = data.reshape(-1), bits, scale, out.reshape(-1)
-    launching.run(_apply_shared, n, *arrays, n, zero, len(shape), tuple(steps))
+    arrays = data, bits, out
+    launching.over(_apply_shared, out.size, arrays, *settings, tuple(steps))

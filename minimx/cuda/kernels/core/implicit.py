@@ -31,7 +31,7 @@ from minimx.cuda.kernels.launching import cuda
 from minimx.fast.convolution.algorithms import SIDE, tiles
 
 #: Threads along a side of a block, and elements of a thread along it.
-SHAPE = [2, 2] if launching.PLAYING else [16, SIDE // 16]
+SHAPE = [2, 2] if launching.SIMULATED else [16, SIDE // 16]
 
 
 @launching.inner
@@ -204,4 +204,4 @@ def run(direction: str, at: Geometry, a: Any, b: Any, bias: Any, out: Any) -> No
         return
     with scratch.allocated((way.parts * n, real)) as (parts,):
         found[config](a, b, parts, parts, *rest)
-        launching.run(_joined, n, parts, out, n, way.parts)
+        launching.over(_joined, n, (parts, out), way.parts)

@@ -19,6 +19,7 @@ import numpy as np
 from minimx.core.shapes import Shape
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.launching import cuda
+from minimx.cuda.kernels.pointwise import filler
 
 Launch = Callable[..., None]
 
@@ -34,15 +35,9 @@ def place(index: Any, length: int, wrap: bool) -> int:
 
 @launching.kernel
 def _take(
-    x: Any,
-    indices: Any,
-    out: Any,
-    n: int,
-    many: int,
-    length: int,
-    inner: int,
+    x: Any, indices: Any, out: Any, n: int, many: int, length: int, inner: int,
     wrap: bool,
-) -> None:
+) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         k, j, pre = i % inner, i // inner % many, i // (inner * many)
         row = place(indices[j], length, wrap)
@@ -66,15 +61,9 @@ def _untake(
 
 @launching.kernel
 def _along(
-    x: Any,
-    indices: Any,
-    out: Any,
-    n: int,
-    many: int,
-    length: int,
-    inner: int,
+    x: Any, indices: Any, out: Any, n: int, many: int, length: int, inner: int,
     wrap: bool,
-) -> None:
+) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         k, pre = i % inner, i // (inner * many)
         out[i] = x[(pre * length + place(indices[i], length, wrap)) * inner + k]
@@ -108,48 +97,41 @@ def _split(shape: Shape, axis: int) -> tuple[int, int]:
 
 def take(shape: Shape, axis: int, mode: str) -> Launch:
     """(x, indices, out): whole slices of x along an axis, in the order of indices."""
-    inner, length = _split(shape, axis)[1], shape[axis]
+    settings = shape[axis], _split(shape, axis)[1], mode == "wrap"
 
     def launch(x: Any, indices: Any, out: Any) -> None:
-        flat = x.reshape(-1), indices.reshape(-1), out.reshape(-1)
-        sizes = indices.size, length, inner, mode == "wrap"
-        launching.run(_take, out.size, *flat, out.size, *sizes)
+        arrays = x, indices, out
+        launching.over(_take, out.size, arrays, indices.size, *settings)
 
     return launch
 
 
 def untake(shape: Shape, axis: int, mode: str) -> Launch:
     """(dout, indices, out): the gradient of `take` for x of this shape."""
-    (pre, inner), length = _split(shape, axis), shape[axis]
+    pre, inner = _split(shape, axis)
+    settings = shape[axis], inner, mode == "wrap"
 
     def launch(dout: Any, indices: Any, out: Any) -> None:
-        flat = dout.reshape(-1), indices.reshape(-1), out.reshape(-1)
-        sizes = indices.size, length, inner, mode == "wrap", out.dtype.type(0)
-        launching.run(_untake, pre * inner, *flat, pre * inner, *sizes)
+        arrays, zero = (dout, indices, out), out.dtype.type(0)
+        launching.over(_untake, pre * inner, arrays, indices.size, *settings, zero)
 
     return launch
 
 
 def along(shape: Shape, axis: int, many: int, mode: str) -> Launch:
     """(x, indices, out): one element of x for each of `many` indices of an axis."""
-    inner, length = _split(shape, axis)[1], shape[axis]
-
-    def launch(x: Any, indices: Any, out: Any) -> None:
-        flat = x.reshape(-1), indices.reshape(-1), out.reshape(-1)
-        sizes = many, length, inner, mode == "wrap"
-        launching.run(_along, out.size, *flat, out.size, *sizes)
-
-    return launch
+    settings = many, shape[axis], _split(shape, axis)[1], mode == "wrap"
+    return lambda *arrays: launching.over(_along, arrays[2].size, arrays, *settings)
 
 
 def unalong(shape: Shape, axis: int, length: int, mode: str) -> Launch:
     """(dout, indices, out): the gradient of `along`; shape: that of the indices."""
-    (pre, inner), many = _split(shape, axis), shape[axis]
+    pre, inner = _split(shape, axis)
+    settings = shape[axis], length, inner, mode == "wrap"
 
-    def launch(dout: Any, indices: Any, out: Any) -> None:
-        flat = dout.reshape(-1), indices.reshape(-1), out.reshape(-1)
-        sizes = many, length, inner, mode == "wrap", out.dtype.type(0)
-        launching.run(_unalong, pre * inner, *flat, pre * inner, *sizes)
+    def launch(*arrays: Any) -> None:
+        zero = arrays[2].dtype.type(0)
+        launching.over(_unalong, pre * inner, arrays, *settings, zero)
 
     return launch
 
@@ -158,9 +140,8 @@ def one_hot(depth: int, on: float, off: float) -> Launch:
     """(indices, out): `on` at the index along a new last axis, `off` elsewhere."""
 
     def launch(indices: Any, out: Any) -> None:
-        real, n = out.dtype.type, out.size
-        flat = indices.reshape(-1), out.reshape(-1)
-        launching.run(_one_hot, n, *flat, n, depth, real(on), real(off))
+        numbers = out.dtype.type(on), out.dtype.type(off)
+        launching.over(_one_hot, out.size, (indices, out), depth, *numbers)
 
     return launch
 
@@ -241,8 +222,8 @@ def ordered(x: Any, shape: Shape, axis: int, ascending: bool, places: Any) -> No
         for _ in range(passes):
             target = 1 - target
             now, then = buffers[target], buffers[1 - target]
-            sizes = n, length, inner, width, ascending, fresh
-            launching.run(_merged, n, flat, then, now, *sizes)
+            settings = length, inner, width, ascending, fresh
+            launching.over(_merged, n, (flat, then, now), *settings)
             width, fresh = 2 * width, False
 
 
@@ -250,12 +231,12 @@ def _choose(
     x: Any, places: Any, out: Any, shape: Shape, axis: int, k: int, how: int
 ) -> None:
     (pre, inner), length = _split(shape, axis), shape[axis]
-    flat, n = [a.reshape(-1) for a in (x, places, out)], pre * k * inner
-    launching.run(_chosen, n, *flat, n, length, inner, k, how)
+    arrays, settings = (x, places, out), (length, inner, k, how)
+    launching.over(_chosen, pre * k * inner, arrays, *settings)
 
 
 def sort(shape: Shape, axis: int, ascending: bool) -> Launch:
-    """(x, out, places): in order along an axis, and where each element stood."""
+    """(x, out, places): in order along an axis, and where each element was."""
 
     def launch(x: Any, out: Any, places: Any) -> None:
         ordered(x, shape, axis, ascending, places)
@@ -265,14 +246,8 @@ def sort(shape: Shape, axis: int, ascending: bool) -> Launch:
 
 
 def argsort(shape: Shape, axis: int, ascending: bool) -> Launch:
-    """(x, out): where the elements in order stand."""
-
-    def launch(x: Any, out: Any) -> None:
-        with scratch.allocated((x.size, np.int64)) as (places,):
-            ordered(x, shape, axis, ascending, places)
-            _choose(x, places, out, shape, axis, shape[axis], 0)
-
-    return launch
+    """(x, out): the indices of the elements in order."""
+    return topk(shape, axis, shape[axis], ascending, "indices")
 
 
 def topk(shape: Shape, axis: int, k: int, ascending: bool, kind: str) -> Launch:
@@ -282,17 +257,10 @@ def topk(shape: Shape, axis: int, k: int, ascending: bool, kind: str) -> Launch:
         with scratch.allocated((x.size, np.int64)) as (places,):
             ordered(x, shape, axis, ascending, places)
             if kind == "mask":
-                n, zero = outs[0].size, outs[0].dtype.type(0)
-                launching.run(_zero, n, outs[0].reshape(-1), n, zero)
+                filler(outs[0].dtype.type(0))(outs[0])
             how = {"indices": 0, "mask": 2}.get(kind, 1)
             for out in outs:
                 _choose(x, places, out, shape, axis, k, how)
                 how = 0
 
     return launch
-
-
-@launching.kernel
-def _zero(out: Any, n: int, zero: Any) -> None:
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        out[i] = zero

@@ -5,19 +5,22 @@
 Small products give every thread one element of the answer. Large ones are cut into
 tiles: the threads of a block fetch a tile of each factor into shared memory, where
 every number is then used TILE times. Where CuPy is installed, its cuBLAS does the large
-ones instead (`blas.library`).
+ones instead. Nothing else of CuPy is used: it sees our arrays as its own, without a
+copy, and works in our stream.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module, util
 from typing import Any
 
 import numpy as np
 
 from minimx.cuda.driver import current_stream
-from minimx.cuda.kernels import blas, launching, scratch
+from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.launching import cuda
+from minimx.cuda.kernels.recording import not_recorded
 
 #: Products with fewer multiplications than this are not worth shared memory.
 SMALL = 1 << 15
@@ -80,17 +83,33 @@ def _product(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
     m, n = (int(length) for length in tuple(out.shape)[-2:])
     k = int(tuple(a.shape)[-2 if ta else -1])
     stack = out.size // (m * n)
-    if m * n * k * stack >= SMALL and blas.library() is not None:
-        blas.product(a, b, out, ta, tb)
+    if m * n * k * stack >= SMALL and _cupy() is not None:
+        _by_cublas(a, b, out, ta, tb)
         return
-    arrays = a.reshape(-1), b.reshape(-1), out.reshape(-1)
     steps = ((1, m) if ta else (k, 1)) + ((1, k) if tb else (n, 1))
     zero = out.dtype.type(0)
     if m * n * k * stack < SMALL:
-        sizes = m, n, k
-        launching.run(_direct, out.size, *arrays, out.size, sizes, steps, zero)
+        launching.over(_direct, out.size, (a, b, out), (m, n, k), steps, zero)
         return
-    in_tiles(arrays, (stack, m, n, k), steps, zero, TILE)
+    in_tiles(launching.flat(a, b, out), (stack, m, n, k), steps, zero, TILE)
+
+
+@cache
+def _cupy() -> Any:
+    """The module `cupy`, or None where it is not installed or CUDA is simulated."""
+    if launching.SIMULATED or util.find_spec("cupy") is None:
+        return None
+    return import_module("cupy")
+
+
+def _by_cublas(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
+    not_recorded("CuPy takes memory from a pool of its own")
+    cupy = _cupy()
+    with cupy.cuda.ExternalStream(int(current_stream())):
+        left, right, result = map(cupy.asarray, (a, b, out))
+        left = left.swapaxes(-1, -2) if ta else left
+        right = right.swapaxes(-1, -2) if tb else right
+        cupy.matmul(left, right, out=result)
 
 
 def in_tiles(arrays: Any, sizes: Any, steps: Any, zero: Any, tile: int) -> None:

@@ -8,17 +8,18 @@ inner), and a block shares each vector along the middle axis.
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import sqrt
 
 #: The threads of a channel or a vector (a power of 2).
-TEAM = [1 if launching.PLAYING else 256]
+TEAM = [1 if launching.SIMULATED else 256]
 #: Vectors that one thread adds up for the gradients of gamma and beta.
 ROWS = 64
 
@@ -42,15 +43,14 @@ def fold(first: Any, second: Any, team: int) -> None:
 @cache
 def _moments(team: int) -> Any:
     """The kernel in which `team` threads find the statistics of a channel."""
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         data: Any, mean: Any, invstd: Any, moving_mean: Any, moving_var: Any,
         eps: float, momentum: float, outer: int, channels: int, inner: int,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t, count = cuda.threadIdx.x, outer * inner
         for c in range(cuda.blockIdx.x, channels, cuda.gridDim.x):
             shift = np.float64(data[c * inner])
@@ -79,15 +79,14 @@ def _moments(team: int) -> Any:
 @cache
 def _gradients(team: int) -> Any:
     """The kernel in which `team` threads find a channel's gamma and beta gradients."""
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         dout: Any, data: Any, mean: Any, invstd: Any, dgamma: Any, dbeta: Any,
         outer: int, channels: int, inner: int,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t, count = cuda.threadIdx.x, outer * inner
         for c in range(cuda.blockIdx.x, channels, cuda.gridDim.x):
             total, along = 0.0, 0.0
@@ -142,14 +141,6 @@ def _spread(
         ddata[i] = value
 
 
-def _launch(function: Any, groups: int, *args: Any) -> None:
-    """A block for every channel or vector."""
-    blocks = min(groups, launching.MOST_BLOCKS)
-    if launching.PLAYING:
-        blocks = min(blocks, 2)
-    function[blocks, TEAM[0], current_stream()](*args)
-
-
 def batch_moments(
     data: Any, shape: Any, eps: float, momentum: float, mean: Any, invstd: Any,
     moving_mean: Any, moving_var: Any,
@@ -158,18 +149,17 @@ def batch_moments(
 
     shape: data as (outer, channels, inner).
     """
-    outer, channels, inner = shape
-    moments = _moments(TEAM[0])
+    team, settings = TEAM[0], (eps, momentum, *shape)
     arrays = data.reshape(-1), mean, invstd, moving_mean, moving_var
-    _launch(moments, channels, *arrays, eps, momentum, outer, channels, inner)
+    launching.by_teams(_moments(team), shape[1], team, *arrays, *settings)
 
 
 def statistics(
     moving_mean: Any, moving_var: Any, eps: float, mean: Any, invstd: Any
 ) -> None:
     """The statistics of prediction: the moving ones."""
-    n = mean.size
-    launching.run(_statistics, n, moving_mean, moving_var, mean, invstd, n, eps)
+    arrays = moving_mean, moving_var, mean, invstd
+    launching.over(_statistics, mean.size, arrays, eps)
 
 
 def batch_apply(
@@ -178,9 +168,8 @@ def batch_apply(
 ) -> None:  # fmt: skip
     """Fill out with (data - mean) * invstd * gamma + beta; fixed: gamma counts as 1."""
     _, channels, inner = shape
-    parameters = gamma, beta, mean, invstd
-    flat = data.reshape(-1), *parameters, out.reshape(-1)
-    launching.run(_apply, out.size, *flat, out.size, fixed, relu, channels, inner)
+    arrays = data, gamma, beta, mean, invstd, out
+    launching.over(_apply, out.size, arrays, fixed, relu, channels, inner)
 
 
 def batch_gradient(
@@ -188,14 +177,12 @@ def batch_gradient(
     fixed: bool, ddata: Any, dgamma: Any, dbeta: Any,
 ) -> None:  # fmt: skip
     """The three gradients; batch: the statistics were the batch's own."""
-    outer, channels, inner = shape
-    gradients = _gradients(TEAM[0])
-    heads, flat = dout.reshape(-1), data.reshape(-1)
-    _launch(gradients, channels, heads, flat, mean, invstd, dgamma, dbeta, *shape)
-    launching.run(
-        _spread, data.size, heads, flat, gamma, mean, invstd, dgamma, dbeta,
-        ddata.reshape(-1), data.size, batch, fixed, outer * inner, channels, inner,
-    )  # fmt: skip
+    (outer, channels, inner), team = shape, TEAM[0]
+    arrays = *launching.flat(dout, data), mean, invstd, dgamma, dbeta
+    launching.by_teams(_gradients(team), channels, team, *arrays, *shape)
+    arrays = dout, data, gamma, mean, invstd, dgamma, dbeta, ddata
+    settings = batch, fixed, outer * inner, channels, inner
+    launching.over(_spread, data.size, arrays, *settings)
 
 
 # -- vectors within samples ------------------------------------------------------------
@@ -208,15 +195,14 @@ def _vectors(team: int) -> Any:
     many: how many groups share gamma and beta in turn, one number each; 0 where every
     place of a vector has its own.
     """
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         data: Any, gamma: Any, beta: Any, out: Any, mean: Any, std: Any, eps: float,
         n: int, length: int, inner: int, many: int,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t = cuda.threadIdx.x
         for r in range(cuda.blockIdx.x, n, cuda.gridDim.x):
             start = r // inner * length * inner + r % inner
@@ -246,15 +232,14 @@ def _vectors(team: int) -> Any:
 @cache
 def _vector_gradients(team: int) -> Any:
     """The kernel for the gradient of the data; leaves the sums over each vector."""
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         dout: Any, data: Any, gamma: Any, mean: Any, std: Any, ddata: Any, along: Any,
         total: Any, n: int, length: int, inner: int, many: int,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t = cuda.threadIdx.x
         for r in range(cuda.blockIdx.x, n, cuda.gridDim.x):
             start = r // inner * length * inner + r % inner
@@ -313,22 +298,13 @@ def _sums(along: Any, total: Any, dgamma: Any, dbeta: Any, n: int, parts: int) -
         dgamma[i], dbeta[i] = one, two
 
 
-def _flat(*arrays: Any) -> list[Any]:
-    return [array.reshape(-1) for array in arrays]
-
-
+@runs("LayerNorm", types=real)
 def layer_norm(
-    data: Any, shape: Sizes, gamma: Any, beta: Any, eps: float, out: Any, mean: Any,
-    std: Any, many: int = 0,
+    data: Any, gamma: Any, beta: Any, axis: int, eps: float, out: Any, mean: Any,
+    std: Any,
 ) -> None:  # fmt: skip
-    """Every vector to mean 0 and variance 1, then gamma and beta.
-
-    shape: data as (groups, length, inner). many: as in `group_norm`.
-    """
-    groups, length, inner = shape
-    n = groups * inner
-    arrays = _flat(data, gamma, beta, out, mean, std)
-    _launch(_vectors(TEAM[0]), n, *arrays, eps, n, length, inner, many)
+    """Every vector along an axis to mean 0 and variance 1, then gamma and beta."""
+    _normalize(data, _grouped(data, axis), gamma, beta, eps, out, mean, std, 0)
 
 
 def group_norm(
@@ -338,40 +314,58 @@ def group_norm(
 
     data (samples * groups, length), gamma and beta (groups,)
     """
-    rows, length = data.shape
-    parameters = gamma, beta, eps
-    layer_norm(data, (rows, length, 1), *parameters, out, mean, std, gamma.size)
+    shape = *data.shape, 1
+    _normalize(data, shape, gamma, beta, eps, out, mean, std, gamma.size)
 
 
+def _grouped(data: Any, axis: int) -> Sizes:
+    """The shape of data as (groups, length, inner), with `axis` in the middle."""
+    shape = tuple(map(int, data.shape))
+    axis %= len(shape)
+    return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+
+
+def _normalize(
+    data: Any, shape: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any,
+    std: Any, many: int,
+) -> None:  # fmt: skip
+    (groups, length, inner), team = shape, TEAM[0]
+    n, arrays = groups * inner, launching.flat(data, gamma, beta, out, mean, std)
+    settings = eps, n, length, inner, many
+    launching.by_teams(_vectors(team), n, team, *arrays, *settings)
+
+
+@runs("_backward_LayerNorm", types=real)
 def layer_norm_gradient(
-    dout: Any, data: Any, shape: Sizes, gamma: Any, mean: Any, std: Any, ddata: Any,
+    dout: Any, data: Any, gamma: Any, mean: Any, std: Any, axis: int, ddata: Any,
     dgamma: Any, dbeta: Any,
 ) -> None:  # fmt: skip
-    """The gradients of data, gamma and beta; shape: data as (groups, length, inner)."""
-    groups, length, inner = shape
+    """The gradients of data, gamma and beta."""
+    (groups, length, inner), team = _grouped(data, axis), TEAM[0]
     n = groups * inner
     parts = -(-n // ROWS)
-    heads, flat, *stats = _flat(dout, data, mean, std)
-    real = np.float64
-    with scratch.allocated(*[(max(n, parts * length), real)] * 2) as sums:
-        arrays = heads, flat, gamma, *stats, ddata.reshape(-1), *sums
-        _launch(_vector_gradients(TEAM[0]), n, *arrays, n, length, inner, 0)
-        columns = heads, flat, *stats, *sums, parts * length, n, length, inner, ROWS
-        launching.run(_columns, parts * length, *columns)
-        launching.run(_sums, length, *sums, dgamma, dbeta, length, parts)
+    with scratch.allocated(*[(max(n, parts * length), np.float64)] * 2) as sums:
+        arrays = launching.flat(dout, data, gamma, mean, std, ddata, *sums)
+        sizes = n, length, inner
+        launching.by_teams(_vector_gradients(team), n, team, *arrays, *sizes, 0)
+        arrays = [dout, data, mean, std, *sums]
+        launching.over(_columns, parts * length, arrays, *sizes, ROWS)
+        launching.over(_sums, length, (*sums, dgamma, dbeta), parts)
 
 
+@runs("_backward_GroupNorm", types=real)
 def group_norm_gradient(
-    dout: Any, data: Any, gamma: Any, mean: Any, std: Any,
-    ddata: Any, dgamma: Any, dbeta: Any,
+    dout: Any, data: Any, gamma: Any, mean: Any, std: Any, seen: Any, ddata: Any,
+    dgamma: Any, dbeta: Any,
 ) -> None:  # fmt: skip
-    """The three gradients; data (samples * groups, length), gamma (groups,)."""
-    (rows, length), groups = data.shape, gamma.size
+    """The three gradients; seen: samples, groups of each, and elements of a group."""
+    (samples, groups, length), team = seen, TEAM[0]
+    rows = samples * groups
     with scratch.allocated((rows, np.float64), (rows, np.float64)) as sums:
-        heads, flat, *stats = _flat(dout, data, mean, std)
-        arrays = heads, flat, gamma, *stats, ddata.reshape(-1), *sums
-        _launch(_vector_gradients(TEAM[0]), rows, *arrays, rows, length, 1, groups)
-        launching.run(_sums, groups, *sums, dgamma, dbeta, groups, rows // groups)
+        arrays = launching.flat(dout, data, gamma, mean, std, ddata, *sums)
+        sizes = rows, length, 1, groups
+        launching.by_teams(_vector_gradients(team), rows, team, *arrays, *sizes)
+        launching.over(_sums, groups, (*sums, dgamma, dbeta), samples)
 
 
 # -- neighbouring channels -------------------------------------------------------------
@@ -391,17 +385,18 @@ def _neighbours(
         out[i] = data[i] * (knorm + scale * energy) ** power
 
 
+@runs("LRN", types=real)
 def neighbours(
-    data: Any, half: int, scale: float, knorm: float, beta: float, out: Any
+    data: Any, alpha: float, beta: float, knorm: float, nsize: int, out: Any
 ) -> None:
-    """Out = data / (knorm + scale * sum of squares of channels c - half … c + half).
+    """Out = data / (knorm + alpha / nsize * the sum of squares of nsize channels).
 
-    data (samples, channels, inner); the divisor is taken to the power beta.
+    data (samples, channels, …); the divisor is taken to the power beta.
     """
-    _, channels, inner = data.shape
-    real, n = out.dtype.type, out.size
-    numbers = real(scale), real(knorm), real(-beta)
-    launching.run(_neighbours, n, *_flat(data, out), n, channels, inner, half, *numbers)
+    channels = data.shape[1]
+    sizes = channels, data.size // (data.shape[0] * channels), nsize // 2
+    numbers = map(out.dtype.type, (alpha / nsize, knorm, -beta))
+    launching.over(_neighbours, out.size, (data, out), *sizes, *numbers)
 
 
 # -- L2 normalization ------------------------------------------------------------------
@@ -410,15 +405,14 @@ def neighbours(
 @cache
 def _lengths(team: int) -> Any:
     """The kernel that finds a vector's norm and divides by it, or its gradient."""
-    real = np.dtype(np.float64)
 
     @launching.kernel
     def kernel(
         dout: Any, data: Any, norm: Any, out: Any, eps: float, n: int, length: int,
         inner: int, backward: bool,
     ) -> None:  # fmt: skip
-        first = cuda.shared.array(team, real)
-        second = cuda.shared.array(team, real)
+        first = cuda.shared.array(team, np.float64)
+        second = cuda.shared.array(team, np.float64)
         t = cuda.threadIdx.x
         for r in range(cuda.blockIdx.x, n, cuda.gridDim.x):
             start = r // inner * length * inner + r % inner
@@ -448,13 +442,20 @@ def l2_normalize(data: Any, eps: float, out: Any, norm: Any) -> None:
 
     norm (groups, inner): sqrt(sum of squares + eps).
     """
-    groups, length, inner = data.shape
-    n, arrays = groups * inner, _flat(data, data, norm, out)
-    _launch(_lengths(TEAM[0]), n, *arrays, eps, n, length, inner, False)
+    _divide((data, data, norm, out), data.shape, eps, False)
 
 
-def l2_gradient(dout: Any, data: Any, norm: Any, ddata: Any) -> None:
-    """The gradient (dy - y * sum(dy * y)) / norm, with y = x / norm."""
-    groups, length, inner = data.shape
-    n, arrays = groups * inner, _flat(dout, data, norm, ddata)
-    _launch(_lengths(TEAM[0]), n, *arrays, 0.0, n, length, inner, True)
+@runs("_backward_L2Normalization", types=real)
+def l2_gradient(dout: Any, data: Any, norm: Any, vectors: Any, ddata: Any) -> None:
+    """The gradient (dy - y * sum(dy * y)) / norm, with y = x / norm.
+
+    vectors: the shape of data as (groups, length, inner).
+    """
+    _divide((dout, data, norm, ddata), vectors, 0.0, True)
+
+
+def _divide(arrays: Any, shape: Any, eps: float, backward: bool) -> None:
+    (groups, length, inner), team = shape, TEAM[0]
+    n, flat = groups * inner, launching.flat(*arrays)
+    settings = eps, n, length, inner, backward
+    launching.by_teams(_lengths(team), n, team, *flat, *settings)

@@ -86,8 +86,8 @@ def _max_pick(ddata: Any, taps: Any, out: Any, n: int, zero: Any, at: Any) -> No
         kd = tap // (at.kernel_w * at.kernel_h)
         z = plane + d * at.stride_d + kd - at.pad_d
         y, x = h * at.stride_h + kh - at.pad_h, w * at.stride_w + kw - at.pad_w
-        nobody = kd == at.kernel_d
-        out[i] = zero if nobody else ddata[(z * at.height + y) * at.width + x]
+        no_winner = kd == at.kernel_d
+        out[i] = zero if no_winner else ddata[(z * at.height + y) * at.width + x]
 
 
 @launching.kernel
@@ -135,32 +135,27 @@ def _average_spread(dout: Any, ddata: Any, n: int, at: Any) -> None:
 
 def max_pool(data: Any, out: Any, taps: Any, at: Windows) -> None:
     """out: the maxima; taps: the number of the first tap that won, in C order."""
-    flat = [array.reshape(-1) for array in (data, out, taps)]
     lowest = out.dtype.type(np.finfo(out.dtype).min)
-    launching.run(_max, out.size, *flat, out.size, lowest, at)
+    launching.over(_max, out.size, (data, out, taps), lowest, at)
 
 
 def max_spread(dout: Any, taps: Any, ddata: Any, at: Windows) -> None:
     """ddata: every gradient goes to the pixel that had won its window."""
-    flat = [array.reshape(-1) for array in (dout, taps, ddata)]
-    n, zero = ddata.size, ddata.dtype.type(0)
-    launching.run(_max_spread, n, *flat, n, zero, at)
+    zero = ddata.dtype.type(0)
+    launching.over(_max_spread, ddata.size, (dout, taps, ddata), zero, at)
 
 
 def max_pick(ddata: Any, taps: Any, out: Any, at: Windows) -> None:
     """out: for every window, the element of ddata at the pixel that had won it."""
-    flat = [array.reshape(-1) for array in (ddata, taps, out)]
-    n, zero = out.size, out.dtype.type(0)
-    launching.run(_max_pick, n, *flat, n, zero, at)
+    zero = out.dtype.type(0)
+    launching.over(_max_pick, out.size, (ddata, taps, out), zero, at)
 
 
 def average_pool(data: Any, out: Any, at: Windows) -> None:
     """out: the mean of every window, or its sum."""
-    flat = data.reshape(-1), out.reshape(-1)
-    launching.run(_average, out.size, *flat, out.size, at)
+    launching.over(_average, out.size, (data, out), at)
 
 
 def average_spread(dout: Any, ddata: Any, at: Windows) -> None:
     """ddata: every pixel gets its share of every window that it was in."""
-    flat = dout.reshape(-1), ddata.reshape(-1)
-    launching.run(_average_spread, ddata.size, *flat, ddata.size, at)
+    launching.over(_average_spread, ddata.size, (dout, ddata), at)

@@ -73,21 +73,15 @@ def key_of(generator: np.random.Generator) -> Any:
 
 def uniform(low: float, high: float) -> Callable[..., None]:
     """(out, generator): evenly in [low, high)."""
-
-    def launch(out: Any, generator: Any) -> None:
-        n, key = out.size, key_of(generator)
-        flat = out.reshape(-1)
-        launching.run(_uniform, n, flat, n, key, float(low), float(high - low))
-
-    return launch
+    settings = float(low), float(high - low)
+    return lambda out, generator: launching.over(
+        _uniform, out.size, (out,), key_of(generator), *settings
+    )
 
 
 def normal(loc: float, scale: float) -> Callable[..., None]:
     """(out, generator): mean `loc`, standard deviation `scale`."""
-
-    def launch(out: Any, generator: Any) -> None:
-        n, key = out.size, key_of(generator)
-        flat = out.reshape(-1)
-        launching.run(_normal, n, flat, n, key, float(loc), float(scale))
-
-    return launch
+    settings = float(loc), float(scale)
+    return lambda out, generator: launching.over(
+        _normal, out.size, (out,), key_of(generator), *settings
+    )

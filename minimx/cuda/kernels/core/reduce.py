@@ -26,11 +26,20 @@ from minimx.core.kernels.half import computing
 from minimx.core.shapes import Shape
 from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import launching, mathematics, scratch
+from minimx.cuda.kernels.default_launch import runs, wide
 from minimx.cuda.kernels.launching import cuda
-from minimx.cuda.kernels.pointwise import filler, imported, known, loaded, stored, types
+from minimx.cuda.kernels.pointwise import (
+    address_lines,
+    filler,
+    imported,
+    known,
+    loaded,
+    stored,
+    types,
+)
 
 #: From how many elements on a block shares the work, and its threads (a power of 2).
-MUCH, WIDTH = (1 << 10, 2) if launching.PLAYING else (64, 256)
+MUCH, WIDTH = (1 << 10, 2) if launching.SIMULATED else (64, 256)
 #: A part has at least so many elements for a block, or for a thread of its own.
 LEAST_OF_BLOCK, LEAST_OF_THREAD = 1 << 14, 32
 #: So many blocks, or threads, are enough for every device; and parts of one element.
@@ -96,23 +105,10 @@ def together(x_, out_, n, count, parts, chunk, whole, steps):
 '''
 
 
-def _walked(number: str, place: str, base: str, axes: int, first: int) -> list[str]:
-    """Lines that turn a number into a place, the innermost axis first."""
-    lines = [f"{place} = {base}"] + ([f"rest = {number}"] if axes else [])
-    for axis in range(axes):
-        here = first + 2 * axis
-        if axis == axes - 1:
-            lines.append(f"{place} += rest * steps[{here + 1}]")
-        else:
-            lines.append(f"{place} += rest % steps[{here}] * steps[{here + 1}]")
-            lines.append(f"rest //= steps[{here}]")
-    return lines
-
-
 @cache
 def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) -> Any:
     """The module of the two kernels for so many axes that stay and that go."""
-    wide = computing(dtype)
+    real = computing(dtype)
     formulas = {
         "first": Formula(it.start, ("x",)),
         "step": Formula(it.step, ("a", "x")),
@@ -121,24 +117,23 @@ def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) 
     }
     names = {"a": "a", "b": "b", "x": "x", "count": "whole"}
     texts = {
-        key: codegen.expression(formula, [wide] * len(formula.operands), names)
+        key: codegen.expression(formula, [real] * len(formula.operands), names)
         for key, formula in formulas.items()
     }
     texts["finish"] = stored(texts["finish"], out)
     called = {name for f in formulas.values() for name in codegen.functions_of(f)}
-    start = _walked("i", "at", "0", kept, 0)
-    along = _walked("r", "here", "at", reduced, 2 * kept)
+    start = address_lines("at", "i", "0", kept, 0)
+    along = address_lines("here", "r", "at", reduced, 2 * kept)
 
     def indented(lines: list[str], depth: int) -> str:
         return "\n".join(" " * depth + line for line in lines)
 
     text = _FILE.format(
-        title=f"{it.step}, {dtype.name} to {out.name}", types=types((dtype, wide, out)),
-        functions=imported(sorted(called), [wide], (dtype, out)), width=WIDTH,
-        wide=codegen.numba_type(wide), x=loaded("x_[here]", dtype),
-        start=indented(start, 8), along_once=indented(along, 8),
-        along=indented(along, 12), along_first=indented(along, 12),
-        along_deep=indented(along, 16), **texts,
+        title=f"{it.step}, {dtype.name} to {out.name}", types=types((dtype, real, out)),
+        functions=imported(sorted(called), [real], (dtype, out)), width=WIDTH,
+        wide=codegen.numba_type(real), x=loaded("x_[here]", dtype),
+        start=indented(start, 8), along_once=indented(along, 8), along=indented(along, 12),
+        along_first=indented(along, 12), along_deep=indented(along, 16), **texts,
     )  # fmt: skip
     return codegen.import_generated(text, mathematics, launching)
 
@@ -163,12 +158,9 @@ def divided(n: int, count: int, side: bool) -> tuple[bool, int]:
 
 
 def reduction(
-    kind: str | Reduction,
-    shape: Shape,
-    axes: Shape,
-    dtype: DType,
+    kind: str | Reduction, shape: Shape, axes: Shape, dtype: DType,
     out: DType | None = None,
-) -> Callable[..., None] | None:
+) -> Callable[..., None] | None:  # fmt: skip
     """A callable (x, out) that reduces `axes` of arrays of this shape and dtype.
 
     kind: the name of a reduction of the CPU's, or formulas of its own. out: the type of
@@ -185,19 +177,19 @@ def reduction(
     side = bool(kept) and kept[0][1] == 1
     by_block, parts = divided(n, count, side)
     steps = tuple(number for pair in (*kept, *gone) for number in pair) or (0,)
-    wide, sizes = computing(dtype), (len(kept), len(gone))
+    real, sizes = computing(dtype), (len(kept), len(gone))
     answer = dtype if out is None else out
     if parts == 1:
         module = _compiled(it, dtype, answer, *sizes)
         return lambda x, y: _launch(module, by_block, x, y, n, count, 1, count, steps)
     partial = Reduction(it.start, it.step, it.join, it.empty)
-    first = _compiled(partial, dtype, wide, *sizes)
+    first = _compiled(partial, dtype, real, *sizes)
     step = it.join.replace("b", "x")
     joins = Reduction("x", step, it.join, it.empty, it.finish)
-    second, path = _compiled(joins, wide, answer, 1, 1), (n, 1, parts, n)
+    second, path = _compiled(joins, real, answer, 1, 1), (n, 1, parts, n)
 
     def launch(x: Any, y: Any) -> None:
-        with scratch.allocated((n * parts, wide)) as (partials,):
+        with scratch.allocated((n * parts, real)) as (partials,):
             _launch(first, by_block, x, partials, n, count, parts, count, steps)
             _launch(second, n < WORKERS, partials, y, n, parts, 1, count, path)
 
@@ -235,7 +227,7 @@ def _axes(shape: Shape, axes: Shape) -> tuple[list[Any], list[Any]]:
 
 
 @launching.kernel
-def _places(x: Any, out: Any, n: int, length: int, inner: int, sign: int) -> None:
+def _extremes(x: Any, out: Any, n: int, length: int, inner: int, sign: int) -> None:
     last = length * inner
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         from_ = i // inner * last + i % inner
@@ -255,45 +247,40 @@ def arg_extremum(
     if np.dtype(dtype).isbuiltin != 1:
         return None
     pre, length, post = split
+    settings = length, post, sign
 
-    def launch(x: Any, out: Any) -> None:
-        n = pre * post
-        launching.run(_places, n, x.reshape(-1), out.reshape(-1), n, length, post, sign)
-
-    return launch
+    return lambda x, out: launching.over(_extremes, pre * post, (x, out), *settings)
 
 
 @launching.kernel
 def _traced(
-    x: Any, out: Any, n: int, start: int, length: int, step: int, walk: Any, zero: Any
-) -> None:
+    x: Any, out: Any, n: int, start: int, length: int, step: int, strides: Any,
+    zero: Any,
+) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         at, rest, total = start, i, zero
-        for k in range(0, len(walk), 2):
-            at += rest % walk[k] * walk[k + 1]
-            rest //= walk[k]
+        for k in range(0, len(strides), 2):
+            at += rest % strides[k] * strides[k + 1]
+            rest //= strides[k]
         for k in range(length):
             total += x[at + k * step]
         out[i] = total
 
 
 def traced(
-    shape: Shape, offset: int, axes: tuple[int, int], wide: DType
+    shape: Shape, offset: int, axes: tuple[int, int], real: DType
 ) -> Callable[..., None]:
-    """A callable (x, out): sums over the diagonals of two axes, in the type `wide`."""
+    """A callable (x, out): sums over the diagonals of two axes, in the type `real`."""
     steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     one, two = axes
     down, right = max(0, -offset), max(0, offset)
     length = max(0, min(shape[one] - down, shape[two] - right))
     line = down * steps[one] + right * steps[two], length, steps[one] + steps[two]
     kept = [axis for axis in reversed(range(len(shape))) if axis not in axes]
-    walk = tuple(number for axis in kept for number in (shape[axis], steps[axis]))
+    strides = tuple(number for axis in kept for number in (shape[axis], steps[axis]))
 
-    def launch(x: Any, out: Any) -> None:
-        n, settings = out.size, (*line, walk or (1, 0), wide.type(0))
-        launching.run(_traced, n, x.reshape(-1), out.reshape(-1), n, *settings)
-
-    return launch
+    settings = *line, strides or (1, 0), real.type(0)
+    return lambda x, out: launching.over(_traced, out.size, (x, out), *settings)
 
 
 @launching.kernel
@@ -311,14 +298,9 @@ def _apart(
             out[0] = 0
 
 
-def close(rtol: float, atol: float, equal_nan: bool) -> Callable[..., None]:
-    """A callable (a, b, out): 1 if no two elements are far from each other, else 0."""
-
-    def launch(a: Any, b: Any, out: Any) -> None:
-        n, place = a.size, out.reshape(-1)
-        fill(place)
-        flat = a.reshape(-1), b.reshape(-1), place
-        launching.run(_apart, n, *flat, n, rtol, atol, equal_nan)
-
-    fill = filler(np.uint8(1))
-    return launch
+@runs("_contrib_allclose", types=wide)
+def close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool, out: Any) -> None:
+    """Fill out with 1 if no two elements are far from each other, else with 0."""
+    filler(np.uint8(1))(out)
+    settings = float(rtol), float(atol), bool(equal_nan)
+    launching.over(_apart, a.size, (a, b, out), *settings)

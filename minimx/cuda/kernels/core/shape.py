@@ -55,18 +55,16 @@ def view(shape: Shape, key: Sequence[Any]) -> tuple[int, list[int], list[int]]:
 
 
 def copy(
-    dtype: DType,
-    lengths: Sequence[int],
-    source: tuple[int, Any],
+    dtype: DType, lengths: Sequence[int], source: tuple[int, Any],
     target: tuple[int, Any],
-) -> Launch:
+) -> Launch:  # fmt: skip
     """(x, out): both walked along the same axes, each from a start by steps."""
     moves = [list(pair) for pair in zip(source[1], target[1], strict=True)]
     starts = source[0], target[0]
     order = list(reversed(range(len(lengths))))
     along, moves = [lengths[axis] for axis in order], [moves[axis] for axis in order]
     along, moves = along or [1], moves or [[0, 0]]
-    return pointwise.walk(_SAME, (dtype,), dtype, "??", starts, along, moves)
+    return pointwise.over_strides(_SAME, (dtype,), dtype, "??", starts, along, moves)
 
 
 def transpose(shape: Shape, axes: Shape, dtype: DType) -> Launch:

@@ -12,6 +12,7 @@ import numpy as np
 from minimx.core.dtypes import FLOAT64
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.core import reduce
+from minimx.cuda.kernels.default_launch import real_first, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import exp, log
 
@@ -110,19 +111,17 @@ def softmax(data: Any, scale: Any, log: bool, out: Any, limits: Any = None) -> N
     others.
     """
     groups, length, inner = out.shape
-    n, limited = groups * inner, limits is not None
-    flat = data.reshape(-1), (limits if limited else out).reshape(-1), out.reshape(-1)
-    zero = out.dtype.type(0)
-    sizes = n, length, inner
-    launching.run(_softmax, n, *flat, *sizes, scale, log, limited, zero)
+    limited = limits is not None
+    arrays, zero = (data, limits if limited else out, out), out.dtype.type(0)
+    settings = length, inner, scale, log, limited, zero
+    launching.over(_softmax, groups * inner, arrays, *settings)
 
 
 def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> None:
     """The gradient of the data, from that of the output and the output."""
     groups, length, inner = out.shape
-    n = groups * inner
-    arrays = dout.reshape(-1), out.reshape(-1), ddata.reshape(-1)
-    launching.run(_gradient, n, *arrays, n, length, inner, scale, log)
+    arrays = dout, out, ddata
+    launching.over(_gradient, groups * inner, arrays, length, inner, scale, log)
 
 
 def output_gradient(
@@ -134,28 +133,22 @@ def output_gradient(
     skipped: a label; the gradient is divided by the number of others.
     """
     groups, length, inner = out.shape
-    n, flat = groups * inner, (out.reshape(-1), label.reshape(-1), ddata.reshape(-1))
-    numbers = ignored, smooth, scale
-
-    def launch(counted: Any, shared: bool) -> None:
-        arrays = *flat[:2], counted, flat[2]
-        launching.run(_output, n, *arrays, n, length, inner, *numbers, shared)
-
+    n, numbers = groups * inner, (length, inner, ignored, smooth, scale)
     if skipped is None:
-        launch(flat[0], False)
+        launching.over(_output, n, (out, label, out, ddata), *numbers, False)
         return
     with scratch.allocated((n, FLOAT64), (1, FLOAT64)) as (ones, counted):
-        launching.run(_counts, n, flat[1], ones, n, skipped)
+        launching.over(_counts, n, (label, ones), skipped)
         _sum(n)(ones, counted)
-        launch(counted, True)
+        launching.over(_output, n, (out, label, counted, ddata), *numbers, True)
 
 
+@runs("softmax_cross_entropy", types=real_first)
 def cross_entropy(data: Any, label: Any, losses: Any) -> None:
     """losses[0] = the sum over rows of -log softmax(data)[label]."""
     rows, length = data.shape
     with scratch.allocated((rows, FLOAT64), (1, FLOAT64)) as (each, whole):
-        arrays = data.reshape(-1), label.reshape(-1), each
-        launching.run(_losses, rows, *arrays, rows, length)
+        launching.over(_losses, rows, (data, label, each), length)
         _sum(rows)(each, whole)
         launching.run(_moved, 1, whole, losses.reshape(-1))
 

@@ -4,21 +4,23 @@ Where one box after the other has to be looked at, a block of threads has an ima
 its threads have the other boxes. Nothing is chosen by which thread was first.
 
 In pooling over boxes a thread owns a cell of a grid. What goes back to the images meets
-there, and is added by atomic additions; with MXNET_ENFORCE_DETERMINISM one thread walks
+there, and is added by atomic additions; with MXNET_ENFORCE_DETERMINISM one thread goes
 through all cells of a channel, so that it is added in one order.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from minimx.core.knobs import knobs
-from minimx.cuda.driver import current_stream
+from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.core.indexing import ordered
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import (
     ceil,
@@ -29,12 +31,7 @@ from minimx.cuda.kernels.mathematics import (
 from minimx.cuda.kernels.pointwise import filler
 
 #: The threads of an image; a power of 2.
-TEAM = 2 if launching.PLAYING else 256
-
-
-def by_teams(kernel: Any, images: int, *args: Any) -> None:
-    """Launch a kernel in which a block of threads has an image."""
-    kernel[min(images, launching.MOST_BLOCKS), TEAM, current_stream()](*args)
+TEAM = 2 if launching.SIMULATED else 256
 
 
 @launching.inner
@@ -58,13 +55,13 @@ def _overlaps(left: Any, right: Any, out: Any, many: int) -> None:
 
 def overlaps(left: Any, right: Any, out: Any) -> None:
     """Fill out (m, n) from left (m, 4) and right (n, 4)."""
-    arrays = left.reshape(-1), right.reshape(-1), out.reshape(-1)
+    arrays = launching.flat(left, right, out)
     launching.run(_overlaps, out.size, *arrays, right.shape[0])
 
 
 @launching.kernel
 def _suppress(
-    boxes: Any, classes: Any, threshold: float, including: bool, keep: Any, images: int,
+    boxes: Any, classes: Any, keep: Any, threshold: float, including: bool, images: int,
     n: int,
 ) -> None:  # fmt: skip
     for image in range(cuda.blockIdx.x, images, cuda.gridDim.x):
@@ -91,8 +88,8 @@ def suppress(
     (images, n, 4); including: whether an overlap of exactly `threshold` counts.
     """
     images, n = keep.shape
-    flat = boxes.reshape(-1), classes.reshape(-1), threshold, including
-    by_teams(_suppress, images, *flat, keep.reshape(-1), images, n)
+    arrays, settings = launching.flat(boxes, classes, keep), (threshold, including)
+    launching.by_teams(_suppress, images, TEAM, *arrays, *settings, images, n)
 
 
 @launching.kernel
@@ -108,14 +105,14 @@ def _pack(keep: Any, order: Any, record: Any, images: int, n: int) -> None:
 
 def pack(keep: Any, order: Any, record: Any) -> None:
     """The places of order that are kept, then -1; all (images, n)."""
-    arrays = [x.reshape(-1) for x in (keep, order, record)]
-    launching.run(_pack, keep.shape[0], *arrays, *keep.shape)
+    images, n = keep.shape
+    launching.over(_pack, images, (keep, order, record), n)
 
 
 @launching.kernel
 def _pair(
-    scores: Any, order: Any, limit: Any, ascending: bool, top: int, rows_to: Any,
-    columns_to: Any, n: int, rows: int, columns: int,
+    scores: Any, order: Any, rows_to: Any, columns_to: Any, n: int, limit: Any,
+    ascending: bool, top: int, rows: int, columns: int,
 ) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         for k in range(i * rows, i * rows + rows):
@@ -136,37 +133,33 @@ def _pair(
                     break
 
 
+@runs("_contrib_bipartite_matching", types=real)
 def bipartite(
-    scores: Any, limit: Any, ascending: bool, top: int, rows_to: Any, columns_to: Any
-) -> None:
-    """Pair rows with columns, each once, in the order of their scores (n, r, c).
+    scores: Any, threshold: float, is_ascend: bool, topk: int, rows_to: Any,
+    columns_to: Any,
+) -> None:  # fmt: skip
+    """Pair rows with columns, each once, in the order of their scores (…, r, c).
 
-    Only scores above `limit` count, if ascending only those below; top: so many pairs.
+    Only scores above `threshold` count, if ascending only those below; topk: so many
+    pairs.
     """
-    n, rows, columns = scores.shape
+    rows, columns = (int(length) for length in scores.shape[-2:])
+    n, settings = scores.size // (rows * columns), (is_ascend, topk, rows, columns)
     with scratch.allocated((scores.size, np.int64)) as (order,):
-        ordered(scores, (n, rows * columns), 1, ascending, order)
-        flat = scores.reshape(-1), order, limit, ascending, top
-        outs = rows_to.reshape(-1), columns_to.reshape(-1)
-        launching.run(_pair, n, *flat, *outs, n, rows, columns)
+        ordered(scores, (n, rows * columns), 1, is_ascend, order)
+        arrays = scores, order, rows_to, columns_to
+        limit = scores.dtype.type(threshold)
+        launching.over(_pair, n, arrays, limit, *settings)
 
 
 # -- pooling over boxes ----------------------------------------------------------------
 
 
-class Grids(NamedTuple):
-    """Lengths of images and of the grids over them; each: channels for each grid's."""
-
-    batch: int
-    planes: int
-    height: int
-    width: int
-    regions: int
-    channels: int
-    rows: int
-    columns: int
-    numbers: int
-    each: int
+#: Lengths of images and of the grids over them; each: channels for each grid's.
+Grids = namedtuple(
+    "Grids",
+    "batch planes height width regions channels rows columns numbers each",
+)
 
 
 def grids(images: Any, rois: Any, cells: Any) -> Grids:
@@ -175,7 +168,7 @@ def grids(images: Any, rois: Any, cells: Any) -> Grids:
     return Grids._make((*images.shape, *cells.shape, rois.shape[1], each))
 
 
-def walk(at: Grids, images: Any) -> int:
+def cells_per_thread(at: Grids, images: Any) -> int:
     """Zeros in the images; the cells that one thread then walks through in order."""
     filler(images.dtype.type(0))(images)
     whole = at.regions * at.rows * at.columns
@@ -214,7 +207,7 @@ def _pool(real: Any) -> Any:
 
     @launching.kernel
     def kernel(
-        data: Any, rois: Any, scale: Any, out: Any, places: Any, at: Any
+        data: Any, rois: Any, out: Any, places: Any, scale: Any, at: Any
     ) -> None:
         cells = at.rows * at.columns
         for k in range(cuda.grid(1), out.size, cuda.gridsize(1)):
@@ -242,16 +235,17 @@ def _pool(real: Any) -> Any:
     return kernel
 
 
-def roi_pool(data: Any, rois: Any, scale: Any, out: Any, places: Any) -> None:
-    """Fill out (R, C, h, w) with maxima, places with where in the image they stand."""
-    at, flat = grids(data, rois, out), (out.reshape(-1), places.reshape(-1))
-    arrays = data.reshape(-1), rois.reshape(-1), scale, *flat
-    launching.run(_pool(out.dtype.type), out.size, *arrays, at)
+@runs("ROIPooling", types=real)
+def roi_pool(data: Any, rois: Any, spatial_scale: float, out: Any, places: Any) -> None:
+    """Fill out (R, C, h, w) with maxima, places with their positions in the image."""
+    at, kind = grids(data, rois, out), out.dtype.type
+    arrays = launching.flat(data, rois, out, places)
+    launching.run(_pool(kind), out.size, *arrays, kind(spatial_scale), at)
 
 
 @launching.kernel
 def _picked(
-    images: Any, rois: Any, places: Any, out: Any, backward: bool, n: int, each: int,
+    images: Any, rois: Any, places: Any, out: Any, n: int, backward: bool, each: int,
     at: Any,
 ) -> None:  # fmt: skip
     cells = at.rows * at.columns
@@ -270,18 +264,23 @@ def _picked(
 
 def _pick(images: Any, rois: Any, places: Any, out: Any, backward: bool) -> None:
     at, arrays = grids(images, rois, out), (images, rois, places, out)
-    each = walk(at, images) if backward else 1
-    n, flat = out.size // each, [x.reshape(-1) for x in arrays]
-    launching.run(_picked, n, *flat, backward, n, each, at)
+    each = cells_per_thread(at, images) if backward else 1
+    launching.over(_picked, out.size // each, arrays, backward, each, at)
 
 
+def _real_indexed(data: Spec, rois: Spec, places: Spec) -> bool:
+    return real(data, rois)
+
+
+@runs("_backward_ROIPooling", types=_real_indexed)
 def roi_pool_gradient(dout: Any, rois: Any, places: Any, ddata: Any) -> None:
-    """Add each gradient where its maximum stands; ddata (N, C, H, W)."""
+    """Add each gradient where its maximum was; ddata (N, C, H, W)."""
     _pick(ddata, rois, places, dout, backward=True)
 
 
+@runs("_pick_ROIPooling", types=_real_indexed)
 def roi_gather(ddata: Any, rois: Any, places: Any, out: Any) -> None:
-    """The values that stand at the places; ddata (N, C, H, W)."""
+    """The values at these positions; ddata (N, C, H, W)."""
     _pick(ddata, rois, places, out, backward=False)
 
 
@@ -316,8 +315,8 @@ def _bin(
 
 @launching.kernel
 def _align(
-    data: Any, rois: Any, out: Any, scale: Any, shift: Any, ratio: int,
-    sensitive: bool, backward: bool, n: int, each: int, at: Any,
+    data: Any, rois: Any, out: Any, n: int, scale: Any, shift: Any, ratio: int,
+    sensitive: bool, backward: bool, each: int, at: Any,
 ) -> None:  # fmt: skip
     cells = at.rows * at.columns
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
@@ -361,7 +360,6 @@ def roi_align(
     the grid has channels of its own, so data has C·h·w. shift: what is taken off all
     coordinates, 0 or 0.5.
     """
-    at, arrays = grids(data, rois, out), [x.reshape(-1) for x in (data, rois, out)]
-    each = walk(at, data) if backward else 1
-    n, settings = out.size // each, (scale, shift, ratio, sensitive, backward)
-    launching.run(_align, n, *arrays, *settings, n, each, at)
+    at, settings = grids(data, rois, out), (scale, shift, ratio, sensitive, backward)
+    each = cells_per_thread(at, data) if backward else 1
+    launching.over(_align, out.size // each, (data, rois, out), *settings, each, at)

@@ -146,20 +146,19 @@ def _moved(dtype: Any) -> Any:
 
 def brightness(x: Any, factor: float, out: Any) -> None:
     """Every number times factor."""
-    flat, n = (x.reshape(-1), out.reshape(-1)), x.size
-    launching.run(_times, n, *flat, n, _single(factor), *_limits(out.dtype))
+    limits = _limits(out.dtype)
+    launching.over(_times, x.size, (x, out), _single(factor), *limits)
 
 
 def contrast(x: Any, factor: float, out: Any) -> None:
     """Away from the mean brightness of the image by factor."""
-    flat, n, colours = (x.reshape(-1), out.reshape(-1)), x.size, x.shape[2] == 3
-    pixels = n // x.shape[2]
+    pixels, colours = x.size // x.shape[2], x.shape[2] == 3
     total: Any = reduction("mean", (pixels,), (0,), FLOAT64)
     with scratch.allocated((pixels, FLOAT64), (1, FLOAT64)) as (grey, mean):
-        launching.run(_greyed, pixels, flat[0], grey, pixels, colours)
+        launching.over(_greyed, pixels, (x, grey), colours)
         total(grey, mean)
         numbers = _single(factor), 1.0 - factor, *_limits(out.dtype)
-        launching.run(_from_mean, n, flat[0], mean, flat[1], n, *numbers)
+        launching.over(_from_mean, x.size, (x, mean, out), *numbers)
 
 
 def saturation(x: Any, factor: float, out: Any) -> None:
@@ -167,9 +166,8 @@ def saturation(x: Any, factor: float, out: Any) -> None:
     if x.shape[2] == 1:
         brightness(x, 1.0, out)
         return
-    flat, n = (x.reshape(-1), out.reshape(-1)), x.size // 3
     numbers = _single(factor), _single(1 - factor), *_limits(out.dtype)
-    launching.run(_from_grey, n, *flat, n, *numbers)
+    launching.over(_from_grey, x.size // 3, (x, out), *numbers)
 
 
 def hue(x: Any, turn: float, out: Any) -> None:
@@ -177,18 +175,15 @@ def hue(x: Any, turn: float, out: Any) -> None:
     if x.shape[2] == 1:
         brightness(x, 1.0, out)
         return
-    flat, n = (x.reshape(-1), out.reshape(-1)), x.size // 3
     sixths = _single(6 * _single(turn)) % _SIX
-    launching.run(_turned, n, *flat, n, sixths, *_limits(out.dtype))
+    launching.over(_turned, x.size // 3, (x, out), sixths, *_limits(out.dtype))
 
 
 def lighting(x: Any, amounts: Any, out: Any) -> None:
     """Along the directions in which the colours of photographs vary."""
-    real, n = FLOAT64 if x.dtype == FLOAT64 else FLOAT32, x.size
+    real = FLOAT64 if x.dtype == FLOAT64 else FLOAT32
     shift = DIRECTIONS @ np.asarray(amounts, np.float32)
     if x.shape[2] == 1:
         shift = np.zeros(3, np.float32)
-    low, high = (real.type(limit) for limit in _limits(out.dtype))
-    numbers = tuple(map(real.type, shift))
-    flat = x.reshape(-1), out.reshape(-1)
-    launching.run(_moved(real), n, *flat, n, numbers, low, high)
+    numbers, limits = tuple(map(real.type, shift)), map(real.type, _limits(out.dtype))
+    launching.over(_moved(real), x.size, (x, out), numbers, *limits)

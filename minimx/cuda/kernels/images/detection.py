@@ -6,12 +6,15 @@ here a thread has a box, or an anchor. `boxes` has what looks at several at once
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
+from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.core.indexing import ordered
+from minimx.cuda.kernels.default_launch import numeric, real, runs
 from minimx.cuda.kernels.images import boxes
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import exp, log
@@ -40,18 +43,17 @@ def _cornered(data: Any, out: Any) -> None:
         out[i] = _to_corner(data, i // 4 * 4, i % 4)
 
 
-def overlaps(left: Any, right: Any, out: Any, center: bool) -> None:
-    """Fill out (m · n) from left (m, 4) and right (n, 4), corners or centers."""
+@runs("_contrib_box_iou", types=real)
+def overlaps(left: Any, right: Any, format: str, out: Any) -> None:
+    """Fill out (m · n) from left (m, 4) and right (n, 4), "corner" or "center"."""
     left, right = left.reshape(-1, 4), right.reshape(-1, 4)
-    if not center:
+    if format != "center":
         boxes.overlaps(left, right, out)
         return
-    with scratch.allocated(
-        (left.shape, left.dtype), (right.shape, right.dtype)
-    ) as both:
-        for given, corners in zip((left, right), both, strict=True):
-            flat = given.reshape(-1), corners.reshape(-1)
-            launching.run(_cornered, given.size, *flat)
+    given = [(x.shape, x.dtype) for x in (left, right)]
+    with scratch.allocated(*given) as both:
+        for x, corners in zip((left, right), both, strict=True):
+            launching.run(_cornered, x.size, *launching.flat(x, corners))
         boxes.overlaps(both[0], both[1], out)
 
 
@@ -84,13 +86,18 @@ def _encode(
             targets[i] = (found - means[k]) / stds[k]
 
 
+def _real_anchors(samples: Spec, matches: Spec, anchors: Spec, *rest: Spec) -> bool:
+    return numeric(samples, matches, anchors, *rest) and real(anchors)
+
+
+@runs("_contrib_box_encode", types=_real_anchors)
 def encode(*arrays: Any) -> None:
     """(samples, matches, anchors, refs, means, stds, targets, masks), as box_encode.
 
     A match that does not exist counts as none.
     """
     each, many = (int(arrays[k].shape[1]) for k in (2, 3))
-    flat = [array.reshape(-1) for array in arrays]
+    flat = launching.flat(*arrays)
     launching.run(_encode, flat[-1].size, *flat, each, many)
 
 
@@ -124,27 +131,23 @@ def _decode(
         out[i] = _decoded(data, row * 4, anchors, place, k, scales, clip, corner)
 
 
+@runs("_contrib_box_decode", types=real)
 def decode(
-    data: Any, anchors: Any, out: Any, scales: Any, clip: Any, corner: bool
-) -> None:
-    """Fill out (B, N, 4); scales: four numbers of the type of data."""
-    arrays = [x.reshape(-1) for x in (data, anchors, out)]
-    each = int(data.shape[1])
-    launching.run(_decode, out.size, *arrays, each, scales, clip, corner)
+    data: Any, anchors: Any, std0: float, std1: float, std2: float, std3: float,
+    clip: float, format: str, out: Any,
+) -> None:  # fmt: skip
+    """Fill out (B, N, 4) with corners, as box_decode."""
+    kind, each = data.dtype.type, int(data.shape[1])
+    scales = tuple(map(kind, (std0, std1, std2, std3)))
+    arrays, settings = launching.flat(data, anchors, out), (each, scales, kind(clip))
+    launching.run(_decode, out.size, *arrays, *settings, format == "corner")
 
 
 # -- what to keep ----------------------------------------------------------------------
 
 
-class Columns(NamedTuple):
-    """Where in a row of `width` numbers something is; kind -1: there are no classes."""
-
-    width: int
-    start: int
-    score: int
-    kind: int
-    apart: bool
-    center: bool
+#: Where in a row of `width` numbers something is; kind -1: there are no classes.
+Columns = namedtuple("Columns", "width start score kind apart center")
 
 
 @launching.kernel
@@ -201,13 +204,13 @@ def sift(
     better, -1 for those that do not take part. limits: the score to pass and the class
     of the background, in the type of data, and the overlap; most: so many take part.
     """
-    (images, n), real = keep.shape, data.dtype.type
-    buffers = ((images, n), real), ((images, n, 4), real), ((images, n), real)
+    (images, n), kind = keep.shape, data.dtype.type
+    buffers = ((images, n), kind), ((images, n, 4), kind), ((images, n), kind)
     with scratch.allocated(*buffers) as (keys, found, classes):
         x, scores = data.reshape(-1), keys.reshape(-1)
         launching.run(_keys, keys.size, x, scores, *limits[:2], at)
         ordered(keys, (images, n), 1, False, order)
-        flat = [array.reshape(-1) for array in (order, found, classes, keep)]
+        flat = launching.flat(order, found, classes, keep)
         launching.run(_sorted, keep.size, x, scores, *flat, n, most, at)
         if limits[2] <= 1:  # more than all of it is not shared
             boxes.suppress(found, classes, limits[2], including, keep)
@@ -221,13 +224,13 @@ def keep_best(
 
     data and out (…, boxes, width), record (…, boxes).
     """
-    n, flat = tuple(record.shape)[-1], record.reshape(-1)
+    n = tuple(record.shape)[-1]
     shape = record.size // n, n
     with scratch.allocated((shape, np.int64), (shape, np.int32)) as (order, keep):
         sift(data, at, limits, most, False, order, keep)
         boxes.pack(keep, order, record.reshape(*shape))
-    rows = data.reshape(-1), flat, out.reshape(-1), n, at, *turn
-    launching.run(_chosen, out.size, *rows)
+    arrays = launching.flat(data, record, out)
+    launching.run(_chosen, out.size, *arrays, n, at, *turn)
 
 
 @launching.kernel
@@ -238,28 +241,23 @@ def _back(dout: Any, record: Any, out: Any, each: int, width: int) -> None:
             out[(row // each * each + record[row]) * width + i % width] = dout[i]
 
 
+def _real_recorded(dout: Spec, record: Spec) -> bool:
+    return real(dout)
+
+
+@runs("_backward_contrib_box_nms", types=_real_recorded)
 def back(dout: Any, record: Any, out: Any) -> None:
     """Rows (…, boxes, width) to where they were chosen from, 0 elsewhere."""
     filler(out.dtype.type(0))(out)
     each, width = (int(n) for n in out.shape[-2:])
-    flat = [x.reshape(-1) for x in (dout, record, out)]
-    launching.run(_back, out.size, *flat, each, width)
+    launching.run(_back, out.size, *launching.flat(dout, record, out), each, width)
 
 
 # -- single-shot detection -------------------------------------------------------------
 
 
-class Labels(NamedTuple):
-    """Lengths of anchors, labels and predictions, and settings of MultiBoxTarget."""
-
-    each: int
-    many: int
-    width: int
-    classes: int
-    overlap: float
-    ignored: float
-    ratio: float
-    far: float
+#: Lengths of anchors, labels and predictions, and settings of MultiBoxTarget.
+Labels = namedtuple("Labels", "each many width classes overlap ignored ratio far")
 
 
 @launching.kernel
@@ -332,23 +330,23 @@ def targets(
 ) -> None:  # fmt: skip
     """As MultiBoxTarget; numbers: its thresholds, as `Labels` has them."""
     images, many, width = label.shape
-    each, real = int(anchor.shape[1]), anchor.dtype.type
+    each, kind = int(anchor.shape[1]), anchor.dtype.type
     at = Labels(each, many, width, int(pred.shape[1]), *numbers)
     wholes = [(n, np.int64) for n in (images * each, images * many, images)]
-    buffers = ((images, each, many), real), ((images, each), real)
-    x, rows, guesses = anchor.reshape(-1), label.reshape(-1), pred.reshape(-1)
+    buffers = ((images, each, many), kind), ((images, each), kind)
+    x, rows, guesses = launching.flat(anchor, label, pred)
     with scratch.allocated(*buffers, *wholes) as (shared, keys, owner, other, owned):
-        flat, scores, n = shared.reshape(-1), keys.reshape(-1), owner.size
+        (flat, scores), n = launching.flat(shared, keys), owner.size
         launching.run(_shared, shared.size, x, rows, flat, at)
         # Every box takes the anchor that it overlaps most, the largest overlap first.
-        boxes.bipartite(shared, real(1e-6), False, -1, owner, other)
+        boxes.bipartite(shared, 1e-6, False, -1, owner, other)
         filler(np.int64(0))(owned)
         launching.run(_owned, n, flat, guesses, owner, owned, scores, at)
         if at.ratio > 0:
             with scratch.allocated((n, np.int64)) as (order,):
                 ordered(keys, (images, each), 1, True, order)
                 launching.run(_mined, n, scores, order, owned, owner, at)
-        arrays = [out.reshape(-1) for out in outs]
+        arrays = launching.flat(*outs)
         launching.run(_targets, 4 * n, x, rows, flat, owner, variances, *arrays, at)
 
 
@@ -389,13 +387,13 @@ def detect(
 
     threshold: of the overlap, above 1 if boxes are not sorted either.
     """
-    (images, classes, each), real = prob.shape, prob.dtype.type
+    (images, classes, each), kind = prob.shape, prob.dtype.type
     buffers = ((images, each), np.int64), ((images, each), np.int32)
-    with scratch.allocated(((images, each, 7), real), *buffers) as (rows, order, keep):
-        flat = [x.reshape(-1) for x in (prob, move, anchor, rows)]
+    with scratch.allocated(((images, each, 7), kind), *buffers) as (rows, order, keep):
+        flat = launching.flat(prob, move, anchor, rows)
         settings = least, scales, each, classes, clip, threshold <= 1
         launching.run(_predicted, images * each, *flat, *settings)
         at = Columns(7, 2, 6, 0, apart, False)
-        sift(rows, at, (real(-np.inf), real(-1), threshold), most, True, order, keep)
-        arrays = flat[3], order.reshape(-1), keep.reshape(-1), out.reshape(-1)
+        sift(rows, at, (kind(-np.inf), kind(-1), threshold), most, True, order, keep)
+        arrays = launching.flat(rows, order, keep, out)
         launching.run(_kept_boxes, out.size, *arrays, each)

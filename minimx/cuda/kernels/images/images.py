@@ -106,9 +106,9 @@ class _Line:
 
     def run(self, kernel: Any, x: Any, out: Any, inner: int, *more: Any) -> None:
         """Out (..., new, inner) from x (..., old, inner), both flat."""
-        sizes = out.size, self.old, self.new, inner, self.count
+        sizes = self.old, self.new, inner, self.count
         arrays = x, self.places(), self.weights(), out
-        launching.run(kernel, out.size, *arrays, *sizes, *more)
+        launching.over(kernel, out.size, arrays, *sizes, *more)
 
 
 def resize(old: Shape, new: Shape, way: int, dtype: DType) -> Launch:
@@ -154,6 +154,6 @@ def _resize_real(old: Shape, new: Shape, way: int, dtype: DType) -> Launch:
             if whole:
                 ends = np.iinfo(dtype)
                 limits = real.type(ends.min), real.type(ends.max)
-                launching.run(_whole, out.size, found, flat, out.size, *limits, up)
+                launching.over(_whole, out.size, (found, out), *limits, up)
 
     return launch

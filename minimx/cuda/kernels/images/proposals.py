@@ -5,7 +5,8 @@ A thread has an anchor at a pixel; then the regions are sorted and thinned like 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +16,8 @@ from minimx.cuda.kernels.images.detection import Columns, sift
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import exp
 
-
-class Moves(NamedTuple):
-    """How regions are proposed: see Proposal; anchors: how many stand at a pixel."""
-
-    anchors: int
-    height: int
-    width: int
-    stride: int
-    least: int
-    corners: bool
+#: How regions are proposed: see Proposal; anchors: how many stand at a pixel.
+Moves = namedtuple("Moves", "anchors height width stride least corners")
 
 
 @launching.kernel
@@ -100,12 +93,12 @@ def propose(
     buffers, whole = [((images, n, 5), real)] * 2, (images, n)
     wholes = [(whole, np.int64), (whole, np.int64), (whole, np.int32)]
     with scratch.allocated(*buffers, *wholes) as (rows, wide, order, record, keep):
-        given = [x.reshape(-1) for x in (prob, pred, info, first, rows)]
+        given = launching.flat(prob, pred, info, first, rows)
         launching.run(_moved, images * n, *given, real(0), at)
         launching.run(_open, wide.size, given[-1], wide.reshape(-1))
         columns = Columns(5, 1, 0, -1, False, False)
         limits = real(-np.inf), real(0), threshold
         sift(wide, columns, limits, most, False, order, keep)
         boxes.pack(keep, order, record)
-        outs = record.reshape(-1), out.reshape(-1), scores.reshape(-1)
+        outs = launching.flat(record, out, scores)
         launching.run(_proposed, scores.size, given[-1], *outs, n, each, min(each, n))

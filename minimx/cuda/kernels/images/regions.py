@@ -10,13 +10,14 @@ from functools import cache
 from typing import Any
 
 from minimx.cuda.kernels import launching
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.images.boxes import (
+    cells_per_thread,
     corners,
     grids,
     inside,
     product,
     rounded,
-    walk,
 )
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import ceil, cos, floor, sin
@@ -42,7 +43,7 @@ def _cells(real: Any, backward: bool) -> Any:
 
     @launching.kernel
     def kernel(
-        data: Any, rois: Any, out: Any, scale: Any, groups: int, n: int, each: int,
+        data: Any, rois: Any, out: Any, n: int, scale: Any, groups: int, each: int,
         at: Any,
     ) -> None:  # fmt: skip
         cells = at.rows * at.columns
@@ -80,10 +81,9 @@ def cell_means(
     data (N, C·groups·groups, H, W), rois (R, 5). A cell of the grid has the channel of
     the group that it lies in.
     """
-    at, arrays = grids(data, rois, out), [x.reshape(-1) for x in (data, rois, out)]
-    each = walk(at, data) if backward else 1
-    n, kernel = out.size // each, _cells(out.dtype.type, backward)
-    launching.run(kernel, n, *arrays, scale, groups, n, each, at)
+    at, kernel = grids(data, rois, out), _cells(out.dtype.type, backward)
+    each = cells_per_thread(at, data) if backward else 1
+    launching.over(kernel, out.size // each, (data, rois, out), scale, groups, each, at)
 
 
 @launching.kernel
@@ -113,7 +113,11 @@ def _turned(data: Any, rois: Any, out: Any, scale: float, ratio: int, at: Any) -
         out[k] = total / max(down * across, 1)
 
 
-def turned(data: Any, rois: Any, scale: float, ratio: int, out: Any) -> None:
+@runs("_contrib_RROIAlign", types=real)
+def turned(
+    data: Any, rois: Any, spatial_scale: float, sampling_ratio: int, out: Any
+) -> None:
     """Fill out (R, C, h, w); rois (R, 6): image, x, y, width, height, degrees."""
-    at, arrays = grids(data, rois, out), [x.reshape(-1) for x in (data, rois, out)]
-    launching.run(_turned, out.size, *arrays, scale, ratio, at)
+    at, arrays = grids(data, rois, out), launching.flat(data, rois, out)
+    settings = float(spatial_scale), sampling_ratio, at
+    launching.run(_turned, out.size, *arrays, *settings)

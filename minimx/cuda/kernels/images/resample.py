@@ -56,10 +56,10 @@ class _Matrix:
         self.sources, self.weights = places.held(ins), places.held(values)
 
     def run(self, x: Any, out: Any, n: int, inner: int) -> None:
-        """Out (..., after, inner) from x (..., before, inner), both flat."""
-        zero, table = out.dtype.type(0), (self.starts(), self.sources())
-        sizes = n, self.before, self.after, inner
-        launching.run(_along, n, x, *table, self.weights(), out, *sizes, zero)
+        """Out (..., after, inner) from x (..., before, inner)."""
+        arrays = x, self.starts(), self.sources(), self.weights(), out
+        sizes = self.before, self.after, inner
+        launching.over(_along, n, arrays, *sizes, out.dtype.type(0))
 
 
 def gather(old: Shape, tables: tuple[Table, Table], real: Any) -> Launch:
@@ -71,8 +71,8 @@ def gather(old: Shape, tables: tuple[Table, Table], real: Any) -> Launch:
 
     def launch(x: Any, new: Any) -> None:
         with scratch.allocated((half, real)) as (between,):
-            rows.run(x.reshape(-1), between, half, width)
-            columns.run(between, new.reshape(-1), new.size, 1)
+            rows.run(x, between, half, width)
+            columns.run(between, new, new.size, 1)
 
     return launch
 
@@ -86,7 +86,7 @@ def spread(old: Shape, tables: tuple[Table, Table], real: Any) -> Launch:
 
     def launch(new: Any, x: Any) -> None:
         with scratch.allocated((half, real)) as (between,):
-            columns.run(new.reshape(-1), between, half, 1)
-            rows.run(between, x.reshape(-1), x.size, width)
+            columns.run(new, between, half, 1)
+            rows.run(between, x, x.size, width)
 
     return launch

@@ -1,8 +1,8 @@
-"""Reading images at places between pixels on CUDA; the CPU's file has the rules.
+"""Reading images at points between pixels on CUDA; the CPU's file has the rules.
 
 A thread owns a number of the answer. What goes back to the images meets there, and is
-added by atomic additions; with MXNET_ENFORCE_DETERMINISM one thread walks through all
-places of a plane, so that it is added in one order.
+added by atomic additions; with MXNET_ENFORCE_DETERMINISM one thread goes through all
+points of a plane, so that it is added in one order.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from minimx.core.knobs import knobs
 from minimx.cuda.kernels import launching
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import floor
 from minimx.cuda.kernels.pointwise import filler
@@ -44,11 +45,11 @@ def _pixel(
 @launching.kernel
 def _sample(
     data: Any, y: Any, x: Any, out: Any, n: int, channels: int, height: int, width: int,
-    places: int, sharp: bool, zero: Any,
+    points: int, sharp: bool, zero: Any,
 ) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        plane = i // places
-        at = plane // channels * places + i % places
+        plane = i // points
+        at = plane // channels * points + i % points
         value = zero
         if _inside(y[at], height, sharp) and _inside(x[at], width, sharp):
             row, down, _ = _axis(y[at], height, sharp, zero)
@@ -73,13 +74,13 @@ def _add(
 @launching.kernel
 def _to_data(
     dout: Any, y: Any, x: Any, ddata: Any, n: int, channels: int, height: int,
-    width: int, places: int, each: int, sharp: bool, zero: Any,
+    width: int, points: int, each: int, sharp: bool, zero: Any,
 ) -> None:  # fmt: skip
-    """each: so many places of a plane, one after the other, are a piece of work."""
+    """each: so many points of a plane, one after the other, are a piece of work."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         for k in range(i * each, i * each + each):
-            plane = k // places
-            at = plane // channels * places + k % places
+            plane = k // points
+            at = plane // channels * points + k % points
             if _inside(y[at], height, sharp) and _inside(x[at], width, sharp):
                 row, down, _ = _axis(y[at], height, sharp, zero)
                 column, right, _ = _axis(x[at], width, sharp, zero)
@@ -91,9 +92,9 @@ def _to_data(
 
 
 @launching.kernel
-def _to_places(
+def _to_points(
     dout: Any, data: Any, y: Any, x: Any, dy: Any, dx: Any, n: int, channels: int,
-    height: int, width: int, places: int, sharp: bool, zero: Any,
+    height: int, width: int, points: int, sharp: bool, zero: Any,
 ) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         along_y, along_x = 0.0, 0.0
@@ -101,8 +102,8 @@ def _to_places(
             row, down, slope_y = _axis(y[i], height, sharp, zero)
             column, right, slope_x = _axis(x[i], width, sharp, zero)
             for channel in range(channels):
-                plane = i // places * channels + channel
-                head = dout[plane * places + i % places]
+                plane = i // points * channels + channel
+                head = dout[plane * points + i % points]
                 a = _pixel(data, plane, row, column, height, width, zero)
                 b = _pixel(data, plane, row, column + 1, height, width, zero)
                 c = _pixel(data, plane, row + 1, column, height, width, zero)
@@ -117,11 +118,11 @@ def _to_places(
 @launching.kernel
 def _fetch(
     data: Any, y: Any, x: Any, out: Any, n: int, channels: int, height: int, width: int,
-    places: int, zero: Any,
+    points: int, zero: Any,
 ) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
-        plane = i // places
-        at = plane // channels * places + i % places
+        plane = i // points
+        at = plane // channels * points + i % points
         value = zero
         if y[at] >= 0 and y[at] < height and x[at] >= 0 and x[at] < width:
             value = data[(plane * height + int(y[at])) * width + int(x[at])]
@@ -131,61 +132,60 @@ def _fetch(
 @launching.kernel
 def _put(
     dout: Any, y: Any, x: Any, ddata: Any, n: int, channels: int, height: int,
-    width: int, places: int, each: int,
+    width: int, points: int, each: int,
 ) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         for k in range(i * each, i * each + each):
-            plane = k // places
-            at = plane // channels * places + k % places
+            plane = k // points
+            at = plane // channels * points + k % points
             if y[at] >= 0 and y[at] < height and x[at] >= 0 and x[at] < width:
                 _add(ddata, plane, int(y[at]), int(x[at]), height, width, dout[k])
 
 
-def _flat(*arrays: Any) -> list[Any]:
-    return [array.reshape(-1) for array in arrays]
-
-
 def _sizes(data: Any, y: Any) -> tuple[int, ...]:
-    """Channels, height, width and places."""
+    """Channels, height, width and points."""
     _, channels, height, width = data.shape
     return int(channels), int(height), int(width), int(y.shape[1])
 
 
-def _each(places: int) -> int:
-    """The places that one thread has to walk through."""
-    return places if knobs.get("MXNET_ENFORCE_DETERMINISM") else 1
+def _each(points: int) -> int:
+    """The points that one thread has to go through."""
+    return points if knobs.get("MXNET_ENFORCE_DETERMINISM") else 1
 
 
+@runs("_sample_pixels", types=real)
 def sample(data: Any, y: Any, x: Any, sharp: bool, out: Any) -> None:
-    """out[b, c, p]: the image (b, c) at place p of b."""
-    n, zero = out.size, out.dtype.type(0)
-    launching.run(_sample, n, *_flat(data, y, x, out), n, *_sizes(data, y), sharp, zero)
+    """out[b, c, p]: the image (b, c) at point p of b."""
+    sizes, zero = _sizes(data, y), out.dtype.type(0)
+    launching.over(_sample, out.size, (data, y, x, out), *sizes, sharp, zero)
 
 
+@runs("_backward_sample_pixels", types=real)
 def sample_gradient(
     dout: Any, data: Any, y: Any, x: Any, sharp: bool, ddata: Any, dy: Any, dx: Any
 ) -> None:
-    """The gradients of the images and of the places."""
+    """The gradients of the images and of the points."""
     zero, sizes, each = ddata.dtype.type(0), _sizes(data, y), _each(int(y.shape[1]))
     filler(zero)(ddata)
-    n = dout.size // each
-    launching.run(_to_data, n, *_flat(dout, y, x, ddata), n, *sizes, each, sharp, zero)
-    arrays, n = _flat(dout, data, y, x, dy, dx), dy.size
-    launching.run(_to_places, n, *arrays, n, *sizes, sharp, zero)
+    heads, n = (dout, y, x, ddata), dout.size // each
+    launching.over(_to_data, n, heads, *sizes, each, sharp, zero)
+    arrays = dout, data, y, x, dy, dx
+    launching.over(_to_points, dy.size, arrays, *sizes, sharp, zero)
 
 
+@runs("_fetch_pixels", types=real)
 def fetch(data: Any, y: Any, x: Any, out: Any) -> None:
     """out[b, c, p] = data[b, c, y[b, p], x[b, p]], 0 outside."""
-    n, zero = out.size, out.dtype.type(0)
-    launching.run(_fetch, n, *_flat(data, y, x, out), n, *_sizes(data, y), zero)
+    sizes, zero = _sizes(data, y), out.dtype.type(0)
+    launching.over(_fetch, out.size, (data, y, x, out), *sizes, zero)
 
 
+@runs("_put_pixels", types=real)
 def put(dout: Any, y: Any, x: Any, ddata: Any) -> None:
     """ddata[b, c, y[b, p], x[b, p]] += dout[b, c, p], from 0."""
-    each = _each(int(y.shape[1]))
+    sizes, each = _sizes(ddata, y), _each(int(y.shape[1]))
     filler(ddata.dtype.type(0))(ddata)
-    n = dout.size // each
-    launching.run(_put, n, *_flat(dout, y, x, ddata), n, *_sizes(ddata, y), each)
+    launching.over(_put, dout.size // each, (dout, y, x, ddata), *sizes, each)
 
 
 @launching.kernel
@@ -213,4 +213,4 @@ def deform(
     """
     taps = kernel[0] * kernel[1]
     sizes = taps, int(y.shape[1]) // taps, width, kernel[1], steps, y.dtype.type(1)
-    launching.run(_deform, y.size, *_flat(offset, y, x), *sizes)
+    launching.run(_deform, y.size, *launching.flat(offset, y, x), *sizes)

@@ -6,34 +6,19 @@ the columns that say something about it, in one order.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 from minimx.core.shapes import Shape
 from minimx.cuda.kernels import launching
 from minimx.cuda.kernels.launching import cuda
 
-
-class Sides(NamedTuple):
-    """Every length along the three axes of a volume; a line is one of one row."""
-
-    depth: int
-    height: int
-    width: int
-    out_d: int
-    out_h: int
-    out_w: int
-    kernel_d: int
-    kernel_h: int
-    kernel_w: int
-    stride_d: int
-    stride_h: int
-    stride_w: int
-    dilate_d: int
-    dilate_h: int
-    dilate_w: int
-    pad_d: int
-    pad_h: int
-    pad_w: int
+#: Every length along the three axes of a volume; a line is one of one row.
+Sides = namedtuple(
+    "Sides",
+    "depth height width out_d out_h out_w kernel_d kernel_h kernel_w stride_d "
+    "stride_h stride_w dilate_d dilate_h dilate_w pad_d pad_h pad_w",
+)
 
 
 @launching.kernel
@@ -95,20 +80,14 @@ def _sides(image: Shape, stops: Shape, steps: tuple[Shape, ...]) -> Sides:
 def unfold(image: Shape, stops: Shape, steps: tuple[Shape, ...]) -> Any:
     """The launch (image, columns); steps: kernel, stride, dilate and pad."""
     at = _sides(image, stops, steps)
-
-    def launch(data: Any, columns: Any) -> None:
-        n, zero = columns.size, columns.dtype.type(0)
-        launching.run(_unfold, n, data.reshape(-1), columns.reshape(-1), n, zero, at)
-
-    return launch
+    return lambda data, columns: launching.over(
+        _unfold, columns.size, (data, columns), columns.dtype.type(0), at
+    )
 
 
 def fold(image: Shape, stops: Shape, steps: tuple[Shape, ...]) -> Any:
     """The launch (columns, image), the transpose."""
     at = _sides(image, stops, steps)
-
-    def launch(columns: Any, data: Any) -> None:
-        n, zero = data.size, data.dtype.type(0)
-        launching.run(_fold, n, columns.reshape(-1), data.reshape(-1), n, zero, at)
-
-    return launch
+    return lambda columns, data: launching.over(
+        _fold, data.size, (columns, data), data.dtype.type(0), at
+    )

@@ -6,26 +6,17 @@ windows that met there, in one order: the same to the bit in every run.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 from minimx.cuda.kernels import launching
 from minimx.cuda.kernels.launching import cuda
 
-
-class Lengths(NamedTuple):
-    """What `kernels.cpu.correlation.Comparison` has, and the shapes."""
-
-    kernel: int
-    reach: int
-    stride1: int
-    stride2: int
-    pad: int
-    displacements: int
-    channels: int
-    height: int
-    width: int
-    out_h: int
-    out_w: int
+#: What `kernels.cpu.correlation.Comparison` has, and the shapes.
+Lengths = namedtuple(
+    "Lengths",
+    "kernel reach stride1 stride2 pad displacements channels height width out_h out_w",
+)
 
 
 @launching.inner
@@ -89,7 +80,7 @@ def _heads(dout: Any, plane: int, y: int, x: int, at: Any) -> Any:
 
 @launching.kernel
 def _spread(
-    dout: Any, data1: Any, data2: Any, first: bool, multiply: bool, found: Any,
+    dout: Any, data1: Any, data2: Any, found: Any, first: bool, multiply: bool,
     zero: Any, at: Any,
 ) -> None:  # fmt: skip
     """The gradient of data1, if `first`, or data2."""
@@ -117,26 +108,25 @@ def _lengths(data: Any, stops: Any, at: Any) -> Lengths:
 
 def correlate(data1: Any, data2: Any, multiply: bool, at: Any, out: Any) -> None:
     """Fill out with the means of products, or of absolute differences."""
-    arrays, sizes = (
-        [x.reshape(-1) for x in (data1, data2, out)],
-        _lengths(data1, out, at),
-    )
-    launching.run(_correlate, out.size, *arrays, multiply, out.dtype.type(0), sizes)
+    arrays, at = (data1, data2, out), _lengths(data1, out, at)
+    settings = multiply, out.dtype.type(0), at
+    launching.run(_correlate, out.size, *launching.flat(*arrays), *settings)
 
 
 def spread(dout: Any, other: Any, first: bool, at: Any, found: Any) -> None:
     """The gradient of products for data1, if `first`, or data2; other: the other."""
-    arrays, sizes = [x.reshape(-1) for x in (dout, other)], _lengths(found, dout, at)
-    flat = *arrays, arrays[1], first, True, found.reshape(-1), found.dtype.type(0)
-    launching.run(_spread, found.size, *flat, sizes)
+    _spread_to(found, (dout, other, other), first, True, at)
 
 
 def spread_signs(
     dout: Any, data1: Any, data2: Any, at: Any, found1: Any, found2: Any
 ) -> None:
     """The gradients of absolute differences; of equal numbers, the first is larger."""
-    arrays = [x.reshape(-1) for x in (dout, data1, data2)]
-    sizes = _lengths(data1, dout, at)
     for first, found in ((True, found1), (False, found2)):
-        flat = *arrays, first, False, found.reshape(-1), found.dtype.type(0)
-        launching.run(_spread, found.size, *flat, sizes)
+        _spread_to(found, (dout, data1, data2), first, False, at)
+
+
+def _spread_to(found: Any, given: Any, first: bool, multiply: bool, at: Any) -> None:
+    arrays, sizes = launching.flat(*given, found), _lengths(found, given[0], at)
+    settings = first, multiply, found.dtype.type(0), sizes
+    launching.run(_spread, found.size, *arrays, *settings)

@@ -14,31 +14,24 @@ them, in order: the same to the bit in every run.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
-from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import exp, log, log1p
 
 #: The threads of a sample.
-TEAM = 2 if launching.PLAYING else 128
+TEAM = 2 if launching.SIMULATED else 128
 
 
-class Sizes(NamedTuple):
-    """The lengths; rows: of how many steps the sums from the beginning are kept."""
-
-    steps: int
-    samples: int
-    alphabet: int
-    longest: int
-    rows: int
-    blank: int
-    end: int
-    counted: bool
-    timed: bool
+#: The lengths; rows: of how many steps the sums from the beginning are kept.
+Sizes = namedtuple(
+    "Sizes",
+    "steps samples alphabet longest rows blank end counted timed",
+)
 
 
 @launching.kernel
@@ -220,7 +213,7 @@ def _sizes(
 def _given(data: Any, labels: Any, letters: Any, times: Any) -> tuple[Any, ...]:
     """Flat arrays; what is not given is not read."""
     lengths = [labels if x is None else x for x in (letters, times)]
-    return data.reshape(-1), *(x.reshape(-1) for x in (labels, *lengths))
+    return tuple(launching.flat(data, labels, *lengths))
 
 
 def losses(
@@ -232,10 +225,9 @@ def losses(
     lines, most = at.steps * at.samples, 2 * at.longest + 1
     buffer = (at.samples * 2 * most, np.float64)
     with scratch.allocated((lines, np.float64), buffer) as (bases, alphas):
-        launching.run(_bases, lines, x, bases, lines, at.alphabet)
-        blocks = min(at.samples, launching.MOST_BLOCKS)
-        launch = _losses[blocks, TEAM, current_stream()]
-        launch(x, bases, *given, alphas, out, at)
+        launching.over(_bases, lines, (x, bases), at.alphabet)
+        arrays = x, bases, *given, alphas, out
+        launching.by_teams(_losses, at.samples, TEAM, *arrays, at)
 
 
 def gradient(
@@ -247,7 +239,6 @@ def gradient(
     lines, places = at.steps * at.samples, at.samples * (2 * at.longest + 1)
     buffers = [(n, np.float64) for n in (lines, at.steps * places, 2 * places)]
     with scratch.allocated(*buffers) as (bases, alphas, betas):
-        launching.run(_bases, lines, x, bases, lines, at.alphabet)
-        blocks = min(at.samples, launching.MOST_BLOCKS)
-        launch = _gradients[blocks, TEAM, current_stream()]
-        launch(x, bases, *given, alphas, betas, dout, out.reshape(-1), at)
+        launching.over(_bases, lines, (x, bases), at.alphabet)
+        arrays = x, bases, *given, alphas, betas, dout, out.reshape(-1)
+        launching.by_teams(_gradients, at.samples, TEAM, *arrays, at)

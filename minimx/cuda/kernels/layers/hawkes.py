@@ -13,6 +13,7 @@ import numpy as np
 
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.core.reduce import reduction
+from minimx.cuda.kernels.default_launch import real_first, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import exp, log
 
@@ -101,14 +102,15 @@ def _gradient(
             dbeta[to] = head * (found[2 * size + at] - more * (slope[at] - moved))
 
 
+@runs("_contrib_hawkesll", types=real_first)
 def likelihood(*arrays: Any) -> None:
     """(mu, …, times, out, after): logarithms, and the excitement at the end."""
     (batch, kinds), most = arrays[0].shape, arrays[4].shape[1]
-    flat = [array.reshape(-1) for array in arrays]
     with scratch.allocated(*[(batch * kinds, _REAL)] * 2) as buffers:
-        launching.run(_likelihood, batch, *flat, *buffers, batch, kinds, most)
+        launching.over(_likelihood, batch, (*arrays, *buffers), kinds, most)
 
 
+@runs("_contrib_backward_hawkesll", types=real_first)
 def gradient(*arrays: Any) -> None:
     """(mu, …, times, dout, dmu (N, K), dalpha (K,), dbeta (K,)).
 
@@ -116,11 +118,11 @@ def gradient(*arrays: Any) -> None:
     """
     (batch, kinds), most = arrays[0].shape, arrays[4].shape[1]
     size, real = batch * kinds, np.dtype(arrays[0].dtype)
-    *flat, dalpha, dbeta = [array.reshape(-1) for array in arrays]
+    *given, dalpha, dbeta = arrays
     total: Any = reduction("sum", (batch, kinds), (0,), real)
     buffers = [(size, real)] * 2 + [(size, _REAL)] * 3 + [(3 * size, _REAL)]
     with scratch.allocated(*buffers) as (first, second, *state):
-        outs, sizes = (first, second, *state), (batch, kinds, most)
-        launching.run(_gradient, batch, *flat, *outs, *sizes)
+        outs = *given, first, second, *state
+        launching.over(_gradient, batch, outs, kinds, most)
         total(first, dalpha)
         total(second, dbeta)

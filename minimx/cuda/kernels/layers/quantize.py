@@ -50,29 +50,26 @@ def _real(x: Any, low: Any, high: Any, out: Any, n: int, top: Any) -> None:
 
 def measured(x: Any, low: Any, high: Any) -> None:
     """Write the smallest and the largest of all numbers."""
-    flat = x.reshape(-1)
     for kind, end in (("min", low), ("max", high)):
         run: Any = reduction(kind, (x.size,), (0,), np.dtype(x.dtype))
-        run(flat, end)
+        run(x, end)
 
 
 def quantize(
     x: Any, low: Any, high: Any, top: float, out: Any, first: Any, last: Any
 ) -> None:
     """Integers of x, of which the larger end of the range becomes `top`."""
-    ends, n = np.iinfo(out.dtype), x.size
+    ends = np.iinfo(out.dtype)
     with scratch.allocated((1, _SINGLE)) as (scale,):
         sided, most = out.dtype != np.uint8, np.float32(top)
         launching.run(_ranged, 1, low, high, scale, first, last, most, sided)
         limits = x.dtype.type(ends.min), x.dtype.type(ends.max)
-        flat = x.reshape(-1), scale, out.reshape(-1)
-        launching.run(_rounded, n, *flat, n, *limits)
+        launching.over(_rounded, x.size, (x, scale, out), *limits)
 
 
 def dequantize(x: Any, low: Any, high: Any, top: float, out: Any) -> None:
     """The real numbers that x stands for, `top` for the larger end of the range."""
-    flat, n = (x.reshape(-1), low, high, out.reshape(-1)), x.size
-    launching.run(_real, n, *flat, n, np.float32(top))
+    launching.over(_real, x.size, (x, low, high, out), np.float32(top))
 
 
 def requantize(

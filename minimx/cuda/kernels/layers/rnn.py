@@ -16,8 +16,7 @@ from typing import Any
 from minimx.cuda.kernels import scratch
 from minimx.cuda.kernels.core import random, reduce
 from minimx.cuda.kernels.core.matmul import product
-from minimx.cuda.kernels.launching import duplicate
-from minimx.cuda.kernels.launching import run as launch
+from minimx.cuda.kernels.launching import duplicate, over
 from minimx.cuda.kernels.layers import cells
 from minimx.cuda.kernels.pointwise import filler
 from minimx.operators.kernels.layers.rnn import Carved, Net
@@ -41,10 +40,10 @@ def forward(
             k = layer * net.directions + direction
             own = _Part(net, weights, noted, k, lengths)
             first, end = (net.steps, 0) if own.back else (0, net.steps)
-            for state, buffer in zip(states, own.walked, strict=False):
+            for state, buffer in zip(states, own.states, strict=False):
                 duplicate(state[k], buffer[first])
             own.forward(x, y)
-            for place, buffer in zip(lasts, own.walked, strict=False):
+            for place, buffer in zip(lasts, own.states, strict=False):
                 duplicate(buffer[end], place[k])
         if not last and net.drop and rng is not None:
             _drop(net, y, noted("mask", slot), rng)
@@ -55,8 +54,7 @@ def _drop(net: Net, y: Any, mask: Any, rng: Any) -> None:
     random.uniform(0.0, 1.0)(mask, rng)
     real = mask.dtype.type
     numbers = real(net.drop), real(1 / (1 - net.drop)), real(0)
-    flat = y.reshape(-1), mask.reshape(-1)
-    launch(cells.dropped, mask.size, *flat, mask.size, *numbers)
+    over(cells.dropped, mask.size, (y, mask), *numbers)
 
 
 class _Part:
@@ -74,13 +72,13 @@ class _Part:
         self.whr = weights("whr", k) if net.projected else None
         self.gates, self.hs = noted("gates", note), noted("hs", note)
         self.inner = noted("inner", note) if net.mode == "gru" else None
-        self.walked = (self.hs,)
+        self.states = (self.hs,)
         if net.mode == "lstm":
-            self.walked = self.hs, noted("cs", note)  # type: ignore[assignment]
+            self.states = self.hs, noted("cs", note)  # type: ignore[assignment]
         self.one = self.gates.dtype.type(1)
 
     def steps(self, backward: bool) -> Any:
-        """(t, where the states before and after it stand), in the order of a walk."""
+        """(t, where the states before and after it are), in the order of the steps."""
         for step in range(self.net.steps):
             if self.back == backward:
                 yield step, step + self.back, step + (not self.back)
@@ -103,36 +101,36 @@ class _Part:
         net, gates, real = self.net, self.gates, self.gates.dtype
         rows, n = net.steps * net.batch, gates.size
         product(x.reshape(rows, -1), self.wx, gates.reshape(rows, -1), tb=True)
-        flat, gru = gates.reshape(-1), net.mode == "gru"
-        launch(cells.biased, n, flat, self.bx, self.bh, n, net.wide, not gru)
+        gru = net.mode == "gru"
+        over(cells.biased, n, (gates, self.bx, self.bh), net.wide, not gru)
         widths = net.wide, net.size, net.state
-        buffer = [((net.batch, width), real) for width in widths]
-        with scratch.allocated(*buffer) as spare:
+        buffers = [((net.batch, width), real) for width in widths]
+        with scratch.allocated(*buffers) as spare:
             for t, now, then in self.steps(backward=False):
                 product(self.hs[now], self.wh, spare[0], tb=True)
                 self._forward_step(t, now, then, y, spare)
 
     def _forward_step(self, t: int, now: int, then: int, y: Any, spare: Any) -> None:
         net, hs, (own, full, projected) = self.net, self.hs, spare
-        flat = [a.reshape(-1) for a in (self.gates[t], own, hs[now], hs[then], y[t])]
+        arrays = [self.gates[t], own, hs[now], hs[then], y[t]]
         n = net.batch * net.size
-        place = y.shape[2], self.at, *self.counted(t)
+        settings = y.shape[2], self.at, *self.counted(t)
         if net.mode == "gru":
             inner: Any = self.inner
-            more = inner[t].reshape(-1), self.bh
-            launch(cells.gru, n, *flat, *more, n, net.size, *place, self.one)
+            arrays += [inner[t], self.bh]
+            over(cells.gru, n, arrays, net.size, *settings, self.one)
         elif net.mode == "lstm":
-            cs: Any = self.walked[-1]
-            buffers = [a.reshape(-1) for a in (cs[now], cs[then], full)]
+            cs: Any = self.states[-1]
             rest = net.projected > 0, *self.limits(), self.one
-            launch(cells.lstm, n, *flat, *buffers, n, net.size, *place, *rest)
+            more = [*arrays, cs[now], cs[then], full]
+            over(cells.lstm, n, more, net.size, *settings, *rest)
             if self.whr is not None:
                 product(full, self.whr, projected, tb=True)
-                flat[1], n = projected.reshape(-1), net.batch * net.projected
-                launch(cells.handed, n, *flat[1:], n, net.projected, *place)
+                arrays, n = [projected, *arrays[2:]], net.batch * net.projected
+                over(cells.handed, n, arrays, net.projected, *settings)
         else:
             relu = net.mode == "rnn_relu"
-            launch(cells.plain, n, *flat, n, net.size, *place, relu, self.one)
+            over(cells.plain, n, arrays, net.size, *settings, relu, self.one)
 
     def backward(self, dy: Any, dh: Any, dc: Any, into: Carved, buffers: Any) -> None:
         """Gradients of the weights but wx, of the states (in place), of the gates.
@@ -144,19 +142,17 @@ class _Part:
         downs = downs if net.mode == "gru" else dgates
         for t, now, then in self.steps(backward=True):
             counted, n = self.counted(t), net.batch * net.state
-            arrived = dh.reshape(-1), dy[t].reshape(-1)
-            place = n, net.state, dy.shape[2], self.at, *counted
-            launch(cells.arrived, n, *arrived, *place)
+            settings = net.state, dy.shape[2], self.at, *counted
+            over(cells.arrived, n, (dh, dy[t]), *settings)
             seen = dh
             if self.whr is not None:
-                kept = arrived[0], projects[t].reshape(-1)
-                launch(cells.kept, n, *kept, n, net.state, *counted)
+                over(cells.kept, n, (dh, projects[t]), net.state, *counted)
                 product(dh, self.whr, full)
                 seen = full
             self._backward_step(t, now, then, seen, dc, (dgates[t], downs[t]))
             product(downs[t], self.wh, through)
-            flat, stays = (arrived[0], through.reshape(-1)), net.mode == "gru"
-            launch(cells.passed, n, *flat, n, net.state, stays, *counted)
+            stays = net.mode == "gru"
+            over(cells.passed, n, (dh, through), net.state, stays, *counted)
         before = self.hs[1:] if self.back else self.hs[:-1]
         rows, wide = net.steps * net.batch, net.wide
         product(
@@ -172,27 +168,26 @@ class _Part:
         self, t: int, now: int, then: int, dh: Any, dc: Any, heads: Any
     ) -> None:
         net, n = self.net, self.net.batch * self.net.size
-        flat = [a.reshape(-1) for a in (self.gates[t], dh, heads[0])]
-        rest = n, net.size, *self.counted(t), self.one
+        arrays = self.gates[t], dh, heads[0]
+        rest = net.size, *self.counted(t), self.one
         if net.mode == "gru":
             inner: Any = self.inner
-            more = [a.reshape(-1) for a in (heads[1], inner[t], self.hs[now])]
-            launch(cells.gru_gradient, n, *flat, *more, *rest)
+            more = heads[1], inner[t], self.hs[now]
+            over(cells.gru_gradient, n, (*arrays, *more), *rest)
         elif net.mode == "lstm":
-            cs: Any = self.walked[-1]
-            more = [a.reshape(-1) for a in (cs[now], cs[then], dc)]
-            launch(cells.lstm_gradient, n, *flat, *more, *rest, *self.limits())
+            cs: Any = self.states[-1]
+            more = cs[now], cs[then], dc
+            over(cells.lstm_gradient, n, (*arrays, *more), *rest, *self.limits())
         else:
             relu = net.mode == "rnn_relu"
-            launch(cells.plain_gradient, n, *flat, *rest, relu)
+            over(cells.plain_gradient, n, arrays, *rest, relu)
 
     def _projection(self, projects: Any, dwhr: Any) -> None:
-        net, cs = self.net, self.walked[-1]
+        net, cs = self.net, self.states[-1]
         rows, n = net.steps * net.batch, net.steps * net.batch * net.size
         after = cs[: net.steps] if self.back else cs[1:]
         with scratch.allocated(((rows, net.size), self.gates.dtype)) as (states,):
-            flat = self.gates.reshape(-1), after.reshape(-1), states.reshape(-1)
-            launch(cells.shown, n, *flat, n, net.size)
+            over(cells.shown, n, (self.gates, after, states), net.size)
             product(projects.reshape(rows, -1), states, dwhr, True)
 
 
@@ -236,9 +231,8 @@ def backward(
                 found = second[:n].reshape(*dgiven.shape) if direction else dgiven
                 product(dgates, own.wx, found)
                 if direction:
-                    pair = dgiven.reshape(-1), found.reshape(-1)
-                    launch(cells.summed, n, *pair, n)
+                    over(cells.summed, n, (dgiven, found))
             if layer and net.drop:
-                pair = dgiven.reshape(-1), noted("mask", layer - 1).reshape(-1)
-                launch(cells.masked, dgiven.size, *pair, dgiven.size)
+                masks = noted("mask", layer - 1)
+                over(cells.masked, dgiven.size, (dgiven, masks))
             dy = dgiven.reshape(net.steps, net.batch, -1)

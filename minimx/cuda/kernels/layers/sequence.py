@@ -1,9 +1,9 @@
 """Sequences of different lengths on CUDA; the CPU's file of this name says the rest.
 
-    mask(split, share, ...)       (x, lengths, out): `value` beyond each length
-    last(axis, shape)             (x, lengths, out): the last element of each sequence
-    unlast(axis, shape)           (dout, lengths, out): back to there
-    reverse(shape)                (x, lengths, out): each sequence backwards
+    mask(x, lengths, out, ...)        `value` beyond each length
+    last(x, lengths, axis, out)       the last element of each sequence
+    unlast(dout, lengths, axis, out)  back to there
+    reverse(x, lengths, out)          each sequence backwards
 
 A thread owns elements of the answer. A length that is none of the array's reads what
 the array has: nothing is read or written outside.
@@ -11,15 +11,13 @@ the array has: nothing is read or written outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
 from minimx.core.shapes import Shape
 from minimx.cuda.kernels import launching
+from minimx.cuda.kernels.default_launch import real_first, runs
 from minimx.cuda.kernels.launching import cuda
-
-Launch = Callable[..., None]
 
 
 @launching.kernel
@@ -34,21 +32,22 @@ def _mask(
         out[i] = x[i] if kept else value
 
 
-def mask(split: Shape, share: int, value: Any, whole: bool) -> Launch:
-    """(x, lengths, out), with x taken as (groups, length, inner).
+def mask(x: Any, lengths: Any, out: Any, split: Shape, share: int, value: Any) -> None:
+    """`value` beyond the lengths, with x taken as (groups, length, inner).
 
-    share: so many neighbours in x belong to one sequence; whole: lengths are cut off
-    to whole numbers first.
+    share: so many neighbours in x belong to one sequence. Lengths are cut off to whole
+    numbers first.
     """
-    groups, length, inner = split
-    n = groups * length * inner
+    settings = *split[1:], share, True, out.dtype.type(value)
+    launching.over(_mask, out.size, (x, lengths, out), *settings)
 
-    def launch(x: Any, lengths: Any, out: Any) -> None:
-        flat = x.reshape(-1), lengths.reshape(-1), out.reshape(-1)
-        number = out.dtype.type(value)
-        launching.run(_mask, n, *flat, n, length, inner, share, whole, number)
 
-    return launch
+@runs("_hide_beyond", types=real_first)
+def _hide(x: Any, lengths: Any, axis: int, value: Any, out: Any) -> None:
+    """`value` beyond the lengths along an axis, one for each vector."""
+    axis %= len(x.shape)
+    settings = int(x.shape[axis]), prod(x.shape[axis + 1 :]), 1, False
+    launching.over(_mask, out.size, (x, lengths, out), *settings, out.dtype.type(value))
 
 
 @launching.inner
@@ -98,35 +97,18 @@ def _sizes(axis: int, shape: Shape) -> tuple[int, int, int, bool]:
     return shape[axis], shape[1 - axis], prod(shape[2:]), axis == 0
 
 
-def last(axis: int, shape: Shape) -> Launch:
-    """(x, lengths, out); shape: that of x, with time along `axis`."""
-    sizes = _sizes(axis, shape)
-
-    def launch(x: Any, lengths: Any, out: Any) -> None:
-        flat = x.reshape(-1), lengths.reshape(-1), out.reshape(-1)
-        launching.run(_last, out.size, *flat, out.size, *sizes)
-
-    return launch
+def last(x: Any, lengths: Any, axis: int, out: Any) -> None:
+    """The last element of each sequence; time is along `axis` of x."""
+    launching.over(_last, out.size, (x, lengths, out), *_sizes(axis, x.shape))
 
 
-def unlast(axis: int, shape: Shape) -> Launch:
-    """(dout, lengths, out); shape: that of out."""
-    sizes = _sizes(axis, shape)
-
-    def launch(dout: Any, lengths: Any, out: Any) -> None:
-        flat = dout.reshape(-1), lengths.reshape(-1), out.reshape(-1)
-        zero = out.dtype.type(0)
-        launching.run(_unlast, out.size, *flat, out.size, *sizes, zero)
-
-    return launch
+def unlast(dout: Any, lengths: Any, axis: int, out: Any) -> None:
+    """The gradient of `last`: zeros but at the last elements."""
+    settings = *_sizes(axis, out.shape), out.dtype.type(0)
+    launching.over(_unlast, out.size, (dout, lengths, out), *settings)
 
 
-def reverse(shape: Shape) -> Launch:
-    """(x, lengths, out), time first."""
-    n, batch, rest = prod(shape), shape[1], prod(shape[2:])
-
-    def launch(x: Any, lengths: Any, out: Any) -> None:
-        flat = x.reshape(-1), lengths.reshape(-1), out.reshape(-1)
-        launching.run(_reverse, n, *flat, n, batch, rest)
-
-    return launch
+def reverse(x: Any, lengths: Any, out: Any) -> None:
+    """Each sequence backwards, time first."""
+    sizes = int(x.shape[1]), prod(x.shape[2:])
+    launching.over(_reverse, out.size, (x, lengths, out), *sizes)

@@ -80,25 +80,25 @@ class _Sizes:
 
     def lower(self, volume: Any, slices: Any, sample: int) -> None:
         """The slices of a sample."""
-        n, zero = self.slices, slices.dtype.type(0)
-        sizes = n, sample * self.volume, self.pixels, self.channels
-        launching.run(_lower, n, volume, slices, *sizes, zero, self.depth)
+        settings = sample * self.volume, self.pixels, self.channels
+        arrays, zero = (volume, slices), slices.dtype.type(0)
+        launching.over(_lower, self.slices, arrays, *settings, zero, self.depth)
 
     def fold(self, slices: Any, volume: Any, sample: int) -> None:
         """A sample from its slices."""
-        n, zero = self.volume, slices.dtype.type(0)
-        sizes = n, sample * n, self.pixels, self.channels
-        launching.run(_fold, n, slices, volume, *sizes, zero, self.depth)
+        settings = sample * self.volume, self.pixels, self.channels
+        arrays, zero = (slices, volume), slices.dtype.type(0)
+        launching.over(_fold, self.volume, arrays, *settings, zero, self.depth)
 
     def planes_of(self, out: Any, planes: Any, sample: int) -> None:
         """Stops first, then filters."""
         n, ways = self.planes, (self.filters, self.depth.out, self.stops)
-        launching.run(_turn, n, out, planes, n, sample * n, 0, *ways)
+        launching.over(_turn, n, (out, planes), sample * n, 0, *ways)
 
     def from_planes(self, planes: Any, out: Any, sample: int) -> None:
         """Filters first, then stops."""
         n, ways = self.planes, (self.depth.out, self.filters, self.stops)
-        launching.run(_turn, n, planes, out, n, 0, sample * n, *ways)
+        launching.over(_turn, n, (planes, out), 0, sample * n, *ways)
 
 
 def forward(algorithm: Algorithm, at: Geometry, depth: Depth) -> Callable[..., None]:
@@ -106,13 +106,13 @@ def forward(algorithm: Algorithm, at: Geometry, depth: Depth) -> Callable[..., N
     run, sizes = conv.forward(algorithm, at), _Sizes(at, depth)
 
     def launch(data: Any, weight: Any, bias: Any, out: Any) -> None:
-        real, volumes, result = data.dtype, data.reshape(-1), out.reshape(-1)
-        buffer = (sizes.slices, real), (sizes.planes, real)
-        with scratch.allocated(*buffer) as (slices, planes):
+        real = data.dtype
+        buffers = (sizes.slices, real), (sizes.planes, real)
+        with scratch.allocated(*buffers) as (slices, planes):
             for sample in range(data.size // sizes.volume):
-                sizes.lower(volumes, slices, sample)
+                sizes.lower(data, slices, sample)
                 run(slices, weight, bias, planes)
-                sizes.from_planes(planes, result, sample)
+                sizes.from_planes(planes, out, sample)
 
     return launch
 
@@ -124,13 +124,13 @@ def data_gradient(
     run, sizes = conv.data_gradient(algorithm, at), _Sizes(at, depth)
 
     def launch(dout: Any, weight: Any, ddata: Any) -> None:
-        real, heads, result = dout.dtype, dout.reshape(-1), ddata.reshape(-1)
-        buffer = (sizes.slices, real), (sizes.planes, real)
-        with scratch.allocated(*buffer) as (slices, planes):
+        real = dout.dtype
+        buffers = (sizes.slices, real), (sizes.planes, real)
+        with scratch.allocated(*buffers) as (slices, planes):
             for sample in range(ddata.size // sizes.volume):
-                sizes.planes_of(heads, planes, sample)
+                sizes.planes_of(dout, planes, sample)
                 run(planes, weight, slices)
-                sizes.fold(slices, result, sample)
+                sizes.fold(slices, ddata, sample)
 
     return launch
 
@@ -142,21 +142,15 @@ def weight_gradient(
     run, sizes = conv.weight_gradient(algorithm, at), _Sizes(at, depth)
 
     def launch(dout: Any, data: Any, dweight: Any, dbias: Any) -> None:
-        real, heads, volumes = dout.dtype, dout.reshape(-1), data.reshape(-1)
-        total, n = dweight.reshape(-1), dweight.size
-        buffer = (
-            (sizes.slices, real),
-            (sizes.planes, real),
-            (n, real),
-            (at.filters, real),
-        )
-        with scratch.allocated(*buffer) as (slices, planes, part, bias):
+        real, n = dout.dtype, dweight.size
+        buffers = [(size, real) for size in (sizes.slices, sizes.planes, n, at.filters)]
+        with scratch.allocated(*buffers) as (slices, planes, part, bias):
             for sample in range(data.size // sizes.volume):
-                sizes.planes_of(heads, planes, sample)
-                sizes.lower(volumes, slices, sample)
+                sizes.planes_of(dout, planes, sample)
+                sizes.lower(data, slices, sample)
                 run(planes, slices, part, None if dbias is None else bias)
-                launching.run(_add, n, part, total, n, sample == 0)
+                launching.over(_add, n, (part, dweight), sample == 0)
                 if dbias is not None:
-                    launching.run(_add, bias.size, bias, dbias, bias.size, sample == 0)
+                    launching.over(_add, bias.size, (bias, dbias), sample == 0)
 
     return launch

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import launching, pointwise, scratch
 from minimx.cuda.kernels.arrays import places
 from minimx.cuda.kernels.arrays.distributions import class_of, fine
 from minimx.cuda.kernels.core.random import key_of
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import exp
 
 Launch = Callable[..., None]
 
 #: The threads of a row of different numbers.
-TEAM = [1 if launching.PLAYING else 64]
+TEAM = [1 if launching.SIMULATED else 64]
 
 
 @launching.kernel
@@ -62,15 +62,14 @@ def multinomial(trials: int, k: int, pvals: Any = None) -> Launch:
 
     def launch(*arrays: Any) -> None:
         *given, out, generator = arrays
-        p, flat = given[0] if there is None else there(), out.reshape(-1)
-        pointwise.filler(flat.dtype.type(0))(flat)
-        rows, key = out.size // k, key_of(generator)
+        p, n = given[0] if there is None else there(), out.size // k * trials
+        pointwise.filler(out.dtype.type(0))(out)
+        key = key_of(generator)
         with scratch.allocated((k, np.float64)) as (ends,):
             sums(p, ends)
-            n = rows * trials
-            launching.run(_checked, 1, p, ends, 1, k)
-            launching.run(_thrown, n, ends, flat, n, trials, k, key)
-            launching.run(_refused, out.size, ends, flat, out.size, k)
+            launching.over(_checked, 1, (p, ends), k)
+            launching.over(_thrown, n, (ends, out), trials, k, key)
+            launching.over(_refused, out.size, (ends, out), k)
 
     return launch
 
@@ -104,15 +103,10 @@ def _different(team: int) -> Any:
     return kernel
 
 
-def unique_zipfian(range_max: int) -> Launch:
-    """(out, tries, generator): different numbers in each row, and how many it took."""
-    scale = float(np.log(range_max + 1))
-
-    def launch(out: Any, tries: Any, generator: Any) -> None:
-        rows, length, team = tries.size, out.size // tries.size, TEAM[0]
-        blocks, key = min(rows, launching.MOST_BLOCKS), key_of(generator)
-        sizes = rows, length, range_max - 1, scale, key
-        place = _different(team)[blocks, team, current_stream()]
-        place(out.reshape(-1), tries, *sizes)
-
-    return launch
+@runs("_sample_unique_zipfian", types=real)
+def unique_zipfian(range_max: int, out: Any, tries: Any, generator: Any) -> None:
+    """Different numbers in each row of out, and in tries how many draws it took."""
+    rows, team, scale = tries.size, TEAM[0], float(np.log(range_max + 1))
+    sizes = rows, out.size // rows, range_max - 1, scale, key_of(generator)
+    arrays = out.reshape(-1), tries
+    launching.by_teams(_different(team), rows, team, *arrays, *sizes)

@@ -28,7 +28,7 @@ METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 @launching.kernel
 def _read(
-    x: Any, places: Any, q: Any, scalar: float, out: Any, n: int, lines: int,
+    x: Any, places: Any, q: Any, out: Any, n: int, lines: int, scalar: float,
     length: int, method: int,
 ) -> None:  # fmt: skip
     """NumPy's arithmetic, in its order. n: numbers of the answer."""
@@ -74,12 +74,11 @@ def percentile(
     number, how = -1.0 if scalar is None else float(scalar), METHODS.index(method)
 
     def launch(a: Any, *rest: Any) -> None:
-        q, out, n = rest[0].reshape(-1), rest[-1].reshape(-1), rest[-1].size
         size = lines * length
         with scratch.allocated((size, dtype), (size, np.int64)) as (x, places):
             turn(a, x)
             indexing.ordered(x, (lines, length), 1, True, places)
-            sizes = n, lines, length, how
-            launching.run(_read, n, x, places, q, number, out, *sizes)
+            arrays, settings = (x, places, rest[0], rest[-1]), (number, length, how)
+            launching.over(_read, rest[-1].size, arrays, lines, *settings)
 
     return launch

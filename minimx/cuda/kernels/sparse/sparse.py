@@ -58,7 +58,7 @@ def _spread(
 
 @launching.kernel
 def _name(starts: Any, indices: Any, n: int) -> None:
-    """The numbers of the rows that are stored, from how many stand before each."""
+    """The numbers of the rows that are stored, from how many are before each."""
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         if starts[i + 1] > starts[i]:
             indices[starts[i]] = i
@@ -77,15 +77,9 @@ def _move(x: Any, indices: Any, out: Any, n: int, length: int, back: bool) -> No
 
 @launching.kernel
 def _times(
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    rhs: Any,
-    out: Any,
-    n: int,
-    width: int,
+    data: Any, indices: Any, indptr: Any, rhs: Any, out: Any, n: int, width: int,
     zero: Any,
-) -> None:
+) -> None:  # fmt: skip
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         row, j, total = i // width, i % width, zero
         for at in range(indptr[row], indptr[row + 1]):
@@ -105,61 +99,58 @@ def count_entries(dense: Any, whole: bool, indptr: Any) -> int:
     """
     rows, last = dense.shape[0], indptr.size - 1
     with scratch.allocated((indptr.size, np.int64)) as (counts,):
-        flat, length = as_number(dense.reshape(-1)), dense.size // rows
-        launching.run(_count, rows, flat, counts, rows, length, whole)
+        length = dense.size // rows
+        launching.over(_count, rows, (as_number(dense), counts), length, whole)
         cumsum((indptr.size,), 0, np.int64)(counts, indptr)
     return int(copies.fetch(indptr[last:])[0])
 
 
 def collect_entries(dense: Any, out: Any) -> None:
-    """Store in `out`, which gives room, the elements that are not 0."""
+    """Store in `out`, which allocates, the elements that are not 0."""
     rows, length = dense.shape
     with scratch.allocated((rows + 1, np.int64)) as (indptr,):
         count = count_entries(dense, False, indptr)
         made = out.entries(count)
         launching.duplicate(indptr, made.indptr)
         if count:
-            flat, data = as_number(dense.reshape(-1)), as_number(made.data)
-            arrays = flat, data, made.indices, indptr
-            launching.run(_collect, rows, *arrays, rows, length)
+            arrays = as_number(dense), as_number(made.data), made.indices, indptr
+            launching.over(_collect, rows, arrays, length)
 
 
 def spread_entries(parts: Any, dense: Any) -> None:
     """Fill a dense matrix with the elements of a csr one."""
-    flat, (rows, length) = dense.reshape(-1), dense.shape
+    rows, length = dense.shape
     filler(dense.dtype.type(0))(dense)
     if parts.indices.size:
-        data, flat = as_number(parts.data), as_number(flat)
-        arrays = data, parts.indices, parts.indptr, flat
-        launching.run(_spread, rows, *arrays, rows, length)
+        data, *numbers = parts
+        arrays = as_number(data), *numbers, as_number(dense)
+        launching.over(_spread, rows, arrays, length)
 
 
 def collect_rows(dense: Any, out: Any) -> None:
-    """Store in `out`, which gives room, the rows that are not 0 all over."""
+    """Store in `out`, which allocates, the rows that are not 0 all over."""
     rows = dense.shape[0]
     with scratch.allocated((rows + 1, np.int64)) as (starts,):
         count = count_entries(dense, True, starts)
         made, n = out.rows(count), count * (dense.size // rows)
         if count:
-            launching.run(_name, rows, starts, made.indices, rows)
-            flat, data = as_number(dense.reshape(-1)), as_number(made.data.reshape(-1))
-            launching.run(_move, n, flat, made.indices, data, n, n // count, False)
+            launching.over(_name, rows, (starts, made.indices))
+            arrays = as_number(dense), made.indices, as_number(made.data)
+            launching.over(_move, n, arrays, n // count, False)
 
 
 def spread_rows(parts: Any, dense: Any) -> None:
     """Fill a dense array with the rows of a row_sparse one."""
     filler(dense.dtype.type(0))(dense)
     if n := parts.data.size:
-        data, flat = as_number(parts.data.reshape(-1)), as_number(dense.reshape(-1))
-        length = dense.size // dense.shape[0]
-        launching.run(_move, n, data, parts.indices, flat, n, length, True)
+        arrays = as_number(parts.data), parts.indices, as_number(dense)
+        launching.over(_move, n, arrays, dense.size // dense.shape[0], True)
 
 
 def entries_dense(parts: Any, rhs: Any, out: Any) -> None:
     """Out (m, n) = csr (m, k) · rhs (k, n)."""
     zero, n, width = out.dtype.type(0), out.size, out.shape[1]
     if parts.indices.size:
-        flat = rhs.reshape(-1), out.reshape(-1)
-        launching.run(_times, n, *parts, *flat, n, width, zero)
+        launching.over(_times, n, (*parts, rhs, out), width, zero)
     else:
         filler(zero)(out)

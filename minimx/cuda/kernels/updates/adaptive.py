@@ -1,6 +1,6 @@
 """Rules that adapt the length of a step, on CUDA: those of the CPU's file of this name.
 
-A rule is a kernel `(out, weight, gradient, *states, n, *numbers)`; `out` may be
+A rule is a kernel `(out, weight, gradient, *states, n, numbers)`; `out` may be
 `weight` itself. What a rule needs to know of other arrays (a scale, a length) it reads
 on the device: nothing waits for a number.
 """
@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import launching, scratch
 from minimx.cuda.kernels.core.reduce import reduction
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import isfinite, sqrt
 from minimx.cuda.kernels.updates.updates import scaled
@@ -20,11 +22,10 @@ from minimx.cuda.kernels.updates.updates import scaled
 
 @launching.kernel
 def ftml(
-    out: Any, weight: Any, gradient: Any, d: Any, v: Any, z: Any, n: int,
-    lr: Any, beta1: Any, beta2: Any, epsilon: Any, first: Any, second: Any, wd: Any,
-    rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, d: Any, v: Any, z: Any, n: int, numbers: Any
+) -> None:
     """W = -z / d, with first = 1 - beta1^t and second = 1 - beta2^t."""
+    lr, beta1, beta2, epsilon, first, second, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         g = scaled(gradient[i] * rescale + wd * w, 1, clip)
@@ -37,10 +38,10 @@ def ftml(
 
 @launching.kernel
 def ftrl(
-    out: Any, weight: Any, gradient: Any, z: Any, count: Any, n: int,
-    lr: Any, lamda1: Any, beta: Any, wd: Any, rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, z: Any, count: Any, n: int, numbers: Any
+) -> None:
     """Weights whose z is within lamda1 of 0 are 0."""
+    lr, lamda1, beta, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         g = scaled(gradient[i], rescale, clip)
         square = count[i] + g * g
@@ -55,12 +56,13 @@ def ftrl(
 @launching.kernel
 def adamw(
     out: Any, weight: Any, gradient: Any, mean: Any, var: Any, scale: Any, n: int,
-    lr: Any, beta1: Any, beta2: Any, epsilon: Any, wd: Any, eta: Any, clip: Any,
+    numbers: Any,
 ) -> None:  # fmt: skip
     """W -= eta * (lr * mean / (sqrt(var) + epsilon) + wd * w); scale is one number.
 
     Where that is 0 or not finite, a gradient overflowed: nothing changes.
     """
+    lr, beta1, beta2, epsilon, wd, eta, clip = numbers
     rescale = scale[0]
     fine = isfinite(rescale) and rescale != 0
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
@@ -76,11 +78,10 @@ def adamw(
 
 @launching.kernel
 def lamb(
-    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, n: int,
-    beta1: Any, beta2: Any, epsilon: Any, first: Any, second: Any, wd: Any,
-    rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, n: int, numbers: Any
+) -> None:
     """The direction of a step; first and second correct it."""
+    beta1, beta2, epsilon, first, second, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         g = scaled(gradient[i], rescale, clip)
         m = beta1 * mean[i] + (1 - beta1) * g
@@ -91,9 +92,9 @@ def lamb(
 
 @launching.kernel
 def _trusted(
-    out: Any, weight: Any, direction: Any, r1: Any, r2: Any, n: int,
-    lr: Any, low: Any, high: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, direction: Any, r1: Any, r2: Any, n: int, numbers: Any
+) -> None:
+    lr, low, high = numbers
     one, two = r1[0], r2[0]
     if low >= 0:
         one = max(one, low)
@@ -104,22 +105,22 @@ def _trusted(
         out[i] = weight[i] - rate * direction[i]
 
 
+@runs("lamb_update_phase2", types=real)
 def trust(
-    weight: Any, direction: Any, r1: Any, r2: Any, out: Any, lr: float, low: float,
-    high: float,
+    weight: Any, direction: Any, r1: Any, r2: Any, lr: float, lower_bound: float,
+    upper_bound: float, out: Any,
 ) -> None:  # fmt: skip
     """A step of LAMB: out = weight - rate * direction, with r1 and r2 on the device."""
-    real, n = out.dtype.type, out.size
-    flat = [a.reshape(-1) for a in (out, weight, direction, r1, r2)]
-    launching.run(_trusted, n, *flat, n, real(lr), real(low), real(high))
+    numbers = tuple(map(out.dtype.type, (lr, lower_bound, upper_bound)))
+    launching.over(_trusted, out.size, (out, weight, direction, r1, r2), numbers)
 
 
 @launching.kernel
 def adagrad(
-    out: Any, weight: Any, gradient: Any, history: Any, n: int,
-    lr: Any, epsilon: Any, rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, history: Any, n: int, numbers: Any
+) -> None:
     """H += g * g; w -= lr * g / sqrt(h + epsilon)."""
+    lr, epsilon, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         g = scaled(gradient[i], rescale, clip)
         h = history[i] + g * g
@@ -143,26 +144,31 @@ def _grown(history: Any, means: Any, n: int) -> None:
 @launching.kernel
 def _grouped(
     out: Any, weight: Any, gradient: Any, history: Any, n: int, width: int,
-    lr: Any, epsilon: Any, rescale: Any, clip: Any,
+    numbers: Any,
 ) -> None:  # fmt: skip
+    lr, epsilon, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         g = scaled(gradient[i], rescale, clip)
         out[i] = weight[i] - g * (lr / sqrt(history[i // width] + epsilon))
 
 
-def group_adagrad(lr: float, epsilon: float, rescale: float, clip: float) -> Any:
-    """(weight, gradient, history, out): AdaGrad with one step length for each row."""
+def _real_alike(*specs: Spec) -> bool:
+    return real(*specs) and len({spec.dtype for spec in specs}) == 1
 
-    def launch(weight: Any, gradient: Any, history: Any, out: Any) -> None:
-        real, n, rows = out.dtype.type, out.size, history.size
-        flat = [array.reshape(-1) for array in (out, weight, gradient, history)]
-        numbers = [real(number) for number in (lr, epsilon, rescale, clip)]
-        dtype = np.dtype(out.dtype)
-        total: Any = reduction("mean", (rows, n // rows), (1,), dtype)
-        with scratch.allocated((n, dtype), (rows, dtype)) as (squares, means):
-            launching.run(_squared, n, flat[2], squares, n, *numbers[2:])
-            total(squares, means)
-            launching.run(_grown, rows, flat[3], means, rows)
-        launching.run(_grouped, n, *flat, n, n // rows, *numbers)
 
-    return launch
+@runs("_contrib_group_adagrad_update", types=_real_alike)
+def group_adagrad(
+    weight: Any, gradient: Any, history: Any, lr: float, epsilon: float,
+    rescale_grad: float, clip_gradient: float, out: Any,
+) -> None:  # fmt: skip
+    """AdaGrad with one step length for each row; weight (n, m), history (n, 1)."""
+    n, rows, dtype = out.size, history.size, np.dtype(out.dtype)
+    scale = [dtype.type(number) for number in (rescale_grad, clip_gradient)]
+    step = dtype.type(lr), dtype.type(epsilon), *scale
+    total: Any = reduction("mean", (rows, n // rows), (1,), dtype)
+    with scratch.allocated((n, dtype), (rows, dtype)) as (squares, means):
+        launching.over(_squared, n, (gradient, squares), *scale)
+        total(squares, means)
+        launching.over(_grown, rows, (history, means))
+    arrays = out, weight, gradient, history
+    launching.over(_grouped, n, arrays, n // rows, step)

@@ -1,6 +1,6 @@
 """How optimizers change weights, on CUDA: the rules of the CPU's file of this name.
 
-A rule is a kernel `(out, weight, gradient, *states, n, *numbers)`; `out` may be
+A rule is a kernel `(out, weight, gradient, *states, n, numbers)`; `out` may be
 `weight` itself.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.cuda.kernels import launching
+from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import sqrt
 
@@ -27,11 +28,9 @@ def side(x: Any) -> Any:
 
 
 @launching.kernel
-def sgd(
-    out: Any, weight: Any, gradient: Any, n: int,
-    lr: Any, wd: Any, rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+def sgd(out: Any, weight: Any, gradient: Any, n: int, numbers: Any) -> None:
     """W -= lr * (g + wd * w)."""
+    lr, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         out[i] = w - lr * (scaled(gradient[i], rescale, clip) + wd * w)
@@ -39,10 +38,10 @@ def sgd(
 
 @launching.kernel
 def sgd_mom(
-    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
-    lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int, numbers: Any
+) -> None:
     """M = momentum * m - lr * (g + wd * w); w += m."""
+    lr, momentum, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         g = scaled(gradient[i], rescale, clip) + wd * w
@@ -53,10 +52,10 @@ def sgd_mom(
 
 @launching.kernel
 def nag_mom(
-    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
-    lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int, numbers: Any
+) -> None:
     """Like sgd_mom, from where the momentum will have carried the weight to."""
+    lr, momentum, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         g = scaled(gradient[i], rescale, clip)
@@ -68,11 +67,9 @@ def nag_mom(
 
 
 @launching.kernel
-def signsgd(
-    out: Any, weight: Any, gradient: Any, n: int,
-    lr: Any, wd: Any, rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+def signsgd(out: Any, weight: Any, gradient: Any, n: int, numbers: Any) -> None:
     """W = (1 - lr * wd) * w - lr * sign(g)."""
+    lr, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         g = scaled(gradient[i], rescale, clip)
         out[i] = (1 - lr * wd) * weight[i] - lr * side(g)
@@ -80,10 +77,10 @@ def signsgd(
 
 @launching.kernel
 def signum(
-    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
-    lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any, wd_lh: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int, numbers: Any
+) -> None:
     """M averages -(g + wd * w); w follows the sign of m."""
+    lr, momentum, wd, rescale, clip, wd_lh = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         g = scaled(gradient[i], rescale, clip) + wd * w
@@ -94,10 +91,10 @@ def signum(
 
 @launching.kernel
 def adam(
-    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, n: int,
-    lr: Any, beta1: Any, beta2: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, mean: Any, var: Any, n: int, numbers: Any
+) -> None:
     """Running mean and square of the gradient; w -= lr * mean / (sqrt(var) + eps)."""
+    lr, beta1, beta2, epsilon, wd, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         g = scaled(gradient[i] * rescale + wd * w, 1, clip)
@@ -109,11 +106,10 @@ def adam(
 
 @launching.kernel
 def rmsprop(
-    out: Any, weight: Any, gradient: Any, square: Any, n: int,
-    lr: Any, gamma1: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
-    clip_weights: Any,
-) -> None:  # fmt: skip
+    out: Any, weight: Any, gradient: Any, square: Any, n: int, numbers: Any
+) -> None:
     """Square averages g * g; w -= lr * g / sqrt(square + epsilon)."""
+    lr, gamma1, epsilon, wd, rescale, clip, clip_weights = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         g = scaled(gradient[i] * rescale + wd * w, 1, clip)
@@ -125,10 +121,10 @@ def rmsprop(
 @launching.kernel
 def rmspropalex(
     out: Any, weight: Any, gradient: Any, square: Any, mean: Any, delta: Any, n: int,
-    lr: Any, gamma1: Any, gamma2: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
-    clip_weights: Any,
+    numbers: Any,
 ) -> None:  # fmt: skip
     """The gradient is divided by how far it spreads about its mean; with momentum."""
+    lr, gamma1, gamma2, epsilon, wd, rescale, clip, clip_weights = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         g = scaled(gradient[i] * rescale + wd * w, 1, clip)
@@ -141,9 +137,10 @@ def rmspropalex(
 
 @launching.kernel
 def _preloaded_sgd(
-    out: Any, weight: Any, gradient: Any, n: int,
-    lrs: Any, wds: Any, which: int, rescale: Any, clip: Any,
+    out: Any, weight: Any, gradient: Any, n: int, lrs: Any, wds: Any, which: int,
+    numbers: Any,
 ) -> None:  # fmt: skip
+    rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         out[i] = w - lrs[which] * (scaled(gradient[i], rescale, clip) + wds[which] * w)
@@ -151,9 +148,10 @@ def _preloaded_sgd(
 
 @launching.kernel
 def _preloaded_sgd_mom(
-    out: Any, weight: Any, gradient: Any, mom: Any, n: int,
-    lrs: Any, wds: Any, which: int, momentum: Any, rescale: Any, clip: Any,
+    out: Any, weight: Any, gradient: Any, mom: Any, n: int, lrs: Any, wds: Any,
+    which: int, numbers: Any,
 ) -> None:  # fmt: skip
+    momentum, rescale, clip = numbers
     for i in range(cuda.grid(1), n, cuda.gridsize(1)):
         w = weight[i]
         g = scaled(gradient[i], rescale, clip) + wds[which] * w
@@ -167,10 +165,9 @@ def preloaded(
     which: int, numbers: tuple[float, ...],
 ) -> None:  # fmt: skip
     """Sgd or sgd_mom, with the rate and the decay at a place of two device arrays."""
-    real, n = out.dtype.type, out.size
     rule = _preloaded_sgd_mom if states else _preloaded_sgd
-    flat = [array.reshape(-1) for array in (out, weight, gradient, *states)]
-    launching.run(rule, n, *flat, n, *rates, which, *[real(x) for x in numbers])
+    arrays, settings = (out, weight, gradient, *states), map(out.dtype.type, numbers)
+    launching.over(rule, out.size, arrays, *rates, which, tuple(settings))
 
 
 @launching.kernel
@@ -186,15 +183,14 @@ def _lars(
         out[i] = rate
 
 
-def lars(eta: float, eps: float, rescale: float) -> Any:
-    """(lrs, weights' sums of squares, gradients', wds, out): the rates of LARS."""
-
-    def launch(*arrays: Any) -> None:
-        real, n = arrays[-1].dtype.type, arrays[-1].size
-        numbers = real(eta), real(eps), real(rescale)
-        launching.run(_lars, n, *[a.reshape(-1) for a in arrays], n, *numbers)
-
-    return launch
+@runs("multi_lars", types=real)
+def lars(
+    lrs: Any, weights: Any, gradients: Any, wds: Any, eta: float, eps: float,
+    rescale_grad: float, out: Any,
+) -> None:  # fmt: skip
+    """The rates of LARS, a number for each layer, from sums of squares."""
+    numbers = map(out.dtype.type, (eta, eps, rescale_grad))
+    launching.over(_lars, out.size, (lrs, weights, gradients, wds, out), *numbers)
 
 
 def step(
@@ -202,6 +198,5 @@ def step(
     numbers: tuple[float, ...],
 ) -> None:  # fmt: skip
     """Apply a rule of this file to arrays of any shape; out may be `weight` itself."""
-    real, n = out.dtype.type, out.size
-    flat = [array.reshape(-1) for array in (out, weight, gradient, *states)]
-    launching.run(rule, n, *flat, n, *[real(number) for number in numbers])
+    arrays, settings = (out, weight, gradient, *states), map(out.dtype.type, numbers)
+    launching.over(rule, out.size, arrays, tuple(settings))

@@ -1,4 +1,4 @@
-"""Launches of operators that number places, count, and write into a part of a copy."""
+"""Launches of operators that sort, number positions, count, and replace parts."""
 
 from __future__ import annotations
 
@@ -7,41 +7,58 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import LAYOUTS, NARROW
+from minimx.core.kernels.half import computing
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import launching, pointwise
-from minimx.cuda.kernels.arrays import coordinates, exponents, places
+from minimx.cuda.kernels.arrays import exponents, places
 from minimx.cuda.kernels.core import indexing
+from minimx.cuda.kernels.default_launch import builtin, countable, wide
 from minimx.cuda.launches import implements
 
-
-def _wide(*specs: Spec) -> bool:
-    """Whether these are numbers that a kernel can compute with as they are."""
-    return not any(s.dtype in NARROW or s.dtype.isbuiltin != 1 for s in specs)
+# -- order and running sums ------------------------------------------------------------
 
 
-@implements("_ravel_multi_index", "_unravel_index", "_np_unravel_index")
-def number(op: Any, *specs: Spec) -> Kernel | None:
-    """Sums of products, and divisions with rest."""
-    if not _wide(*specs):
+@implements("sort", "argsort", "topk")
+def order(op: Any, data: Spec) -> Kernel | None:
+    """Merges of runs, then a gather."""
+    found = op.infer(data)
+    outs = found if isinstance(found, tuple) else (found,)
+    if not countable(data) or any(spec.dtype in NARROW for spec in outs):
         return None
-    if op.name == "_ravel_multi_index":
-        return places.ravel(op.shape)
-    return places.unravel(op.shape)
+    shape, axis = op.split(data)
+    if op.name == "sort":
+        return indexing.sort(shape, axis, op.is_ascend)
+    if op.name == "argsort":
+        return indexing.argsort(shape, axis, op.is_ascend)
+    k = op.k or shape[axis]
+    return indexing.topk(shape, axis, k, op.is_ascend, op.ret_typ)
+
+
+@implements("cumsum", "_npi_cumprod")
+def running(op: Any, data: Spec) -> Kernel | None:
+    """In the type of the sums, half precision in float32."""
+    out = op.infer(data)
+    if not countable(data, out):
+        return None
+    axis = op.axis if op.axis is None else op.axis % data.ndim
+    sums = np.promote_types(computing(out.dtype), out.dtype)
+    return places.cumsum(data.shape, axis, sums, op.name == "_npi_cumprod")
+
+
+# -- positions and counts --------------------------------------------------------------
 
 
 @implements("_contrib_index_array")
-def indexed(op: Any, *specs: Spec) -> Kernel | None:
+def indexed(op: Any, data: Spec) -> Kernel | None:
     """Divisions with rest, of the element's own number."""
-    (data,) = specs
     return places.indexed(data.shape, op.wanted(data))
 
 
-@implements("_histogram")
-def histogram(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_histogram", types=wide)
+def histogram(op: Any, data: Spec, *edges: Spec) -> Kernel | None:
     """Additions of 1, in whichever order."""
-    data = specs[0]
-    if not _wide(*specs) or data.dtype.kind == "b":
+    if data.dtype.kind == "b":
         return None
     if op.bin_cnt is None:
         return places.histogram
@@ -69,57 +86,37 @@ def exponents_of(op: Any, *specs: Spec) -> Kernel | None:
 # -- copies with a part replaced -------------------------------------------------------
 
 
-@implements("_onehot_encode")
-def encode(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_onehot_encode", types=builtin)
+def encode(op: Any, lhs: Spec, rhs: Spec) -> Kernel | None:
     """A 1 in every row."""
-    if not all(spec.dtype.isbuiltin == 1 for spec in specs):
-        return None
-    ones = indexing.one_hot(specs[1].shape[1], 1.0, 0.0)
+    ones = indexing.one_hot(rhs.shape[1], 1.0, 0.0)
     return lambda lhs, rhs, out: ones(lhs, out)
 
 
-@implements("fill_element_0index")
-def fill_element(op: Any, *specs: Spec) -> Kernel | None:
-    """One element of each row."""
-    known = all(spec.dtype.isbuiltin == 1 for spec in specs)
-    return places.fill_element if known else None
-
-
 @implements("_slice_assign", "_slice_assign_scalar")
-def assign(op: Any, *specs: Spec) -> Kernel | None:
-    """A copy, if the array is not written in its place, and the part."""
-    data = specs[0]
-    if data.dtype.isbuiltin != 1:
+def assign(op: Any, data: Spec, *part: Spec) -> Kernel | None:
+    """A copy, unless the array is written over itself, and the part."""
+    if not builtin(data):
         return None
-    if op.name == "_slice_assign":
+    if part:
         return places.slice_assign(data.shape, op.key(data), data.dtype)
     return places.slice_fill(data.shape, op.key(data), op.scalar, data.dtype)
-
-
-@implements("_contrib_index_copy")
-def index_copy(op: Any, *specs: Spec) -> Kernel | None:
-    """Rows to their places."""
-    old, index, _ = specs
-    if not all(spec.dtype.isbuiltin == 1 for spec in specs):
-        return None
-    there = coordinates.columns(old.shape, (1, *index.shape))
-    return lambda x, rows, new, out: there.replace(x, new, rows, out)
 
 
 # -- arrays that settings describe -----------------------------------------------------
 
 
 @implements("_eye")
-def eye(op: Any, *specs: Spec) -> Kernel | None:
+def eye(op: Any) -> Kernel | None:
     """Each element knows whether it is on the diagonal."""
     out = op.infer()
-    return pointwise.diagonal(out.shape[1], op.k) if _wide(out) else None
+    return pointwise.diagonal(out.shape[1], op.k) if wide(out) else None
 
 
 @implements("_linspace")
-def linspace(op: Any, *specs: Spec) -> Kernel | None:
+def linspace(op: Any) -> Kernel | None:
     """Multiples of one step."""
-    if not _wide(op.infer()):
+    if not wide(op.infer()):
         return None
     start, stop = float(op.start), float(op.stop)
     parts = op.num - bool(op.endpoint)
@@ -128,19 +125,16 @@ def linspace(op: Any, *specs: Spec) -> Kernel | None:
     return pointwise.spaced(start, step, last)
 
 
-@implements("_contrib_arange_like")
-def arange_like(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_contrib_arange_like", types=wide)
+def arange_like(op: Any, data: Spec) -> Kernel | None:
     """As many as the array has elements, which are not read."""
-    if not _wide(*specs):
-        return None
     ramp = pointwise.ramp(float(op.start), float(op.step), op.repeat)
     return lambda data, out: ramp(out)
 
 
 @implements("shape_array", "size_array")
-def described(op: Any, *specs: Spec) -> Kernel | None:
+def described(op: Any, data: Spec) -> Kernel | None:
     """What is known before the elements."""
-    (data,) = specs
     numbers = data.shape if op.name == "shape_array" else (data.size,)
     listed = pointwise.listed(numbers)
     return lambda data, out: listed(out)

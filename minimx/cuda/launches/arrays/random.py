@@ -1,7 +1,7 @@
 """Launches of random numbers, and of how likely numbers are.
 
 Parameters that are settings are refused as on the CPU, when numbers are drawn; of those
-in arrays nobody knows before: where they are wrong the numbers are NaN.
+in arrays nothing is known before: where they are wrong the numbers are NaN.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from minimx.core.errors import OperatorError
 from minimx.core.kernels.formula import Formula
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
-from minimx.core.shapes import Shape
 from minimx.cuda.kernels import pointwise, scratch
 from minimx.cuda.kernels.arrays import distributions
 from minimx.cuda.kernels.core import random
@@ -25,9 +24,8 @@ from minimx.cuda.kernels.numpy import np_random as np_draws
 from minimx.cuda.launches import implements
 from minimx.operators.kernels.numpy import np_random
 
-_SAME = Formula("x", ("x",))
 #: MXNet's operators give an exponential distribution's rate, not its mean.
-_WORDS = {"exponential": "rate"}
+_RENAMED = {"exponential": "rate"}
 _NAMES = (
     *("uniform", "normal", "gamma", "exponential", "poisson", "negative_binomial"),
     "generalized_negative_binomial",
@@ -43,26 +41,26 @@ def drawn(op: Any, *specs: Spec) -> Kernel | None:
         op.check()
     except OperatorError:
         return None if specs else op.kernel()
-    word = op.name.removeprefix("_random_").removesuffix("_like")
+    kind = op.name.removeprefix("_random_").removesuffix("_like")
     given = [v for name, v in op.settings.items() if name not in ("shape", "dtype")]
-    if word == "randint":
+    if kind == "randint":
         return _rounded(distributions.randint(*given), (), (out,))
-    if word in ("uniform", "normal"):
-        launch: Kernel = getattr(random, word)(*given)
+    if kind in ("uniform", "normal"):
+        launch: Kernel = getattr(random, kind)(*given)
     else:
-        word, given = _WORDS.get(word, word), [*map(float, given)]
-        launch = distributions.draw(word, given, [], out.shape)
+        kind, given = _RENAMED.get(kind, kind), [*map(float, given)]
+        launch = distributions.draw(kind, given, [], out.shape)
     return _rounded(lambda *arrays: launch(*arrays[-2:]), specs, (out,))
 
 
 @implements(*(f"_sample_{name}" for name in _NAMES))
 def sampled(op: Any, *specs: Spec) -> Kernel | None:
     """Several numbers for every set of parameters."""
-    out, word = op.infer(*specs), op.name.removeprefix("_sample_")
+    out, kind = op.infer(*specs), op.name.removeprefix("_sample_")
     ones = (1,) * (out.ndim - specs[0].ndim)
     shapes = [(*spec.shape, *ones) for spec in specs]
-    word = _WORDS.get(word, word)
-    launch = distributions.draw(word, [None] * len(specs), shapes, out.shape)
+    kind = _RENAMED.get(kind, kind)
+    launch = distributions.draw(kind, [None] * len(specs), shapes, out.shape)
     return _rounded(launch, specs, (out,))
 
 
@@ -73,23 +71,23 @@ def sampled(op: Any, *specs: Spec) -> Kernel | None:
     *("_npi_chisquare", "_npi_f", "_npi_poisson", "_npi_bernoulli"),
 )
 def numpys(op: Any, *specs: Spec) -> Kernel | None:
-    """Numbers, and with them the standard numbers where gradients want them."""
+    """Numbers, and the standard numbers where gradients need them."""
     outs = op.infer(*specs)
-    word = op.name.removeprefix("_npi_").removesuffix("_n")
+    kind = op.name.removeprefix("_npi_").removesuffix("_n")
     names: Sequence[str] = op.parameters
-    if word == "bernoulli":
+    if kind == "bernoulli":
         names = ("logit",) if op.is_logit else ("prob",)
-        word = "bernoulli_logit" if op.is_logit else "bernoulli"
+        kind = "bernoulli_logit" if op.is_logit else "bernoulli"
     given = [getattr(op, name) for name in names]
     try:
         for name, value in zip(names, given, strict=True):
             if value is not None:
-                rule = "p" if word == "bernoulli" else name
-                np_random.check(word, rule, np.asarray(value, np.float64))
+                rule = "p" if kind == "bernoulli" else name
+                np_random.check(kind, rule, np.asarray(value, np.float64))
     except OperatorError:
         return None  # the CPU's kernel says it
     shapes = [spec.shape for spec in specs]
-    return _rounded(distributions.draw(word, given, shapes, outs[0].shape), specs, outs)
+    return _rounded(distributions.draw(kind, given, shapes, outs[0].shape), specs, outs)
 
 
 def _rounded(
@@ -100,12 +98,12 @@ def _rounded(
         return None  # `half.in_single` widens the parameters
     if outs[0].dtype not in NARROW:
         return launch
-    flat, dtype = (outs[0].size,), outs[0].dtype
-    cast: Any = pointwise.kernel(_SAME, [flat], [FLOAT32], flat, dtype)
+    size = outs[0].size
+    cast: Any = pointwise.converted(size, FLOAT32, outs[0].dtype)
 
     def run(*arrays: Any) -> None:
         *rest, generator = arrays
-        with scratch.allocated(*[(flat, FLOAT32)] * len(outs)) as buffers:
+        with scratch.allocated(*[(size, FLOAT32)] * len(outs)) as buffers:
             launch(*rest[: len(specs)], *buffers, generator)
             for buffer, out in zip(buffers, rest[len(specs) :], strict=True):
                 cast(buffer, out)
@@ -117,9 +115,8 @@ def _rounded(
 
 
 @implements("_sample_multinomial")
-def classes(op: Any, *specs: Spec) -> Kernel | None:
+def classes(op: Any, data: Spec) -> Kernel | None:
     """A search in the running sums."""
-    (data,) = specs
     if data.dtype in NARROW or op.infer(data)[0].dtype in NARROW:
         return None
     return distributions.multinomial(prod(data.shape[:-1]), data.shape[-1])
@@ -146,19 +143,6 @@ def counts(op: Any, *specs: Spec) -> Kernel | None:
     return np_draws.multinomial(op.n, k, op.pvals) if op.n > 0 else None
 
 
-@implements("_sample_unique_zipfian")
-def different(op: Any, *specs: Spec) -> Kernel | None:
-    """Numbers are drawn until there are enough different ones."""
-    return np_draws.unique_zipfian(op.range_max)
-
-
-@implements("shuffle")
-def shuffle(op: Any, *specs: Spec) -> Kernel | None:
-    """Rows in the order of random numbers."""
-    (data,) = specs
-    return distributions.shuffle(data.shape) if data.dtype.isbuiltin == 1 else None
-
-
 # -- densities -------------------------------------------------------------------------
 
 
@@ -170,7 +154,5 @@ def shuffle(op: Any, *specs: Spec) -> Kernel | None:
 def density(op: Any, *specs: Spec) -> Kernel | None:
     """The formula of the logarithm."""
     text = op.text if op.is_log else f"exp({op.text})"
-    shapes: list[Shape] = op.wide(specs)
-    out, dtypes = op.infer(*specs), [spec.dtype for spec in specs]
-    form = Formula(text, op.operands)
-    return pointwise.kernel(form, shapes, dtypes, out.shape, out.dtype)
+    wide = [s.with_shape(shape) for s, shape in zip(specs, op.wide(specs), strict=True)]
+    return pointwise.broadcast(Formula(text, op.operands), wide, op.infer(*specs))

@@ -15,9 +15,9 @@ from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.cuda.kernels import pointwise, scratch
 from minimx.cuda.kernels.core import conv, pooling, shape
+from minimx.cuda.kernels.default_launch import real
 from minimx.cuda.kernels.layers import columns, volumes
 from minimx.cuda.launches import implements
-from minimx.cuda.launches.core.nn import real
 from minimx.fast.convolution import tuner
 from minimx.fast.convolution.choosing import decided
 
@@ -33,20 +33,6 @@ def algorithm(conv: Any, direction: str, data: Spec) -> Algorithm:
     return decided(tuner.choose(direction, at, dtype, rules)).algorithm
 
 
-@implements("Convolution")
-def convolution(op: Any, *specs: Spec) -> Kernel | None:
-    """Lines, images and volumes."""
-    data = specs[0]
-    if not real(*specs):
-        return None
-    run, biased = _runner(op, FORWARD, data), not op.no_bias
-
-    def launch(data: Any, weight: Any, *rest: Any) -> None:
-        run(data, weight, rest[0] if biased else None, rest[-1])
-
-    return launch
-
-
 def _runner(op: Any, direction: str, data: Spec) -> Kernel:
     """The launch of a direction, for volumes that of their slices."""
     found, at, depth = algorithm(op, direction, data), op.geometry(data), op.depth(data)
@@ -57,19 +43,27 @@ def _runner(op: Any, direction: str, data: Spec) -> Kernel:
     return launch
 
 
-@implements("_backward_Convolution_data")
-def convolution_data(op: Any, *specs: Spec) -> Kernel | None:
+@implements("Convolution", types=real)
+def convolution(op: Any, data: Spec, *others: Spec) -> Kernel | None:
+    """Lines, images and volumes."""
+    run, biased = _runner(op, FORWARD, data), not op.no_bias
+
+    def launch(data: Any, weight: Any, *rest: Any) -> None:
+        run(data, weight, rest[0] if biased else None, rest[-1])
+
+    return launch
+
+
+@implements("_backward_Convolution_data", types=real)
+def convolution_data(op: Any, dout: Spec, weight: Spec) -> Kernel | None:
     """The gradient of the data."""
-    data = specs[0].with_shape(op.shape)
-    return _runner(op.conv, DATA, data) if real(*specs) else None
+    return _runner(op.conv, DATA, dout.with_shape(op.shape))
 
 
-@implements("_backward_Convolution_weight")
-def convolution_weight(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_backward_Convolution_weight", types=real)
+def convolution_weight(op: Any, dout: Spec, data: Spec) -> Kernel | None:
     """The gradients of weight and bias."""
-    if not real(*specs):
-        return None
-    run, biased = _runner(op.conv, WEIGHT, specs[1]), not op.conv.no_bias
+    run, biased = _runner(op.conv, WEIGHT, data), not op.conv.no_bias
 
     def launch(dout: Any, data: Any, dweight: Any, *rest: Any) -> None:
         run(dout, data, dweight, rest[0] if biased else None)
@@ -77,39 +71,37 @@ def convolution_weight(op: Any, *specs: Spec) -> Kernel | None:
     return launch
 
 
-@implements("Pooling")
-def pool(op: Any, *specs: Spec) -> Kernel | None:
+# -- pooling ---------------------------------------------------------------------------
+
+
+@implements("Pooling", types=real)
+def pool(op: Any, data: Spec) -> Kernel | None:
     """Largest, mean, sum and norm; with channels last, between two transpositions."""
-    (data,) = specs
-    if not real(data):
-        return None
     seen = op.channels_second(data)
-    at, p = op.windows(seen), op.p_value or 1
+    p = op.p_value or 1
     pools: Any = pooling.max_pool if op.is_max else pooling.average_pool
-    run: Kernel = partial(_pooled, pools, at)
+    run: Kernel = partial(_before_windows, pools, op.windows(seen))
     if op.pool_type == "lp" and p > 1:
         run = _powered(run, seen, p)
     return _turned(run, op, seen) if op.is_last else run
 
 
-def _pooled(run: Any, at: Any, *arrays: Any) -> None:
-    run(*arrays, at)
+def _before_windows(kernel: Any, at: Any, *arrays: Any) -> None:
+    """Call a kernel whose last argument, behind the arrays, is its windows."""
+    kernel(*arrays, at)
 
 
 def _powered(run: Kernel, data: Spec, p: int) -> Kernel:
     """Powers first, and roots of what comes out."""
-
-    def elements(formula: Formula, size: int) -> Any:
-        flat = (size,)
-        return pointwise.kernel(formula, [flat], [data.dtype], flat, data.dtype)
-
-    power = elements(_POWERS[p], data.size)
+    dtype = data.dtype
+    power: Any = pointwise.elementwise(_POWERS[p], data.size, [dtype], dtype)
 
     def launch(x: Any, out: Any) -> None:
-        with scratch.allocated((data.size, data.dtype)) as (powers,):
+        root: Any = pointwise.elementwise(_ROOTS[p], out.size, [dtype], dtype)
+        with scratch.allocated((data.size, dtype)) as (powers,):
             power(x, powers)
             run(powers, out)
-            elements(_ROOTS[p], out.size)(out, out)
+            root(out, out)
 
     return launch
 
@@ -135,36 +127,35 @@ def _turned(run: Kernel, op: Any, seen: Spec) -> Kernel:
 
 
 @implements("_backward_Pooling", "_backward_Pooling_avg")
-def pool_gradient(op: Any, *specs: Spec) -> Kernel | None:
+def pool_gradient(op: Any, dout: Spec, *taps: Spec) -> Kernel | None:
     """To the pixel that won, or shared out."""
-    if not real(specs[0]):
+    if not real(dout):
         return None
-    at = op.pool.windows(op.image(specs[0]))
-    run: Any = pooling.max_spread if len(specs) == 2 else pooling.average_spread
-    return lambda *arrays: run(*arrays, at)
+    kernel: Any = pooling.max_spread if taps else pooling.average_spread
+    return partial(_before_windows, kernel, op.pool.windows(op.image(dout)))
 
 
 @implements("_pick_Pooling")
-def pool_pick(op: Any, *specs: Spec) -> Kernel | None:
+def pool_pick(op: Any, ddata: Spec, *taps: Spec) -> Kernel | None:
     """From the pixel that won."""
-    if not real(specs[0]):
+    if not real(ddata):
         return None
-    at = op.pool.windows(specs[0])
-    pick: Any = pooling.max_pick
-    return lambda *arrays: pick(*arrays, at)
+    return partial(_before_windows, pooling.max_pick, op.pool.windows(ddata))
 
 
-@implements("im2col")
-def unfolded(op: Any, *specs: Spec) -> Kernel | None:
+# -- columns ---------------------------------------------------------------------------
+
+
+@implements("im2col", types=real)
+def unfolded(op: Any, data: Spec) -> Kernel | None:
     """A copy for each element of a column."""
-    image = specs[0].shape[2:]
-    return _columns(op, columns.unfold, image) if real(*specs) else None
+    return _columns(op, columns.unfold, data.shape[2:])
 
 
-@implements("col2im")
-def folded(op: Any, *specs: Spec) -> Kernel | None:
+@implements("col2im", types=real)
+def folded(op: Any, data: Spec) -> Kernel | None:
     """A sum for each pixel."""
-    return _columns(op, columns.fold, op.output_size) if real(*specs) else None
+    return _columns(op, columns.fold, op.output_size)
 
 
 def _columns(op: Any, make: Any, image: Any) -> Kernel:

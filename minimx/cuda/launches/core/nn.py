@@ -1,4 +1,4 @@
-"""How layers run on CUDA: products, convolution, pooling, normalization, losses.
+"""How layers run on CUDA: products, normalization, dropout, softmax and losses.
 
 They compute in float32 and float64; half precision goes through float32 (`half`).
 """
@@ -16,30 +16,19 @@ from minimx.core.operators.norm import grouped
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import split_at
-from minimx.cuda.kernels import pointwise
-from minimx.cuda.kernels.core import dropout, matmul, norm, softmax
+from minimx.cuda.kernels import pointwise, scratch
+from minimx.cuda.kernels.core import dropout, matmul, norm, random, reduce, softmax
+from minimx.cuda.kernels.default_launch import numeric, real, real_first
 from minimx.cuda.launches import implements
+from minimx.cuda.launches.core.elementwise import cast, chosen
 
 _SUM = Formula("a + b", ("a", "b"))
-_SAME = Formula("x", ("x",))
 _AWAY = Formula("(y - label) * scale", ("label", "y", "scale"))
 
 
-def real(*specs: Spec) -> bool:
-    """Whether all are of one of the two types that the kernels compute in."""
-    return all(spec.dtype.kind == "f" and spec.dtype.itemsize >= 4 for spec in specs)
-
-
-def known(*specs: Spec) -> bool:
-    """Whether kernels can read all of these: whole numbers, or real ones of a word."""
-    return all(spec.dtype.kind in "iu" or real(spec) for spec in specs)
-
-
-@implements("dot", "batch_dot")
+@implements("dot", "batch_dot", types=numeric)
 def product(op: Any, *specs: Spec) -> Kernel | None:
     """A product of two matrices, or of two stacks of them."""
-    if not known(*specs):
-        return None
     a, b, out, _ = op.matrices(*specs)
     ta, tb = op.transpose_a, op.transpose_b
     return lambda x, y, z: matmul.product(
@@ -47,14 +36,12 @@ def product(op: Any, *specs: Spec) -> Kernel | None:
     )
 
 
-@implements("FullyConnected")
-def dense(op: Any, *specs: Spec) -> Kernel | None:
+@implements("FullyConnected", types=real)
+def dense(op: Any, data: Spec, *others: Spec) -> Kernel | None:
     """A product with the transposed weight, then the bias on every row."""
-    if not real(*specs):
-        return None
-    (rows, features), hidden = op.rows(specs[0]), op.num_hidden
-    flat, dtype = (rows, hidden), specs[0].dtype
-    add = pointwise.kernel(_SUM, [flat, (hidden,)], [dtype] * 2, flat, dtype)
+    (rows, features), hidden = op.rows(data), op.num_hidden
+    whole, dtype = (rows, hidden), data.dtype
+    add = pointwise.kernel(_SUM, [whole, (hidden,)], [dtype] * 2, whole, dtype)
 
     def run(data: Any, weight: Any, *rest: Any) -> None:
         *bias, out = rest
@@ -70,13 +57,11 @@ def dense(op: Any, *specs: Spec) -> Kernel | None:
 # -- normalization and dropout ---------------------------------------------------------
 
 
-@implements("BatchNorm")
-def batch_norm(op: Any, *specs: Spec) -> Kernel | None:
+@implements("BatchNorm", types=real)
+def batch_norm(op: Any, data: Spec, gamma: Spec, *others: Spec) -> Kernel | None:
     """The batch's statistics or the moving ones, then one pass."""
-    if not real(*specs):
-        return None
-    shape, batch, fixed = grouped(specs[0], op.axis), op.batch, op.fix_gamma
-    one = pointwise.filler(specs[1].dtype.type(1))
+    shape, batch, fixed = grouped(data, op.axis), op.batch, op.fix_gamma
+    one = pointwise.filler(gamma.dtype.type(1))
 
     def run(
         data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any,
@@ -95,21 +80,17 @@ def batch_norm(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@implements("_batch_norm_again")
-def batch_norm_again(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_batch_norm_again", types=real)
+def batch_norm_again(op: Any, data: Spec, *others: Spec) -> Kernel | None:
     """The second half of BatchNorm."""
-    if not real(*specs):
-        return None
-    shape, fixed, relu = grouped(specs[0], op.axis), op.fix_gamma, op.relu
+    shape, fixed, relu = grouped(data, op.axis), op.fix_gamma, op.relu
     apply: Any = norm.batch_apply
     return lambda data, *rest: apply(data, shape, *rest, fixed, relu)
 
 
-@implements("_backward_BatchNorm")
+@implements("_backward_BatchNorm", types=real)
 def batch_norm_gradient(op: Any, *specs: Spec) -> Kernel | None:
     """Sums over each channel, then one pass."""
-    if not real(*specs):
-        return None
     shape, fixed, batch = grouped(specs[1], op.axis), op.fix_gamma, op.batch
     zero = pointwise.filler(specs[2].dtype.type(0))
 
@@ -124,16 +105,13 @@ def batch_norm_gradient(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@implements("Dropout")
-def drop(op: Any, *specs: Spec) -> Kernel | None:
+@implements("Dropout", types=real)
+def drop(op: Any, data: Spec) -> Kernel | None:
     """A bit for every element, then a product."""
-    (data,) = specs
-    if not real(data):
-        return None
     if not op.drops:
-        flat = (prod(data.shape),)
-        return pointwise.kernel(_SAME, [flat], [data.dtype], flat, data.dtype)
-    apply, keep = _masking(data, op), 1 - op.p
+        return pointwise.converted(data.size, data.dtype, data.dtype)
+    apply: Any = masked(op, data)
+    keep = 1 - op.p
 
     def run(data: Any, out: Any, bits: Any, rng: Any) -> None:
         dropout.draw(rng, bits, keep)
@@ -143,13 +121,10 @@ def drop(op: Any, *specs: Spec) -> Kernel | None:
 
 
 @implements("_mask_Dropout")
-def mask(op: Any, *specs: Spec) -> Kernel | None:
-    """The same product again."""
-    return _masking(specs[0], op) if real(specs[0]) else None
-
-
-def _masking(data: Spec, op: Any) -> Kernel:
+def masked(op: Any, data: Spec, *bits: Spec) -> Kernel | None:
     """The launch (data, bits, out), for a bit each or shared ones."""
+    if not real(data):
+        return None
     shape, decisions = data.shape, decisions_of(data.shape, op.axes)
     scale = data.dtype.type(op.scale)
     if np.isinf(op.scale):  # nothing is kept: 0 times an infinite scale
@@ -157,24 +132,22 @@ def _masking(data: Spec, op: Any) -> Kernel:
         return lambda data, bits, out: fill(out)
     if decisions == shape:
         return lambda data, bits, out: dropout.apply(data, bits, scale, out)
-    ways = shape, decisions
-    return lambda data, bits, out: dropout.apply_shared(data, bits, scale, out, *ways)
+    sizes = shape, decisions
+    return lambda data, bits, out: dropout.apply_shared(data, bits, scale, out, *sizes)
 
 
 # -- softmax and losses ----------------------------------------------------------------
 
 
-@implements("softmax", "log_softmax", "softmin")
+@implements("softmax", "log_softmax", "softmin", types=numeric)
 def soft(op: Any, *specs: Spec) -> Kernel | None:
     """Along one axis, whole or up to a length; in another type, converted first."""
     data, out = specs[0], op.infer(*specs)
-    if not real(out) or not known(*specs):
+    cast: Any = pointwise.converted(data.size, data.dtype, out.dtype)
+    if not real(out) or cast is None:
         return None
     shape, scale = split_at(data.shape, op.axis % data.ndim), out.dtype.type(op.scale)
-    flat, other = (data.size,), out.dtype != data.dtype
-    cast = pointwise.kernel(_SAME, [flat], [data.dtype], flat, out.dtype)
-    if cast is None:
-        return None
+    other = out.dtype != data.dtype
 
     def run(data: Any, *rest: Any) -> None:
         *limits, out = rest
@@ -186,13 +159,11 @@ def soft(op: Any, *specs: Spec) -> Kernel | None:
     return run
 
 
-@implements("_backward_softmax")
-def soft_gradient(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_backward_softmax", types=real)
+def soft_gradient(op: Any, dout: Spec, *others: Spec) -> Kernel | None:
     """From the output and its gradient."""
-    if not real(*specs):
-        return None
-    shape = split_at(specs[0].shape, op.axis % specs[0].ndim)
-    scale = specs[0].dtype.type(op.scale)
+    shape = split_at(dout.shape, op.axis % dout.ndim)
+    scale = dout.dtype.type(op.scale)
 
     def run(dout: Any, y: Any, out: Any) -> None:
         arrays = dout.reshape(*shape), y.reshape(*shape)
@@ -202,9 +173,8 @@ def soft_gradient(op: Any, *specs: Spec) -> Kernel | None:
 
 
 @implements("SoftmaxOutput")
-def output(op: Any, *specs: Spec) -> Kernel | None:
+def output(op: Any, data: Spec, *label: Spec) -> Kernel | None:
     """Softmax; the label is for the gradient."""
-    data = specs[0]
     if not real(data):
         return None
     shape, one = op.groups(data), data.dtype.type(1)
@@ -216,16 +186,15 @@ def output(op: Any, *specs: Spec) -> Kernel | None:
 
 
 @implements("_backward_SoftmaxOutput")
-def output_gradient(op: Any, *specs: Spec) -> Kernel | None:
+def output_gradient(op: Any, label: Spec, y: Spec) -> Kernel | None:
     """Softmax minus label."""
-    label, y = specs
-    if not real(y) or not known(label):
+    settings, skipped = op.forward, None
+    scale = float(settings.grad_scale)
+    if not real_first(y, label):
         return None
     if label.shape == y.shape:
-        return _of_probabilities(op.forward, label, y)
-    settings, skipped = op.forward, None
+        return pointwise.broadcast(_AWAY, (label, y), y, scale)
     shape = groups, _, inner = settings.groups(y)
-    scale = float(settings.grad_scale)
     if settings.normalization == "valid":
         skipped = int(settings.ignore_label)
     elif settings.multi_output:
@@ -234,25 +203,111 @@ def output_gradient(op: Any, *specs: Spec) -> Kernel | None:
         scale /= groups
     ignored = float(settings.ignore_label if settings.use_ignore else np.nan)
     smooth = 0.0 if settings.multi_output else float(settings.smooth_alpha)
-    numbers = ignored, smooth
 
     def run(label: Any, y: Any, out: Any) -> None:
-        labels, place = label.reshape(-1), out.reshape(*shape)
-        probabilities = y.reshape(*shape)
-        arrays = probabilities, labels
-        softmax.output_gradient(*arrays, *numbers, place, scale, skipped)
+        arrays = y.reshape(*shape), label.reshape(-1)
+        target = out.reshape(*shape)
+        softmax.output_gradient(*arrays, ignored, smooth, target, scale, skipped)
 
     return run
 
 
-def _of_probabilities(settings: Any, label: Spec, y: Spec) -> Kernel | None:
-    shapes, dtypes = [label.shape, y.shape], [label.dtype, y.dtype]
-    numbers = (float(settings.grad_scale),)
-    return pointwise.kernel(_AWAY, shapes, dtypes, y.shape, y.dtype, numbers)
+# -- normalization within samples ------------------------------------------------------
 
 
-@implements("softmax_cross_entropy")
-def cross_entropy(op: Any, *specs: Spec) -> Kernel | None:
-    """The sum over the rows."""
-    data, label = specs
-    return softmax.cross_entropy if real(data) and known(label) else None
+_SLOPED = Formula("where(x > 0, x, x * slope)", ("x", "slope"))
+_POSITIVE = Formula("maximum(x, 0)", ("x",))
+_VARIANCE = Formula("1 / (x * x) - eps", ("x", "eps"))
+_AVERAGE = Formula("share * a + rest * b", ("a", "b", "share", "rest"))
+
+
+@implements("GroupNorm", "InstanceNorm", types=real)
+def group_norm(op: Any, data: Spec, *others: Spec) -> Kernel | None:
+    """A block for every group of every sample."""
+    samples, groups, length = op.seen(data)
+    shape, normalize = (samples * groups, length), norm.group_norm
+    return lambda data, gamma, beta, *outs: normalize(
+        data.reshape(*shape), gamma, beta, op.eps, *outs
+    )
+
+
+@implements("L2Normalization", types=real)
+def length(op: Any, data: Spec) -> Kernel | None:
+    """A block for every vector."""
+    shape = op.vectors(data)
+    return lambda data, out, sizes: norm.l2_normalize(
+        data.reshape(*shape), op.eps, out, sizes
+    )
+
+
+# -- batches, and what comes after -----------------------------------------------------
+
+
+@implements("_contrib_BatchNormWithReLU")
+def batch_norm_relu(op: Any, data: Spec, *others: Spec) -> Kernel | None:
+    """Batch normalization, then what is positive."""
+    normalize, dtype = batch_norm(op, data, *others), data.dtype
+    cut = pointwise.elementwise(_POSITIVE, data.size, [dtype], dtype)
+    if normalize is None or cut is None:
+        return None
+
+    def run(*arrays: Any) -> None:
+        normalize(*arrays)
+        cut(arrays[5], arrays[5])
+
+    return run
+
+
+@implements("_contrib_SyncBatchNorm")
+def batch_norm_sync(op: Any, data: Spec, gamma: Spec, *others: Spec) -> Kernel | None:
+    """Batch normalization, then the variances."""
+    normalize = batch_norm(op, data, gamma, *others)
+    undo = pointwise.broadcast(_VARIANCE, (gamma,), gamma, op.eps)
+    if normalize is None or undo is None:
+        return None
+
+    def run(*arrays: Any) -> None:
+        *most, variance, invstd = arrays
+        normalize(*most, invstd)
+        undo(invstd, variance)
+
+    return run
+
+
+@implements("LeakyReLU")
+def leaky(op: Any, data: Spec, *others: Spec) -> Kernel | None:
+    """The formula that a setting chooses; rrelu draws a slope for each element."""
+    if not op.masked:
+        return chosen(op, data, *others)
+    if not real(data):
+        return None
+    dtype = data.dtype
+    apply: Any = pointwise.elementwise(_SLOPED, data.size, [dtype] * 2, dtype)
+    draw = random.uniform(op.lower_bound, op.upper_bound)
+    fill = pointwise.filler(dtype.type((op.lower_bound + op.upper_bound) / 2))
+
+    def run(data: Any, out: Any, slopes: Any, *rng: Any) -> None:
+        draw(slopes, *rng) if rng else fill(slopes)
+        apply(data, slopes, out)
+
+    return run
+
+
+@implements("IdentityAttachKLSparseReg", types=real)
+def sparse(op: Any, data: Spec, average: Spec) -> Kernel | None:
+    """A copy; while training, an average over the batch."""
+    copy, size, own = cast(op, data, average), prod(data.shape[1:]), average.dtype
+    mean = reduce.reduction("mean", (data.shape[0], size), (0,), data.dtype)
+    numbers = op.momentum, 1 - op.momentum
+    move = pointwise.elementwise(_AVERAGE, size, [own, data.dtype], own, *numbers)
+    if copy is None or mean is None or move is None:
+        return None
+
+    def run(x: Any, average: Any, out: Any) -> None:
+        if op.training:
+            with scratch.allocated((size, data.dtype)) as (now,):
+                mean(x, now)
+                move(average, now, average)
+        copy(x, average, out)
+
+    return run

@@ -28,12 +28,8 @@ def _calibrated(op: Any) -> Any:
 @implements("_contrib_quantize")
 def quantized(op: Any, *specs: Spec) -> Kernel | None:
     """In the range that two arrays hold."""
-    top = _TOP[op.infer(*specs)[0].dtype.name]
-
-    def run(x: Any, low: Any, high: Any, *outs: Any) -> None:
-        quantize.quantize(x, low, high, top, *outs)
-
-    return run
+    top, launch = _TOP[op.infer(*specs)[0].dtype.name], quantize.quantize
+    return lambda x, low, high, *outs: launch(x, low, high, top, *outs)
 
 
 @implements("_contrib_quantize_v2")
@@ -53,9 +49,9 @@ def measured(op: Any, *specs: Spec) -> Kernel | None:
 
 
 @implements("_contrib_dequantize")
-def real(op: Any, *specs: Spec) -> Kernel | None:
+def dequantized(op: Any, data: Spec, *limits: Spec) -> Kernel | None:
     """A product."""
-    top = _WIDER[specs[0].dtype.name]
+    top = _WIDER[data.dtype.name]
     return lambda x, low, high, out: quantize.dequantize(x, low, high, top, out)
 
 
@@ -63,8 +59,7 @@ def real(op: Any, *specs: Spec) -> Kernel | None:
 def narrowed(op: Any, *specs: Spec) -> Kernel | None:
     """Back to real numbers, and from them to integers."""
     top, known = _TOP[op.infer(*specs)[0].dtype.name], _calibrated(op)
-
-    def run(x: Any, low: Any, high: Any, *outs: Any) -> None:
-        quantize.requantize(x, low, high, known and known(), top, *outs)
-
-    return run
+    launch = quantize.requantize
+    return lambda x, low, high, *outs: launch(
+        x, low, high, known and known(), top, *outs
+    )

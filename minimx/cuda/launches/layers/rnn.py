@@ -1,47 +1,47 @@
-"""Launches of recurrent networks and of the loss that reads labels out of sequences."""
+"""Launches of recurrent networks, and of what reads sequences of different lengths."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from minimx.core.ops.registry import Kernel
 from minimx.core.ops.spec import Spec
+from minimx.core.shapes import split_at
 from minimx.cuda.kernels import scratch
-from minimx.cuda.kernels.layers import rnn
+from minimx.cuda.kernels.default_launch import numeric, real_first
+from minimx.cuda.kernels.layers import ctc, rnn, sequence
 from minimx.cuda.launches import implements
-from minimx.cuda.launches.core.nn import known
+from minimx.cuda.launches.core.shape import moved
 
 
-@implements("RNN")
-def network(op: Any, *specs: Spec) -> Kernel | None:
+@implements("RNN", types=numeric)
+def network(op: Any, data: Spec, *others: Spec) -> Kernel | None:
     """Products and a kernel for every step; without training, notes are scratch."""
-    if not known(*specs):
-        return None
-    net = op.net(specs[0].shape, keep=op.training)
-    count, visible, lengthy = 1 + op.lstm, op.visible, op.use_sequence_length
+    net = op.net(data.shape, keep=op.training)
+    count, visible, limited = 1 + op.lstm, op.visible, op.use_sequence_length
 
     def run(x: Any, flat: Any, *rest: Any) -> None:
         states, left = rest[:count], rest[count:]
-        lengths = left[0] if lengthy else None
-        out, *lasts = left[lengthy : lengthy + visible]
+        lengths = left[0] if limited else None
+        out, *lasts = left[limited : limited + visible]
         given = net, x, flat, states, lengths, out, tuple(lasts)
         if op.training:
-            rnn.forward(*given, *left[lengthy + visible :])
+            rnn.forward(*given, *left[limited + visible :])
             return
-        with scratch.allocated((net.noted(), specs[0].dtype)) as (notes,):
+        with scratch.allocated((net.noted(), data.dtype)) as (notes,):
             rnn.forward(*given, notes)
 
     return run
 
 
-@implements("_backward_RNN")
-def network_gradient(op: Any, *specs: Spec) -> Kernel | None:
+@implements("_backward_RNN", types=numeric)
+def network_gradient(op: Any, data: Spec, *others: Spec) -> Kernel | None:
     """From the notes, which are made again where none were kept."""
-    if not known(*specs):
-        return None
-    forward, names, dtype = op.forward, op.inputs, specs[0].dtype
-    net = forward.net(specs[0].shape, keep=True)
-    steps, batch, _ = specs[0].shape
+    forward, names, dtype = op.forward, op.inputs, data.dtype
+    net = forward.net(data.shape, keep=True)
+    steps, batch, _ = data.shape
     width, states = net.directions * net.state, ("state", "state_cell")
 
     def run(*arrays: Any) -> None:
@@ -65,3 +65,50 @@ def network_gradient(op: Any, *specs: Spec) -> Kernel | None:
             back(notes)
 
     return run
+
+
+# -- sequences of different lengths ----------------------------------------------------
+
+
+@implements("SequenceMask", "SequenceLast", "SequenceReverse", "_backward_SequenceLast")
+def of_sequences(op: Any, data: Spec, *lengths: Spec) -> Kernel | None:
+    """By the lengths; without them elements only move."""
+    if not lengths:
+        return moved(op, data)
+    if not numeric(data, *lengths):
+        return None
+    if op.name == "SequenceMask":
+        share = prod(data.shape[2:])
+        split = split_at(data.shape, op.axis)
+        return lambda x, lengths, out: sequence.mask(
+            x, lengths, out, split, share, op.value
+        )
+    if op.name == "SequenceReverse":
+        return sequence.reverse
+    function = sequence.last if op.name == "SequenceLast" else sequence.unlast
+    return lambda x, lengths, out: function(x, lengths, op.axis, out)
+
+
+@implements("CTCLoss", types=real_first)
+def read_out(op: Any, *specs: Spec) -> Kernel | None:
+    """A block of threads for each sample."""
+    return lambda *arrays: ctc.losses(*_read(op, arrays[:-1]), out=arrays[-1])
+
+
+@implements("_backward_ctc_loss", types=real_first)
+def read_out_gradient(op: Any, *specs: Spec) -> Kernel | None:
+    """The same, there and back."""
+
+    def run(*arrays: Any) -> None:
+        *given, dout, out = arrays
+        ctc.gradient(*_read(op.forward, given), dout=dout, out=out)
+
+    return run
+
+
+def _read(op: Any, arrays: Sequence[Any]) -> tuple[Any, Any, Any, Any, bool]:
+    """Data and label, the lengths that there are, and whether the blank is first."""
+    data, label, *lengths = arrays
+    letters = lengths[-1] if op.use_label_lengths else None
+    times = lengths[0] if op.use_data_lengths else None
+    return data, label, letters, times, op.blank_label == "first"

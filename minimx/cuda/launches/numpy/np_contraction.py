@@ -164,7 +164,7 @@ def _long(x: Any, term: str) -> tuple[Any, str]:
 
 
 def _summed(x: Any, term: str, others: str) -> tuple[Any, str]:
-    """The sum over the axes that nobody else has."""
+    """The sum over the axes that no other operand has."""
     gone = tuple(k for k, letter in enumerate(term) if letter not in others)
     if gone:
         kept = tuple(n for k, n in enumerate(x.spec.shape) if k not in gone)

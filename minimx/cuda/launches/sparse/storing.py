@@ -1,7 +1,7 @@
 """Sparse arrays on CUDA devices: a few kernels there, all others between two copies.
 
 Storage types are exchanged on the device, and csr is multiplied with dense. For the
-rest the kernel gets copies of its inputs and room on the host. How much it stores is
+rest the kernel gets copies of its inputs and memory on the host. How much it stores is
 known when it is through: as much is then taken on the device, and filled.
 """
 
@@ -31,42 +31,38 @@ _CASTS: dict[tuple[str, ...], str] = {
 
 def fetched(parts: Rows | Entries, spec: Spec) -> Any:
     """What a sparse array stores, as NumPy arrays. Only inside `working`."""
-    data, *places = parts
-    return type(parts)(copies.fetch(data, spec.dtype), *map(copies.fetch, places))
+    data, *indices = parts
+    return type(parts)(copies.fetch(data, spec.dtype), *map(copies.fetch, indices))
 
 
-class HostRoom:
-    """Room on the host for what a sparse array on a device is to store."""
+class HostBuffers:
+    """Memory on the host for what a sparse array on a device is to store."""
 
     def __init__(self, destination: Any, parts: Rows | Entries, spec: Spec) -> None:
         self.destination, self.parts, self.spec = destination, parts, spec
         self._made: Rows | Entries | None = None
 
     def rows(self, count: int) -> Rows:
-        """Room for so many rows, to be filled."""
+        """Memory for so many rows, to be filled."""
         data = np.empty((count, *self.spec.shape[1:]), self.spec.dtype)
         self._made = Rows(data, np.empty(count, np.int64))
         return self._made
 
     def entries(self, count: int) -> Entries:
-        """Room for so many elements, to be filled."""
+        """Memory for so many elements, to be filled."""
         begins = np.empty(self.spec.shape[0] + 1, np.int64)
-        places = np.empty(count, np.int64)
-        self._made = Entries(np.empty(count, self.spec.dtype), places, begins)
+        indices = np.empty(count, np.int64)
+        self._made = Entries(np.empty(count, self.spec.dtype), indices, begins)
         return self._made
 
     def send(self) -> None:
         """Store on the device what was filled in, or changed where it lay."""
         target, made = self.destination.parts, self._made
         if made is not None:
-            destination, count = self.destination, len(made.indices)
-            target = (
-                destination.rows(count)
-                if isinstance(made, Rows)
-                else destination.entries(count)
-            )
-        for place, part in zip(target, made or self.parts, strict=True):
-            copies.copyto(place, part)
+            to, count = self.destination, len(made.indices)
+            target = to.rows(count) if isinstance(made, Rows) else to.entries(count)
+        for array, part in zip(target, made or self.parts, strict=True):
+            copies.copyto(array, part)
 
 
 def placed(
@@ -98,9 +94,9 @@ def _native(op: Any, specs: Sequence[Spec]) -> str | None:
 def on_host(
     name: str, kernel: Kernel, specs: Sequence[Spec], changed: Collection[int]
 ) -> Kernel:
-    """The kernel of a sparse call for arrays, parts and rooms of a CUDA device.
+    """The kernel of a sparse call for arrays, parts and destinations of a CUDA device.
 
-    specs: of the arguments; changed: which of them, beside rooms, it writes to.
+    specs: of the arguments; changed: which of them, beside destinations, it writes to.
     """
     _report(name)
 
@@ -109,7 +105,7 @@ def on_host(
 
         def host(x: Any, spec: Spec) -> Any:
             if hasattr(x, "rows"):
-                return HostRoom(x, host(x.parts, spec), spec)
+                return HostBuffers(x, host(x.parts, spec), spec)
             if id(x) not in known:
                 known[id(x)] = (
                     fetched(x, spec) if isinstance(x, Rows | Entries)
@@ -119,10 +115,10 @@ def on_host(
 
         hosts = [host(x, spec) for x, spec in zip(args, specs, strict=True)]
         kernel(*hosts)
-        for place, (x, found) in enumerate(zip(args, hosts, strict=True)):
-            if isinstance(found, HostRoom):
+        for index, (x, found) in enumerate(zip(args, hosts, strict=True)):
+            if isinstance(found, HostBuffers):
                 found.send()
-            elif place in changed and not isinstance(x, tuple):
+            elif index in changed and not isinstance(x, tuple):
                 copies.copyto(x, found)
 
     return run
