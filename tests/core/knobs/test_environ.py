@@ -215,7 +215,7 @@ def test_a_later_alias_is_adopted() -> None:
 
 def test_the_real_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with knobs(MINIMX_PROGRESS=True):
-        monkeypatch.setattr(assigned, "_tell", None)  # as in IPython
+        monkeypatch.setattr(assigned, "_changed", None)  # as in IPython
         monkeypatch.setitem(os.environ, "MINIMX_PROGRESS", "0")
         assert knobs.MINIMX_PROGRESS is True
         assert sync_from_environ() == {"MINIMX_PROGRESS": False}
