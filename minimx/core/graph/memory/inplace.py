@@ -49,7 +49,7 @@ class Verdict(Enum):
     IGNORED = "{node} does not wait for {input}, which may be gone by then"
     WRITTEN = "{writer} writes into it, which only one of the two may see"
     READ = "{input} is still read by {readers}"
-    UNREAD = "nobody reads {output}"
+    UNREAD = "no node reads {output}"
     SIZE = "{input} has {input_size} elements and {output} has {output_size}"
     ITEMS = "elements of {input} take {input_item} bytes, of {output} {output_item}"
     DEVICE = "{input} and {output} are on different devices"
@@ -78,7 +78,7 @@ def ignored(op: Op, count: int) -> frozenset[int]:
     """The positions of the inputs of which an operator needs only shape and type.
 
     count: how many inputs the call has. Such an input may be overwritten before the
-    operator runs; `zeros_like` has one (MXNet's `FIgnoreInputs`).
+    operator runs; `reshape_like` has one (MXNet's `FIgnoreInputs`).
     """
     return frozenset(_inputs(op, op.ignores, count))
 
