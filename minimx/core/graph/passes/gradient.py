@@ -41,8 +41,8 @@ from minimx.core.graph.values.traced import Traced, Writer
 from minimx.core.ops.registry import GradContext, Op, bind, lookup
 from minimx.core.ops.spec import Spec
 
-#: The remark of a node that is not to be joined with others into one operation of the
-#: engine: there it would wait for what they wait for.
+#: The remark of a node that is not to be fused with others: there it would wait for
+#: what they wait for.
 ALONE = {"__alone__": "True"}
 
 

@@ -65,8 +65,8 @@ class Recomputation:
     def of(self, node: Node) -> OpCall | None:
         """How a node is computed a second time; None where it cannot be.
 
-        Most operators just run once more. Dropout applies the mask that it has drawn:
-        another operator, whose inputs are `data` and the hidden output of the node.
+        Most operators just run once more. BatchNorm, which changes running means, has a
+        form that does not, and takes the statistics of the first run as inputs.
         """
         if node.op is None or self.why_not(node) is not None:
             return None
