@@ -165,7 +165,7 @@ class Traced:
         return self._axes("Reshape", "shape", shape, settings)
 
     def transpose(self, *axes: Any, **settings: Any) -> Any:
-        """The axes in another order, as numbers or one tuple; without them, reversed."""
+        """The axes in another order, as numbers or one tuple; reversed by default."""
         return self._axes("transpose", "axes", axes, settings)
 
     def astype(self, dtype: Any) -> Any:
