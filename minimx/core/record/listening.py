@@ -25,8 +25,8 @@ from minimx.core.record.ring import Ring
 from minimx.core.record.several import Ids
 from minimx.core.record.tables import TABLES
 
-# The operator `_exponents` counts zeros, infinite and NaN, adds up squares, and then, from
-# here on, counts for each power of two.
+# The operator `_exponents` counts zeros, infinite and NaN, adds up squares, and then,
+# from here on, counts for each power of two.
 HEAD = 4
 
 
