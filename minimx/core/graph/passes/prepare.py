@@ -143,8 +143,11 @@ def prepare(
     graph, forward = _forward_first(graph, heads)
     plan = plan_memory(graph, specs, external, settings, kind=kind)
     sizes = limits(settings, training) if sizes is None else sizes
-    joined = segments(graph, *sizes, forward)
-    joined = [segment for segment in joined if not plan.skips >= {*segment.nodes}]
+    joined = [
+        segment
+        for segment in segments(graph, *sizes, forward)
+        if not plan.skips >= {*segment.nodes}  # else there is nothing to compute
+    ]
     return Prepared(
         graph=graph,
         heads=heads,
