@@ -111,12 +111,10 @@ def prepare(
     variables: a spec for each, in the order in which the caller will give the arrays.
     wanted: those whose gradients are computed. training: whether operators such as
     dropout act as in training. settings: the knobs; by default at their defaults.
-    sizes: how many nodes of the forward and of the backward half are joined into one
-    operation of the engine at most (None: all of a half); by default as `settings` say.
-    flows: which outputs have a gradient, if not all do. kind: of the device, "cpu" or
-    "gpu".
-    Raises `Unplanned` where an operator's result cannot be planned ahead, ShapeError or
-    DTypeError where an operator does not accept what it gets.
+    sizes: the most nodes of a segment, forward and backward (None: all of a half); by
+    default as `settings` say. flows: which outputs have a gradient, if not all do.
+    kind: of the device, "cpu" or "gpu". Raises `Unplanned` where a result cannot be
+    planned ahead, ShapeError or DTypeError where an operator refuses what it gets.
     """
     settings = settings or Settings()
     graph = _resolved(graph, variables, training)
@@ -143,11 +141,7 @@ def prepare(
     graph, forward = _forward_first(graph, heads)
     plan = plan_memory(graph, specs, external, settings, kind=kind)
     sizes = limits(settings, training) if sizes is None else sizes
-    joined = [
-        segment
-        for segment in segments(graph, *sizes, forward)
-        if not plan.skips >= {*segment.nodes}  # else there is nothing to compute
-    ]
+    halves = _segments(graph, sizes, forward, plan)
     return Prepared(
         graph=graph,
         heads=heads,
@@ -157,8 +151,8 @@ def prepare(
         external=tuple(external),
         specs=specs,
         plan=plan,
-        forward=tuple(s for s in joined if s.nodes[0] in forward),
-        backward=tuple(s for s in joined if s.nodes[0] not in forward),
+        forward=halves[True],
+        backward=halves[False],
         passes=tuple(passes),
         settings=settings,
         flows=flows or (True,) * heads,
@@ -229,6 +223,25 @@ def _forward_first(graph: Graph, heads: int) -> tuple[Graph, set[Node]]:
     backward = (node for node in graph if node not in forward)
     order = (*(node for node in graph if node in forward), *backward)
     return Graph(graph.outputs, order), forward
+
+
+def _segments(
+    graph: Graph,
+    sizes: tuple[int | None, int | None],
+    forward: Collection[Node],
+    plan: MemoryPlan,
+) -> dict[bool, tuple[Segment, ...]]:
+    """The segments of the forward half (True) and of the backward half (False).
+
+    Those in which nothing is computed are left out.
+    """
+    found = [
+        s for s in segments(graph, *sizes, forward) if not plan.skips >= {*s.nodes}
+    ]
+    return {
+        half: tuple(s for s in found if (s.nodes[0] in forward) is half)
+        for half in (True, False)
+    }
 
 
 def _forward(graph: Graph, heads: int) -> set[Node]:
