@@ -108,13 +108,13 @@ def prepare(
 ) -> Prepared:
     """Run all passes over a graph.
 
-    variables: a spec for each, in the order in which the caller will give the arrays.
-    wanted: those whose gradients are computed. training: whether operators such as
-    dropout act as in training. settings: the knobs; by default at their defaults.
-    sizes: the most nodes of a segment, forward and backward (None: all of a half); by
-    default as `settings` say. flows: which outputs have a gradient, if not all do.
-    kind: of the device, "cpu" or "gpu". Raises `Unplanned` where a result cannot be
-    planned ahead, ShapeError or DTypeError where an operator refuses what it gets.
+    variables: a spec for each, in the order of the caller's arrays. wanted: those whose
+    gradients are computed. training: whether operators such as dropout act as in
+    training. settings: the knobs; by default at their defaults. sizes: the most nodes
+    of a segment, forward and backward (None: all of a half); by default as `settings`
+    say. flows: which outputs have a gradient, if not all do. kind: of the device, "cpu"
+    or "gpu". Raises `Unplanned` where a result cannot be planned ahead, ShapeError or
+    DTypeError where an operator refuses what it gets.
     """
     settings = settings or Settings()
     graph = _resolved(graph, variables, training)
@@ -135,20 +135,18 @@ def prepare(
         passed = simplify(graph, specs)
         passes.append(passed)
         graph, specs = passed.after, _carried(passed, specs)
-    external = dict.fromkeys(
-        [*map(Entry, variables), *map(Entry, head_grads), *graph.outputs]
-    )
+    outside = [*map(Entry, variables), *map(Entry, head_grads), *graph.outputs]
+    external = tuple(dict.fromkeys(outside))
     graph, forward = _forward_first(graph, heads)
     plan = plan_memory(graph, specs, external, settings, kind=kind)
-    sizes = limits(settings, training) if sizes is None else sizes
-    halves = _segments(graph, sizes, forward, plan)
+    halves = _segments(graph, sizes or limits(settings, training), forward, plan)
     return Prepared(
         graph=graph,
         heads=heads,
         variables=tuple(variables),
         wanted=tuple(wanted),
         head_grads=head_grads,
-        external=tuple(external),
+        external=external,
         specs=specs,
         plan=plan,
         forward=halves[True],
