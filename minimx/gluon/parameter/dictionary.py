@@ -81,7 +81,7 @@ class ParameterDict:
         """What the names of its own parameters begin with."""
         return self._prefix
 
-    # -- making parameters ------------------------------------------------------------
+    # -- new parameters ---------------------------------------------------------------
 
     def get(self, name: str, **kwargs: Any) -> Parameter:
         """The parameter called prefix + name, made if it is not there yet.

@@ -160,7 +160,7 @@ class Parameter:
             )
         self._shape = new
 
-    # -- making it --------------------------------------------------------------------
+    # -- values and gradients, when they are made -------------------------------------
 
     def initialize(
         self,
