@@ -31,8 +31,8 @@ KNOBS = (
             "From how many elements on a kernel uses several threads. Below, starting "
             "the threads costs more than they save. MXNet promises this for every "
             "operator, but reads it only for copies and for one addition; here every "
-            "kernel reads it, pointwise ones only where operator tuning is off or where "
-            "this size is set."
+            "kernel reads it, pointwise ones only where operator tuning is off or this "
+            "size is set."
         ),
         observable="Whether a kernel of a given size ran serial or parallel.",
     ),
