@@ -97,9 +97,9 @@ class Executor:
         wanted = [
             node for node, grad, req in pairs if grad is not None and req != "null"
         ]
-        ground = None
+        memory = None
         if shared is not None and shared._bound is not None:
-            ground = shared._bound.ground
+            memory = shared._bound.memory
         try:
             return Bound(
                 self._graph,
@@ -108,7 +108,7 @@ class Executor:
                 [array.spec for array in arrays],
                 wanted,
                 in_force(),
-                ground,
+                memory,
             )
         except Unplanned:
             return None

@@ -3,15 +3,22 @@
     op = CachedOp(graph, Flags(static_alloc=True))
     outputs = op(arrays)                # for graph.arguments, then graph.states
 
-It is what `hybridize` puts in the place of a block's Python code. For every combination
-of shapes, device, mode and settings there is a `Variant` (`running/variant.py`). A
-recorded call is one node on the tape, whose gradient is the backward half of the
-variant's program. A program computes with gradients of all outputs, until it is seen
-that some have none; then with those of the others.
+It is what `hybridize` puts in the place of a block's Python code; MXNet's class of the
+same name (`src/imperative/cached_op.cc`). What happens in a call:
 
-Operator by operator run: graphs that cannot be planned ahead (shapes that depend on
-numbers, sparse arrays, operators written in Python), short ones while recording (see
-`inline_limit`), and gradients that are to be differentiated again.
+    1  `_variant` looks for a `Variant` (`running/variant.py`): a program for these
+       shapes, this device and mode, and these knobs. At the first call it is made by
+       `prepare` (all passes) and `Program` (kernels, memory), which takes far longer.
+    2  `Variant.call` pushes the forward half to the engine and returns the outputs.
+    3  While autograd records, `_record` puts one node on the tape for the whole call.
+       Its gradient, `_CachedCall.grad`, pushes the backward half.
+
+The backward half is planned for gradients of all outputs. A call of which some outputs
+have none is repeated as planned for the others (`repeated`), and so are later calls.
+
+Run operator by operator (`_one_by_one`) are graphs that cannot be planned ahead (shapes
+that depend on numbers, sparse arrays, operators written in Python), short ones while
+recording (see `inline_limit`), and gradients that are to be differentiated themselves.
 """
 
 from __future__ import annotations
@@ -43,7 +50,7 @@ from minimx.core.ops.spec import Spec
 
 __all__ = ["CachedOp", "Flags"]
 
-#: So many combinations of shapes and modes are kept for one graph.
+#: For how many combinations of shapes and modes a graph keeps programs.
 VARIANTS_KEPT = 64
 
 
@@ -52,9 +59,10 @@ class Flags:
     """How a graph is to be run; the settings of `hybridize`.
 
     static_alloc: keep the memory from call to call. static_shape: also bind every
-    operator to it once; needs static_alloc. inline_limit: a graph of at most so many
-    operators is recorded operator by operator. forward_bulk_size, backward_bulk_size:
-    how many operators are joined; the knobs say so where it is None.
+    operator to it once; needs static_alloc, else ArgumentError. inline_limit: a graph
+    of at most so many operators is recorded operator by operator. forward_bulk_size,
+    backward_bulk_size: how many operators are joined into one operation of the engine;
+    None: as the knobs MXNET_EXEC_BULK_EXEC_... say.
     """
 
     static_alloc: bool = False
@@ -73,7 +81,10 @@ class Flags:
     def sizes(
         self, settings: Settings, training: bool
     ) -> tuple[int | None, int | None]:
-        """How many operators are joined, forward and backward; None joins them all."""
+        """How many operators are joined, forward and backward; None: all of a half.
+
+        By these flags, or else by the knobs in `settings` for the mode `training`.
+        """
         forward, backward = limits(settings, training)
         if self.forward_bulk_size is not None:
             forward = self.forward_bulk_size
@@ -94,12 +105,13 @@ class CachedOp:
         operators = sum(node.op is not None for node in graph)
         short = operators <= self.flags.inline_limit
         self._inline = short and not self.flags.static_alloc
-        # Which settings they were made for, and the variants; None: cannot be planned.
+        # The variants, None for calls that cannot be planned, and the knobs that they
+        # were made for.
         self._settings: Settings | None = None
         self._variants: dict[Any, Variant | None] = {}
-        # Which outputs had a gradient the last time.
+        # Which outputs had a gradient in the latest backward; None: all of them.
         self._flows: tuple[bool, ...] | None = None
-        # Those that the programs of a device share.
+        # The workspaces that the programs of a device share.
         self._workspaces: dict[Device, list[Workspace]] = {}
         #: What the latest recorded call became, while no knob has made it out of date.
         self.recorded: Prepared | None = None
@@ -109,8 +121,9 @@ class CachedOp:
     ) -> list[NDArray]:
         """The outputs, recorded if `autograd` records.
 
-        inputs: an array for each of `graph.arguments`, then of `graph.states`.
-        ctx: where a graph without inputs computes.
+        inputs: an array for each of `graph.arguments`, then of `graph.states`, which
+        the call changes. ctx: the device; by default that of the first input, or the
+        current one. Raises ArgumentError for another number of arrays.
         """
         if len(inputs) != len(self.variables):
             raise ArgumentError(
@@ -126,7 +139,7 @@ class CachedOp:
             wanted = tuple([x._entry is not None for x in inputs])
             if self._inline:
                 return self._one_by_one(inputs, ctx)
-        if launch.watching is not None:  # who looks at each operator's results
+        if launch.watching is not None:  # a monitor looks at each operator's results
             return self._one_by_one(inputs, ctx)
         variant = self._variant(inputs, ctx, mode.training, wanted)
         if variant is None or any(x.chunk.device.home is not ctx for x in inputs):
@@ -176,10 +189,11 @@ class CachedOp:
         wanted: tuple[bool, ...],
         flows: tuple[bool, ...],
     ) -> Call:
-        """A call once more, to be walked back from other outputs than was foreseen.
+        """A call once more, by a variant whose backward half takes other gradients.
 
-        What is not asked for is left out: zeros in its place would cost time, and would
-        become NaN where a slope is infinite. Later calls foresee these outputs.
+        inputs: those of the call. wanted: which of them get a gradient. flows: which
+        outputs have one. Zeros for the other outputs would cost time, and would become
+        NaN where a slope is infinite. Later calls are planned for these outputs.
         """
         self._flows = flows
         with autograd.pause(train_mode=call.training), call.draws():
@@ -189,8 +203,9 @@ class CachedOp:
 
     def _unchanged(self, inputs: Sequence[NDArray]) -> list[NDArray]:
         """The same inputs; states, which a call changes, as copies."""
-        states = len(self.graph.arguments)
-        return [*inputs[:states], *[x.copy() for x in inputs[states:]]]
+        first_state = len(self.graph.arguments)
+        copies = [state.copy() for state in inputs[first_state:]]
+        return [*inputs[:first_state], *copies]
 
     def _prepared(
         self,
@@ -202,52 +217,52 @@ class CachedOp:
     ) -> Variant | None:
         if any(spec.eager is not None for spec in specs):
             return None
-        leads = [n for n, want in zip(self.variables, wanted, strict=False) if want]
+        learning = [n for n, want in zip(self.variables, wanted, strict=False) if want]
         try:
             prepared = prepare(
                 self.graph,
                 dict(zip(self.variables, specs, strict=True)),
-                leads,
+                learning,
                 training=training,
                 settings=settings,
-                sizes=self.flags.sizes(settings, training or bool(leads)),
+                sizes=self.flags.sizes(settings, training or bool(learning)),
                 flows=self._flows,
                 kind=kernels_as_on(ctx),
             )
-        except (Unplanned, GradientError):  # the tape can, or says why it cannot
+        except (Unplanned, GradientError):  # operator by operator it may run, or raises
             return None
         print_summary(prepared.passes, settings.subgraph_backend)
-        # One call waits for the other in any case, as they change the same states or
-        # belong to one training: so they need no workspaces of their own.
+        # Calls of one graph wait for each other in any case, as they change the same
+        # states or belong to one training: so variants need no workspaces of their own.
         shared = self._workspaces.setdefault(ctx, [])
         program = Program(prepared, ctx, self.flags.static_shape, shared)
         return Variant(program, self.flags.static_alloc, self.flags.static_shape)
 
 
 class _CachedCall(Op):
-    """What stands on the tape for a call of a graph."""
+    """The operator of the node that a call of a graph has on the tape."""
 
     name = "_CachedOp"
     variadic = True
     writes_gradients = True
 
-    def __init__(self, whole: CachedOp, variant: Variant) -> None:
-        object.__setattr__(self, "whole", whole)
+    def __init__(self, cached_op: CachedOp, variant: Variant) -> None:
+        object.__setattr__(self, "cached_op", cached_op)
         object.__setattr__(self, "variant", variant)
         object.__setattr__(self, "visible", variant.prepared.heads)
 
     def grad(self, at: GradContext, dout: Any, *saved: Any) -> Sequence[Any]:
-        """Run the backward half."""
+        """Push the backward half; saved: the `Call`, then its inputs."""
         variant: Variant = self.variant  # type: ignore[attr-defined]
         call: Call = saved[0]
         inputs = saved[1:]
         douts = dout if isinstance(dout, tuple) else (dout,)
-        whole: CachedOp = self.whole  # type: ignore[attr-defined]
+        cached_op: CachedOp = self.cached_op  # type: ignore[attr-defined]
         if autograd.state.recording:
-            return _recorded_gradients(whole, call, inputs, douts, at.wants)
+            return _recorded_gradients(cached_op, call, inputs, douts, at.wants)
         flows = tuple([dout is not None for dout in douts])
         if not variant.fits(flows):
-            call = whole.repeated(call, inputs, at.wants, flows)
+            call = cached_op.repeated(call, inputs, at.wants, flows)
         return call.variant.gradients(call, douts, at.targets, at.retain)
 
 
@@ -257,10 +272,10 @@ def _record(
     inputs: Sequence[NDArray],
     outputs: Sequence[NDArray],
 ) -> None:
-    """Put a call on the tape, which keeps its memory until it is walked back."""
+    """Put a call on the tape, which keeps its memory until backward has used it."""
     tape.drop_null_grads(inputs)
     saved: list[Any] = [(call, -1 - op.visible)]
-    saved += [(x, place) for place, x in enumerate(inputs)]
+    saved += [(x, position) for position, x in enumerate(inputs)]
     node = tape.Node(
         op,
         [x._entry for x in inputs],
@@ -274,20 +289,20 @@ def _record(
 
 
 def _recorded_gradients(
-    whole: CachedOp,
+    cached_op: CachedOp,
     call: Call,
     inputs: Sequence[NDArray],
     douts: Sequence[NDArray | None],
     wants: Sequence[bool],
 ) -> list[Any]:
-    """The gradients from operators that are recorded, to be differentiated again."""
+    """The gradients by operators that are recorded, for gradients of gradients."""
     fixed = [x if w else x._alias() for x, w in zip(inputs, wants, strict=True)]
     with autograd.pause(train_mode=autograd.is_training()):
-        fixed = whole._unchanged(fixed)  # changed once already
+        fixed = cached_op._unchanged(fixed)  # the call has changed states once
 
     def forward(values: Sequence[NDArray]) -> list[NDArray]:
         with autograd.train_mode() if call.training else autograd.predict_mode():
-            return whole._one_by_one(values, call.device)
+            return cached_op._one_by_one(values, call.device)
 
     with call.draws():
         return gradients_through(forward, fixed, douts, wants)

@@ -1,8 +1,9 @@
 """Block: a piece of a network, made of parameters and smaller blocks.
 
-A block registers what is assigned to its attributes: parameters in `_reg_params`,
-blocks in `_children`. Calling it runs its hooks and `forward`. While it runs, whatever
-happens on this thread is attributed to its path, such as `lenet0/conv1`.
+A block (PyTorch's `nn.Module`) registers what is assigned to its attributes: parameters
+in `_reg_params`, blocks in `_children` (`Block.__setattr__`). Calling it runs its hooks
+and `forward` (`Block.__call__`). While it runs, whatever happens on this thread is
+attributed to its path, such as `lenet0/conv1`: memory, operations, graph nodes.
 
 `HybridBlock`, in `hybrid.py`, is one that can be made into a graph.
 """
@@ -22,6 +23,7 @@ from minimx.core.errors import ArgumentError, DeferredInitializationError
 from minimx.core.events import attribute, attribution
 from minimx.gluon import saving
 from minimx.gluon.naming import BlockScope, name_block
+from minimx.gluon.parameter.deferred import Contexts
 from minimx.gluon.parameter.dictionary import (
     ParameterDict,
     PathLike,
@@ -29,7 +31,6 @@ from minimx.gluon.parameter.dictionary import (
     read_named,
 )
 from minimx.gluon.parameter.parameter import Parameter
-from minimx.gluon.parameter.places import Contexts
 from minimx.gluon.summary import summarize
 from minimx.gluon.utils import HookHandle, indent
 
@@ -42,7 +43,7 @@ Hook = Callable[..., Any]
 
 
 class _Edits:
-    """How often any block got or lost a part: who made graphs of blocks looks again."""
+    """How often any block was changed: then hybridized blocks check their parts."""
 
     count = 0
 
@@ -156,8 +157,8 @@ class Block:
         """Make a block a part of this one, under a name or the next number.
 
         Its parameters are then among those of this block: `collect_params`,
-        `initialize` and the files of `save_parameters` reach them. Raises TypeError for
-        what is no Block.
+        `initialize` and the files of `save_parameters` reach them. Raises ArgumentError
+        for what is no Block.
         """
         if not isinstance(block, Block):
             raise ArgumentError(
@@ -185,16 +186,16 @@ class Block:
     # -- parameters -------------------------------------------------------------------
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
-        """The parameters of the whole tree, by full name.
+        """The parameters of the whole tree, by full name, such as `dense0_weight`.
 
         select: a regular expression; keep the names that it matches from their start.
-        The result also finds them by place: `net.collect_params()["0.weight"]`.
+        The result also finds them by path: `net.collect_params()["0.weight"]`.
         """
         found = ParameterDict(self._params.prefix)
         self._gather(found, None if select is None else re.compile(select))
         found._structural = {
-            place: parameter.name
-            for place, parameter in self._collect_params_with_prefix().items()
+            path: parameter.name
+            for path, parameter in self._collect_params_with_prefix().items()
             if parameter.name in found
         }
         return found
@@ -226,7 +227,7 @@ class Block:
                 )
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """The parameters of the tree by place: `0.weight`."""
+        """The parameters of the tree by path: `0.weight`."""
         dot = prefix + "." if prefix else ""
         found = {dot + name: value for name, value in self._reg_params.items()}
         for name, child in self._children.items():
@@ -244,20 +245,23 @@ class Block:
         """Fill all parameters, or remember to do so once their shapes are known.
 
         init: for parameters without an initializer of their own (Uniform(0.07)).
-        ctx: the device or devices they live on.
+        ctx: the device or devices that they are on; by default the current one.
+        verbose: print how each is filled. force_reinit: fill those with values anew.
+        device: MXNet 2.0's name of ctx.
         """
-        self._tell_layers("")
+        self._set_layer_paths("")
         self.collect_params().initialize(init, ctx, verbose, force_reinit, device)
 
-    def _tell_layers(self, outer: str) -> None:
+    def _set_layer_paths(self, outer: str) -> None:
+        """Note in each parameter the path of its layer, for views of memory."""
         path = self._path_under(outer)
         for parameter in self._reg_params.values():
             parameter.layer = path
         for child in self._children.values():
-            child._tell_layers(path)
+            child._set_layer_paths(path)
 
     def save_parameters(self, filename: PathLike, deduplicate: bool = False) -> None:
-        """Write all values to a file, by place in the tree.
+        """Write all values to a file, by path in the tree, which MXNet reads as well.
 
         deduplicate: write a parameter that several blocks share only once.
         """
@@ -279,7 +283,11 @@ class Block:
     ) -> None:
         """Read values written by `save_parameters`; either all fit, or none is taken.
 
-        For the options see `minimx.gluon.parameter.dictionary.fill_from`.
+        ctx: the devices of parameters without values; `device` is its 2.0 name.
+        allow_missing: parameters may have no value in the file. ignore_extra: the file
+        may have values for no parameter. cast_dtype: convert values of another type,
+        or with `dtype_source="saved"` the parameters. Raises DataError for a file that
+        cannot be read, ParameterError or ShapeError for values that do not fit.
         """
         self.load_dict(
             read_named(filename),
@@ -302,7 +310,7 @@ class Block:
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> None:
-        """What `load_parameters` was called before MXNet 1.3."""
+        """The old name of `load_parameters`, before MXNet 1.3; see there."""
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
     def save(self, prefix: str) -> None:
@@ -323,7 +331,11 @@ class Block:
         dtype_source: str = "current",
         source: str = "the dict",
     ) -> None:
-        """Take values from a dict, by place in the tree or else by full name."""
+        """Take values from a dict, by path in the tree or else by full name.
+
+        source: where they come from, for error messages. The others are arguments of
+        `load_parameters`; it raises the same errors.
+        """
         targets = self._collect_params_with_prefix()
         stored = {
             name.removeprefix("arg:").removeprefix("aux:"): value
@@ -373,7 +385,10 @@ class Block:
             parameter.cast(dtype)
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Hybridize the parts that can be; see `HybridBlock.hybridize`."""
+        """Hybridize the parts that are `HybridBlock`s; a plain block goes on as it is.
+
+        kwargs: the settings of `HybridBlock.hybridize`, which raises the errors.
+        """
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
@@ -387,7 +402,7 @@ class Block:
         """Run the hooks and `forward`, on behalf of this block."""
         at = attribution.__dict__  # this thread's, looked up once: every layer pays
         layer, owners = at["layer"], at["owners"]
-        inside = self._inside.get(id(owners)) or self._look_inside()
+        inside = self._inside.get(id(owners)) or self._attribution_inside()
         at["layer"], at["owners"] = inside
         try:
             if self._forward_hooks or self._forward_pre_hooks:
@@ -404,7 +419,7 @@ class Block:
             at["layer"], at["owners"] = layer, owners
 
     def _learn_shapes(self, args: tuple[Any, ...]) -> bool:
-        """Whether open shapes of own parameters could be completed after all."""
+        """Complete open shapes of own parameters, where a subclass can."""
         return False
 
     def _through_graph(self, args: tuple[Any, ...]) -> Any:
@@ -426,8 +441,11 @@ class Block:
             "arrays and returns arrays."
         )
 
-    def _look_inside(self) -> tuple[str, Any]:
-        """Path and table of owners inside this block, kept for the next call."""
+    def _attribution_inside(self) -> tuple[str, Any]:
+        """Attribution inside this block: its path, and the owners of memory there.
+
+        Kept for the next call from the same place in the network.
+        """
         at = attribution
         outside = at.owners
         before = attribute(self._path_under(at.layer), at.phase, at.category)

@@ -1,9 +1,16 @@
 """HybridBlock: a block that can be made into a graph, and run as one.
 
 Before `hybridize()` it runs like any block, operator by operator. After it, the first
-call writes the computation down (`tracing.py`), and from then on calls go to the graph
-(`minimx.core.cached_op`): fewer steps in Python, memory planned ahead, operators
-joined.
+call runs the Python code on traced values, which write the computation down as a graph
+(`tracing/trace.py`). From then on calls go to the graph (`minimx.core.cached_op`):
+fewer steps in Python, memory planned ahead, operators joined. As with `torch.compile`,
+Python code runs only while the graph is made.
+
+    net(x)    Block.__call__              hooks, attribution
+              _through_graph              finds the graph for arguments of this form
+                  _made                   the first time: `_write` it down, complete
+                                          shapes, replace parts by a backend
+              CachedOp                    runs it
 """
 
 from __future__ import annotations
@@ -26,8 +33,8 @@ from minimx.core.np_semantics import is_np_array, is_np_shape
 from minimx.gluon import export as files
 from minimx.gluon.block import Block, _Edits
 from minimx.gluon.np_arrays import refuse_mixed
+from minimx.gluon.parameter.deferred import shape_is_known
 from minimx.gluon.parameter.dictionary import ParameterDict
-from minimx.gluon.parameter.parameter import shape_is_known
 from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
 from minimx.gluon.tracing import trace as tracing
 from minimx.gluon.tracing.deferred import Completing, placeholder
@@ -43,15 +50,16 @@ from minimx.symbol.tracing.arrays import Traced
 from minimx.symbol.tracing.arrays import tracing as tracer_of_thread
 
 _FLAGS = tuple(field.name for field in fields(Flags))
-# A block whose Python code saw shapes has a graph for each; of old ones it lets go.
+# A block whose Python code reads shapes has a graph for each; the oldest are forgotten.
 _MOST_GRAPHS = 64
 
 
 class Ready(NamedTuple):
     """A graph to be called.
 
-    learning: what is called instead while gradients are recorded or in training, where
-    a backend put operators without gradients in.
+    written: the graph, and how arguments of a call become its inputs. op: runs it.
+    learning: what is called instead in training or while gradients are recorded, if a
+    backend has put operators into `op` that have no gradients.
     """
 
     written: tracing.Written
@@ -90,7 +98,10 @@ class HybridBlock(Block):
         self._forget_graphs()
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make a hybrid block a part of this one."""
+        """Make a hybrid block a part of this one, under a name or the next number.
+
+        Raises ArgumentError for other blocks: they could not become a part of a graph.
+        """
         if isinstance(block, Block) and not isinstance(block, HybridBlock):
             raise ArgumentError(
                 f"a part of the HybridBlock {type(self).__name__} must be a "
@@ -117,7 +128,8 @@ class HybridBlock(Block):
     ) -> None:
         """Run the block, and its parts, as graphs from now on; or no longer.
 
-        backend: who may replace parts of the graph, as registered with
+        active: False goes back to operator by operator.
+        backend: the name of one that may replace parts of the graph, as registered with
             `minimx.core.graph.passes.partition.register_backend`. backend_opts: none of
             ours takes any.
         clear: forget the graphs made so far.
@@ -125,6 +137,7 @@ class HybridBlock(Block):
             see `minimx.core.cached_op.Flags`.
         partition_if_dynamic: accepted; a graph whose shapes depend on numbers is run
             operator by operator in any case.
+        Raises ArgumentError for other settings, and for an unknown backend.
         """
         kwargs |= backend_opts or {}
         if kwargs:
@@ -180,12 +193,12 @@ class HybridBlock(Block):
         return written.formed(ready.op(written.arrays(leaves)))
 
     def _by_shape(self, key: Any, leaves: list[Any]) -> Any:
-        """The key of a graph that Python code made for just such inputs."""
+        """The key of a graph that holds for just such shapes, types and mode."""
         specs = tuple([x.spec for x in leaves])
         return (*key, specs, leaves[0].context, tracing.recording_mode())
 
     def _made(self, key: Any, args: tuple[Any, ...], leaves: list[Any]) -> Ready:
-        """The graph for inputs that it was not called with yet."""
+        """Make the graph for arguments of a form that is new."""
         written = self._write(key, args, leaves)
         if not written.complete(leaves):
             self._complete_by_running(args)
@@ -201,7 +214,7 @@ class HybridBlock(Block):
         return found
 
     def _replaced(self, plain: Ready) -> Ready:
-        """With what the backend puts in the place of parts of the graph."""
+        """The graph with parts replaced by the backend."""
         assert self._backend is not None
         backend = backend_named(self._backend)
         if backend is None:
@@ -215,14 +228,18 @@ class HybridBlock(Block):
     def _write(
         self, key: Any, args: tuple[Any, ...], leaves: list[Any]
     ) -> tracing.Written:
-        """Make the graph."""
+        """Run the Python code on traced values, all parts included."""
         if not tracing.takes_arrays(self):
             self._refuse_other_form(key)
-        with _whole(self):
+        with _all_active(self):
             return tracing.write(self, args, leaves)
 
     def _refuse_other_form(self, key: Any) -> None:
-        """As in MXNet: the graph was made for arguments in one form."""
+        """Raise ArgumentError for arguments that the graph was not made for.
+
+        As in MXNet, a block with `hybrid_forward` has one form: which arguments are
+        arrays, and how they are nested.
+        """
         name = type(self).__name__
         for value in fixed(key[0]):
             raise ArgumentError(
@@ -239,7 +256,7 @@ class HybridBlock(Block):
             )
 
     def _complete_by_running(self, args: tuple[Any, ...]) -> None:
-        """Let layers that know their shapes only when they run complete them."""
+        """Run once without a graph: some layers know their shapes only then."""
         self._active = False
         try:
             with autograd.pause(train_mode=False):
@@ -331,8 +348,9 @@ class HybridBlock(Block):
     def infer_shape(self, *args: Any) -> None:
         """Set the open shapes of the parameters, given the block's inputs.
 
-        Operators know that for the parameters they are given; a layer that uses a
-        parameter in another way overrides this, and sets `parameter.shape`.
+        args: arrays, of which only the shapes count. Operators know the shapes of
+        parameters that they are given; a layer that uses a parameter in another way
+        overrides this, and sets `parameter.shape`.
         """
         settle_shapes(self, *args)
 
@@ -347,7 +365,7 @@ class HybridBlock(Block):
         if not waiting or isinstance(args[0], Symbol):
             return False
         self.infer_shape(*args)
-        if tracer_of_thread() is None:  # a graph in the making needs no values yet
+        if tracer_of_thread() is None:  # while a graph is made no values are needed
             for parameter in waiting:
                 parameter._finish_deferred()
         return True
@@ -355,7 +373,11 @@ class HybridBlock(Block):
     # -- running ----------------------------------------------------------------------
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """Hand the parameters, on the device of `x`, to `hybrid_forward`."""
+        """Call `hybrid_forward` with the parameters, on the device of `x`.
+
+        x, args: arrays, or nested lists of them; symbols or traced values while a graph
+        is made. F is then `mx.sym`, else `mx.nd`. Returns what `hybrid_forward` does.
+        """
         if not isinstance(x, NDArray) and is_symbolic((x, args)):
             refuse_mixture(type(self).__name__, of_arguments((x, *args))[0])
             return write_down(self, x, *args)
@@ -384,7 +406,7 @@ class HybridBlock(Block):
         return refuse_mixed(type(self).__name__, out) if is_np_array() else out
 
     def _traced_inside(self, *args: Any) -> Any:
-        """Code in MXNet 1's manner inside code in MXNet 2's: symbols in between."""
+        """`hybrid_forward` inside a traced `forward`: it gets symbols, not arrays."""
         tracer = tracer_of_thread()
         assert tracer is not None
         out = write_down(self, *tracing.lowered(args))
@@ -403,7 +425,11 @@ class HybridBlock(Block):
         return found
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **params: Any) -> Any:
-        """Compute the output with the operators of `F`. Subclasses must write it."""
+        """Compute the output with the operators of `F`. Subclasses must write it.
+
+        F: `mx.nd` or `mx.sym`. x, args: the block's inputs. params: its parameters, by
+        the names of their attributes; all of them arrays or symbols, as F wants.
+        """
         raise NotImplementedError(
             f"{type(self).__name__} has neither hybrid_forward(self, F, x, ...) nor "
             "forward(self, x, ...). Write one of them."
@@ -411,20 +437,20 @@ class HybridBlock(Block):
 
 
 @contextmanager
-def _whole(block: Block) -> Iterator[None]:
-    """Parts belong to the graph, whether they would run as graphs themselves or not."""
-    asleep: list[Block] = []
+def _all_active(block: Block) -> Iterator[None]:
+    """Inside the `with` block all parts are hybridized, so that the graph has them."""
+    inactive: list[Block] = []
 
-    def wake(part: Block) -> None:
+    def activate(part: Block) -> None:
         if isinstance(part, HybridBlock) and not part._active:
-            asleep.append(part)
+            inactive.append(part)
             part._active = True
 
-    block.apply(wake)
+    block.apply(activate)
     try:
         yield
     finally:
-        for part in asleep:
+        for part in inactive:
             part._active = False
 
 

@@ -17,9 +17,9 @@ from minimx.core.graph.values.infer import declared_dtype, infer
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.np_semantics import is_np_array
 from minimx.gluon.hybrid import HybridBlock
+from minimx.gluon.parameter.deferred import Contexts
 from minimx.gluon.parameter.dictionary import ParameterDict, PathLike
 from minimx.gluon.parameter.parameter import Parameter
-from minimx.gluon.parameter.places import Contexts
 from minimx.gluon.structure import put_together, refuse_mixture, take_apart
 from minimx.gluon.tracing import trace as tracing
 from minimx.symbol import Symbol

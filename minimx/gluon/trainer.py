@@ -6,6 +6,10 @@
     loss.backward()
     trainer.step(batch_size=x.shape[0])
 
+Each `step` divides gradients by the batch size and updates the weights in place, as
+PyTorch's `optimizer.step()` does. The first step makes the rest: an updater for each
+device, which keeps the states of the optimizer, and a store (`_prepare`).
+
 On one device, `step` hands every weight and its gradient to the optimizer. On several,
 the gradients of a parameter are summed in a store (see `mx.kv`). Then either the store
 runs the optimizer and sends the new weights back, or it sends the sum back and every
@@ -38,24 +42,25 @@ class UpdatedInStore(ArgumentError, AssertionError):
 
 
 #: Weight and gradient of a parameter on each of its devices.
-Places = list[tuple[Context, NDArray, NDArray]]
-#: Parameters that learn, by number.
-Learning = list[tuple[int, Parameter, Places]]
+Copies = list[tuple[Context, NDArray, NDArray]]
+#: The parameters with gradients: (index among all, the parameter, its copies).
+Learning = list[tuple[int, Parameter, Copies]]
 
 
-def _on_devices(parameter: Parameter) -> Places:
+def _on_devices(parameter: Parameter) -> Copies:
+    """Raises ParameterError where there are no values, or no gradient."""
     weights, gradients = parameter._data, parameter._grad
     if weights is None or gradients is None:
-        parameter.list_grad()  # raises: it has no values, or no gradient
+        parameter.list_grad()  # raises
     assert weights is not None
     assert gradients is not None
     return list(zip(weights, weights.values(), gradients.values(), strict=True))
 
 
 def _check_fresh(learning: Learning) -> None:
-    """Refuse the step before anything is changed."""
-    for _, parameter, places in learning:
-        for ctx, _, gradient in places:
+    """Raise UserWarning for stale gradients, before anything is changed."""
+    for _, parameter, copies in learning:
+        for ctx, _, gradient in copies:
             if not gradient._fresh_grad:
                 raise UserWarning(
                     f"the gradient of {parameter.name} on {ctx} is stale: no "
@@ -107,7 +112,7 @@ class Trainer:
         self._amp_original_scale = self._scale
         self._amp_loss_scaler: Any = None  # see minimx/amp
         self._steps = 0  # taken or skipped
-        # Called in each step with whether it is skipped, before weights change.
+        # Called in each step, before weights change: whether it is skipped.
         self._watchers: list[Callable[[bool], None]] = []
         for parameter in self._params:
             parameter._set_trainer(self)
@@ -151,7 +156,8 @@ class Trainer:
     def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """Sum the gradients over the devices, divide by `batch_size`, and update.
 
-        A gradient that no backward has filled since the last step raises a UserWarning;
+        batch_size: the number of samples; ArgumentError if it is not positive. A
+        gradient that no backward has filled since the last step raises a UserWarning;
         with `ignore_stale_grad` its parameter is left as it is.
         """
         with attributed(phase="update"):
@@ -198,7 +204,7 @@ class Trainer:
         return [(i, p) for i, p in enumerate(self._params) if p._grad_req != "null"]
 
     def _learning_on_devices(self) -> Learning:
-        """Each parameter that learns, with its arrays; asked once for a step."""
+        """Each parameter that learns, with its arrays; gathered once for a step."""
         return [(i, p, _on_devices(p)) for i, p in self._learning()]
 
     def _rescale(self, batch_size: float) -> None:
@@ -212,8 +218,8 @@ class Trainer:
         """Sum in the store: what comes back is weights or gradients."""
         if self._kvstore is None:
             return
-        for index, parameter, places in learning:
-            gradients = [gradient for _, _, gradient in places]
+        for index, parameter, copies in learning:
+            gradients = [gradient for _, _, gradient in copies]
             if self._update_on_kvstore:
                 if any(gradient._fresh_grad for gradient in gradients):
                     self._push(index, parameter, gradients)
@@ -238,13 +244,13 @@ class Trainer:
         """Hand each device its weights and gradients, in order of the parameters."""
         self._steps += 1
         skipped = self._overflowed()
-        for looks in list(self._watchers):
-            looks(skipped)
+        for watcher in list(self._watchers):
+            watcher(skipped)
         if self._update_on_kvstore or skipped:
             return
         work: dict[Context, tuple[list[int], list[NDArray], list[NDArray]]] = {}
-        for index, _, places in learning:
-            for ctx, weight, gradient in places:
+        for index, _, copies in learning:
+            for ctx, weight, gradient in copies:
                 if ignore_stale_grad and not gradient._fresh_grad:
                     continue
                 indices, gradients, weights = work.setdefault(ctx, ([], [], []))
@@ -292,7 +298,7 @@ class Trainer:
     # -- the store --------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        """See that updaters and store fit the devices, and the store has values."""
+        """Make updaters and store if the devices are new; give the store values."""
         devices = list({ctx: None for p in self._params for ctx in p._contexts()})
         if devices != self._devices:
             self._move(devices)
@@ -302,18 +308,18 @@ class Trainer:
             self._init_params()
 
     def _move(self, devices: list[Context]) -> None:
-        """The network has moved: every device goes on where the first one was."""
-        old = next(iter(self._state_keepers()), None)
+        """Make updaters and store for new devices, with the states of the first."""
+        old = next(iter(self._stateful_updaters()), None)
         content = None if old is None else old.get_states()
         self._reset_kvstore()
         self._devices = devices
         self._updaters = [opt.get_updater(self._optimizer) for _ in devices]
         self._init_kvstore()
-        for updater in self._state_keepers() if content is not None else []:
+        for updater in self._stateful_updaters() if content is not None else []:
             updater.set_states(content)
 
-    def _state_keepers(self) -> list[Any]:
-        """Those who keep states of the optimizer."""
+    def _stateful_updaters(self) -> list[Any]:
+        """The updaters that keep states of the optimizer: the store's, or our own."""
         return [self._kvstore._updater] if self._update_on_kvstore else self._updaters
 
     def _choose_store(self) -> tuple[Any, bool | None]:
@@ -352,8 +358,8 @@ class Trainer:
         self._params_to_init = list(self._params)
         self._kv_initialized = False
 
-    def _forget(self, parameter: Parameter) -> None:
-        """A parameter gets other values or another type than the store has."""
+    def _value_changed(self, parameter: Parameter) -> None:
+        """Forget the store, which has old values or the old type of a parameter."""
         if self._kvstore is None or parameter in self._params_to_init:
             return
         for other in self._params:
@@ -381,12 +387,17 @@ class Trainer:
     def save_states(self, fname: str | os.PathLike[str]) -> None:
         """Write what the optimizer remembers: states, counts and learning rate."""
         self._prepare()
-        updater = next(iter(self._state_keepers()), opt.get_updater(self._optimizer))
+        updater = next(
+            iter(self._stateful_updaters()), opt.get_updater(self._optimizer)
+        )
         content = updater.get_states(dump_optimizer=True)
         write_whole(fname, content, "save_states")
 
     def load_states(self, fname: str | os.PathLike[str]) -> None:
-        """Go on where `save_states` was called; the devices may be others."""
+        """Go on where `save_states` was called; the devices may be others.
+
+        Raises DataError for a file that cannot be read.
+        """
         try:
             with open(fname, "rb") as file:
                 content = file.read()
@@ -395,7 +406,7 @@ class Trainer:
                 f"load_states: cannot read {str(fname)!r}: {reason.strerror}."
             ) from reason
         self._prepare()
-        for updater in self._state_keepers() or [opt.get_updater(self._optimizer)]:
+        for updater in self._stateful_updaters() or [opt.get_updater(self._optimizer)]:
             updater.set_states(content)
 
 

@@ -1,6 +1,6 @@
 """The reasons of a memory plan in sentences: why a result lies where it lies.
 
-The pass keeps numbers and verdicts, since it is run often and read seldom; here they
+The planner keeps numbers and verdicts, since it is run often and read seldom; here they
 are put into words, by going through its steps once more.
 """
 
@@ -73,8 +73,8 @@ def _readers(
 ) -> dict[int, list[tuple[int, int]]]:
     """By block: (the node, the entry) of each reading, in the order of nodes."""
     found: dict[int, list[tuple[int, int]]] = {}
-    for n, waits in enumerate(numbers.waits):
-        for e in waits:
+    for n, reads in enumerate(numbers.reads):
+        for e in reads:
             block = storage[numbers.entries[e]]
             if block >= 0:
                 found.setdefault(block, []).append((n, e))

@@ -9,7 +9,7 @@ import numpy as np
 
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.events import CATEGORIES, PHASES
-from minimx.core.record.tables import Array, Strings, loans
+from minimx.core.record.tables import Array, Strings, allocation_changes
 
 QUANTITIES = ("requested", "rounded", "reserved")
 GROUPINGS = ("category", "device", "phase")
@@ -88,19 +88,19 @@ def memory_curve(
 
 
 def on_loan(mem: Array, strings: Strings, row: int) -> Array:
-    """The rows of `mem` that began the loans which last after row `row`."""
+    """The rows of `mem` that began the allocations which last after row `row`."""
     sign = _signs(mem, strings)[: row + 1]
     given, back = np.flatnonzero(sign == 1), np.flatnonzero(sign == -1)
     return given[~np.isin(mem["block"][given], mem["block"][back])]
 
 
 def _signs(mem: Array, strings: Strings) -> Array:
-    """What each event does to the number of loans."""
+    """What each event does to the number of allocations."""
     begins, ends = (
         np.isin(mem["event"], [strings.find(name) for name in names])
         for names in (("live", "alloc", "hit"), ("free",))
     )
-    return loans(mem["block"], begins, ends)
+    return allocation_changes(mem["block"], begins, ends)
 
 
 def _reserved(mem: Array, sign: Array, strings: Strings) -> Array:

@@ -2,7 +2,8 @@
 
     python -m tests.tools.examples_run NAME...
 
-prints a line of JSON for each: what its program printed, and which functions ran.
+prints a line of JSON for each: what its program printed, what the first value printed
+once more afterwards, and whether the function that obeys the knob was called.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import sys
 import threading
 import traceback
+from dataclasses import replace
 from types import CodeType, FrameType
 from typing import Any
 
@@ -42,25 +44,36 @@ def resolve(dotted: str) -> Any:
     raise ModuleNotFoundError(dotted)
 
 
+def printed(program: str) -> str:
+    """What a program prints, with its traceback if it fails."""
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            exec(compile(program, "example", "exec"), {})
+    except Exception:
+        out.write(traceback.format_exc())
+    return out.getvalue()
+
+
 def run(name: str) -> dict[str, Any]:
-    """What one example's program prints, and whether its function was called."""
+    """What one example prints under all values, and under the first once more."""
     from minimx.tools import knob_examples as examples
 
     example = examples.of(name)
     assert example is not None
-    program = compile(example.program(name), name, "exec")
-    out = io.StringIO()
     CALLED.clear()
     sys.setprofile(note)
     try:
-        with contextlib.redirect_stdout(out):
-            exec(program, {})
-    except Exception:
-        out.write(traceback.format_exc())
+        found = printed(example.program(name))
     finally:
         sys.setprofile(None)
-    acted = resolve(example.acts_in).__code__ in CALLED
-    return {"name": name, "printed": out.getvalue(), "acted": acted}
+    first = dict([*example.expect.items()][:1])
+    return {
+        "name": name,
+        "printed": found,
+        "turned_back": printed(replace(example, expect=first).program(name)),
+        "acted": resolve(example.acts_in).__code__ in CALLED,
+    }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,8 @@
-"""Every live knob has an example, and it prints what its card says."""
+"""Every live knob has an example, and it prints what its card says.
+
+So each is a liveness test: turn the knob, see its observable move, turn it back, see it
+return.
+"""
 
 from __future__ import annotations
 
@@ -92,6 +96,8 @@ def test_an_example_prints_what_is_expected(
     assert results[name]["printed"] == example.output()
     acted = results[name]["acted"] or name in IN_CHILDREN
     assert acted, f"{example.acts_in} was not called"
+    value, text = next(iter(example.expect.items()))
+    assert results[name]["turned_back"] == f"{value}: {text}\n"
 
 
 @every

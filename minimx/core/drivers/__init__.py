@@ -1,4 +1,10 @@
-"""Which devices this machine has, and the driver of each."""
+"""Which devices this machine has, and the driver of each.
+
+    driver_for(gpu(0)).total_bytes      # of a CUDA device, or of a simulated one
+    backend_of(gpu(0))                  # "cuda", or "cpu": whose kernels run there
+
+A driver allocates and frees memory of one device (`base.py`); pools stand before it.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +97,11 @@ def backend_of(device: Device) -> str:
 
 
 def working(device: Device) -> AbstractContextManager[Any]:
-    """Let this thread work on a device; leaving waits for what CUDA was asked."""
+    """A `with` block in which this thread works on a device.
+
+    For a CUDA device it has a stream, and the end of the block waits for that stream;
+    for others there is nothing to do.
+    """
     if backend_of(device) == "cpu":
         return nullcontext()
     driver: Any = driver_for(device)
@@ -100,7 +110,11 @@ def working(device: Device) -> AbstractContextManager[Any]:
 
 
 def during(device: Device, run: Callable[[], None]) -> Callable[[], None]:
-    """The same work, inside `working`."""
+    """The same work, inside `working`: for a thread of the engine.
+
+    Returns a function without arguments. Raises DeviceError, when that is called, for a
+    GPU that does not exist.
+    """
 
     def inside() -> None:
         with working(device):
@@ -146,7 +160,7 @@ def _no_such_gpu(device: Device, count: int) -> str:
 
 
 def _described_anew(name: str, new: Any, old: Any) -> None:
-    """A knob of the simulated machine was turned."""
+    """A knob of the simulated machine was turned: give its GPUs their new costs."""
     for driver in opened():
         if driver.device.device_type == "gpu" and driver.backend == "cpu":
             machine.describe(driver)

@@ -1,8 +1,8 @@
 """What a device must be able to do for the pools: allocate memory and free it.
 
-A driver is the plain truth about a device: how many bytes it has, which are taken. It
-keeps nothing for later; that is the pool's trade. Drivers are not thread-safe: the pool
-in front of each of them holds a lock whenever it calls.
+A driver is `cudaMalloc` and `cudaFree` of one device, real or simulated: it knows how
+many bytes there are and which are allocated, and keeps nothing for later, as pools do.
+Drivers are not thread-safe: the pool in front of each holds a lock whenever it calls.
 """
 
 from __future__ import annotations

@@ -28,15 +28,25 @@ class Cuda(Protocol):
         """The driver of memory of the host that devices can read."""
 
     def link(self, start: Device, end: Device) -> Any:
-        """How two devices copy from one to the other, a row of `drivers.machine`."""
+        """The link over which two devices copy directly, a `links.Link`.
+
+        None if CUDA has no peer access for them, or MXNET_ENABLE_GPU_P2P is off: then
+        copies go through the host.
+        """
 
     def stream(self) -> Any:
         """The CUDA stream of this thread, 0 outside of `drivers.working`."""
 
     def implementation(self, op: Any, specs: tuple[Any, ...], plan: Any) -> Any:
-        """How an operator runs: `kernel`, `workspace` in bytes, and `native`."""
+        """How an operator runs on a CUDA device.
+
+        specs: of its inputs. plan: that of the CPU, whose outputs it has as well. The
+        result has `kernel`, a function of arrays as the plan's; `workspace`, the bytes
+        of scratch memory that it takes; and `native`: False if it runs on the host,
+        between two copies.
+        """
 
 
 def cuda() -> Cuda:
-    """CUDA's side, imported when it is first asked for."""
+    """The functions of CUDA; their module is imported at the first call."""
     return cast(Cuda, provided("cuda"))

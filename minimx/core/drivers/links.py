@@ -64,12 +64,18 @@ Layout = Callable[[int, int], Link | None]
 
 
 def pcie(a: int, b: int) -> Link | None:
-    """One switch of PCI Express for all."""
+    """One switch of PCI Express for all GPUs, which so reach each other directly.
+
+    a, b: numbers of two GPUs, as in all layouts.
+    """
     return PCIE
 
 
 def sockets(a: int, b: int) -> Link | None:
-    """Four GPUs on the switch of each processor; the others cannot be reached."""
+    """Four GPUs on the switch of each processor; copies to others go through the host.
+
+    a, b: numbers of two GPUs; 0 to 3 are on the first switch.
+    """
     return PCIE if a // 4 == b // 4 else None
 
 
@@ -85,7 +91,10 @@ def mesh(a: int, b: int) -> Link | None:
 
 
 def nvswitch(a: int, b: int) -> Link | None:
-    """Every GPU reaches every other over all its six NVLinks."""
+    """Every GPU reaches every other over all its six NVLinks, as in a DGX-2.
+
+    a, b: numbers of two GPUs.
+    """
     return SIX_NVLINKS
 
 

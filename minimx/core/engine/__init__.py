@@ -10,9 +10,10 @@ thread-count knobs. Turning one of them finishes everything, ends all threads, a
 starts the next engine, while other threads go on pushing.
 
 Reading order: `var.py` (the rules), `operation.py` and `base.py`, `naive.py`, then
-`threaded.py` with `lanes.py` and `workers.py`. Beside the road: `failures.py` and
-`origin.py` (errors that come late), `bulking.py`, `urgency.py`, `trace.py` (what is
-recorded). An engine on a virtual clock is the extension "virtual time".
+`threaded.py` with `lanes.py` and `workers.py`. Needed less often: `failures.py` and
+`origin.py` (errors that come late), `bulking.py` (several operations as one),
+`urgency.py` (priorities), `trace.py` (what is recorded). An engine on a virtual clock
+is the extension "virtual time".
 """
 
 from __future__ import annotations
@@ -105,7 +106,11 @@ def push(
     cost: Work | None = None,
     origin: Origin | None = None,
 ) -> int:
-    """Queue a function on the current engine; see `Engine.push`."""
+    """Queue a function on the current engine, to be called when its vars are ready.
+
+    The arguments are those of `Engine.push`, MXNet's `Engine::PushAsync`. Returns the
+    operation's id while a record is on, else 0.
+    """
     return current.push(fn, device, reads, writes, name, priority, prop, cost, origin)
 
 

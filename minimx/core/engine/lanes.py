@@ -1,12 +1,12 @@
 """Which lane serves an operation, and by how many workers.
 
-A lane is a queue with workers. What lanes there are, and who queues in which, is all
-in which the threaded engines differ; the virtual engine asks the same functions.
+A lane is a queue with workers. What lanes there are, and which operation goes to which,
+is all in which the threaded engines differ; the virtual engine asks the same functions.
 
-    pooled       one lane for everything, one for copies per device   for each CPU
-    device a lane; for each GPU a lane, one for urgent work and
-                 one for copies; one lane for urgent CPU work of the whole process
-    naive        no lane: the caller itself
+    pooled        one lane for everything, and one for copies
+    per_device    for each CPU device a lane; for each GPU a lane, one for urgent work
+                  and one for copies; one lane for urgent work on the CPU
+    naive         no lane: the calling thread itself
 """
 
 from __future__ import annotations

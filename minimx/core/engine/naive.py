@@ -62,7 +62,11 @@ class NaiveEngine(Engine):
         cost: Work | None = None,
         origin: Origin | None = None,
     ) -> int:
-        """Run `fn`; what it raises goes through to the caller."""
+        """Run `fn` before returning; the arguments are those of `Engine.push`.
+
+        What `fn` raises goes through to the caller. Where nothing is recorded and
+        nothing has failed, no `Operation` is made: that is most of the time.
+        """
         plain = events.recorder is None and not pending_failures and self._spend is None
         if plain and len(writes) == 1:
             with self._turn:

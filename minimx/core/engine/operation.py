@@ -36,7 +36,7 @@ class Operation(Claim):
         cost: Work | None = None,
         origin: Origin = (),
     ) -> None:
-        # Every push comes by here, so the usual case is recognised without making sets.
+        # Every push comes by here, so the usual case is recognised without sets.
         reads = tuple(reads)
         writes = tuple(writes)
         if len(writes) == 1 and len(reads) < 3:

@@ -7,7 +7,7 @@ pooled engine and as its engine with workers per device; only the layout of lane
 differs.
 
 Three rules keep memory where the program expects it. A worker lets go of an operation
-as soon as it has run, before it wakes anybody who waits. It holds nothing while it
+as soon as it has run, before it wakes threads that wait. It holds nothing while it
 waits for work. And the last reference to an operation is never dropped under the lock,
 because that may run the destructor of an array.
 """
@@ -154,7 +154,10 @@ class ThreadedEngine(Engine):
     # Working
 
     def _serve(self, worker: Worker) -> None:
-        """What a worker does from its first to its last day."""
+        """A worker's loop: take an operation, run it, hand over what it made ready.
+
+        It ends when the queue gives None, which is put back for the next worker.
+        """
         get, lock, unlock = worker.get, var_lock.acquire, var_lock.release
         spend = worker.spend
         while True:
@@ -185,7 +188,7 @@ class ThreadedEngine(Engine):
         return self._pushed - sum([worker.done for worker in self._workers])
 
     def _wake_if_idle(self) -> None:
-        """Wake who waits for everything, if everything is done."""
+        """Wake the threads that wait for everything, if everything is done."""
         with var_lock:
             if self._outstanding():
                 return
@@ -212,7 +215,7 @@ class ThreadedEngine(Engine):
     def wait_all(self) -> None:
         """See `Engine.wait_all`; raises `EngineError` inside an operation."""
         self._before_waiting()
-        self._settle()
+        self._wait_until_idle()
         raise_oldest()
 
     def _before_waiting(self) -> None:
@@ -233,7 +236,7 @@ class ThreadedEngine(Engine):
         with logged(writer):
             waiter.wakeup.wait()
 
-    def _settle(self, patience: float = -1) -> None:
+    def _wait_until_idle(self, patience: float = -1) -> None:
         """Wait until nothing is outstanding."""
         if not self._outstanding():
             return
@@ -251,7 +254,7 @@ class ThreadedEngine(Engine):
         self._before_waiting()
         self.open = False
         try:
-            self._settle(patience)
+            self._wait_until_idle(patience)
         except BaseException:
             self.open = True
             raise

@@ -1,8 +1,8 @@
 """What is noted about an operation while a record is on.
 
 A `Trace` is made at the push, on the pushing thread, which alone knows on whose behalf
-it works. It travels with the operation and is recorded when the operation
-is done, before anybody who waits for it wakes up.
+it works. It travels with the operation and is recorded when the operation is done,
+before a thread that waits for it wakes up.
 """
 
 from __future__ import annotations
@@ -114,14 +114,18 @@ class Trace:
         self.emit_edges(edges)
 
     def emit_edges(self, edges: list[Edge]) -> None:
-        """Tell the recorder what `edges` found, each once; without any lock."""
+        """Report what `edges` found to the recorder, each once; without any lock."""
         for src, kind in edges if len(edges) < 2 else dict.fromkeys(edges):
             self.recorder.dependency(src, self.op_id, kind)
 
     def emit(
         self, operation: Operation, worker: str, start: int, end: int, failed: bool
     ) -> None:
-        """Tell the recorder that the operation is done."""
+        """Report to the recorder that the operation is done; a transfer also as such.
+
+        worker: the lane in timelines. start, end: nanoseconds of `events.clock`.
+        failed: whether it raised, or was skipped because a var was poisoned.
+        """
         at = self.attribution
         self.recorder.op(
             self.op_id,

@@ -1,7 +1,7 @@
 """The dependency policy: who may read a var, who may write it, and who has to wait.
 
-A `Var` stands for one piece of state, such as the memory of an array. A `Claim` is an
-operation as this room sees it: the vars that it reads and the vars that it writes.
+A `Var` stands for one piece of state, such as the memory of an array. A `Claim` is what
+this module knows of an operation: the vars that it reads and the vars that it writes.
 There is no graph; each var keeps its own queue, and from those queues everything
 follows:
 
@@ -9,13 +9,27 @@ follows:
 - reads between two writes are granted together, a write is granted alone;
 - a claim whose vars have all been granted is ready.
 
-Three functions do all the work: `append` queues a claim, `release` gives its vars back
-and says which claims became ready, `withdraw` takes back a claim whose `append` was
-interrupted. There are no threads and no clock in here. Callers hold one lock, the same
-for all vars: it also keeps two pushing threads from queueing A before B on one var and
-B before A on another, after which both would wait for ever.
+Three operations, pushed one after the other, with a var for each of the arrays:
 
-Who comes in: the engines, and the replay of recorded runs. Never: functions, arrays.
+    P  b = a + 1    reads a, writes b    ready at once
+    Q  c = a * 2    reads a, writes c    ready at once: a is read by both
+    R  a += b       reads b, writes a    not ready, 2 vars are not granted:
+                                             a: 2 readers, and R is its `writer`
+                                             b: P is its `writer`, R is in `later`
+    P is released                        R is granted b, 1 var is not
+    Q is released                        a has no reader left: R is ready
+
+So P and Q may run at the same time, and R after both: a write after a write (WAW), a
+read after a write (RAW) and a write after a read (WAR) keep the order of the program.
+
+Three functions do all the work: `append` queues a claim, `release` gives its vars back
+and returns the claims that became ready, `withdraw` takes back a claim whose `append`
+was interrupted. There are no threads and no clock in here: the engines call it, and so
+does the replay of recorded runs. Callers hold one lock, the same for all vars: it also
+keeps two pushing threads from queueing A before B on one var and B before A on another,
+after which both would wait for ever.
+
+The policy is that of `ThreadedVar` in MXNet's `src/engine/threaded_engine.cc`.
 """
 
 from __future__ import annotations
@@ -87,7 +101,10 @@ class Claim:
 def distinct(
     reads: Iterable[Var], writes: Iterable[Var]
 ) -> tuple[tuple[Var, ...], tuple[Var, ...]]:
-    """The same vars without repetition; what is written is not counted as read."""
+    """The same vars without repetition; what is written is not counted as read.
+
+    So `a += a`, which reads and writes one var, does not wait for itself.
+    """
     written = dict.fromkeys(writes)
     read = dict.fromkeys(var for var in reads if var not in written)
     return tuple(read), tuple(written)
@@ -124,7 +141,10 @@ def append(claim: Claim) -> bool:
 
 
 def release(claim: Claim) -> list[Claim] | None:
-    """Give back all vars of a granted claim; the claims that became ready, or None."""
+    """Give back all vars of a granted claim; the claims that became ready, or None.
+
+    None rather than an empty list, since most operations make none ready.
+    """
     ready: list[Claim] | None = None
     for var in claim.reads:
         var.readers -= 1

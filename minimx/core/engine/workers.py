@@ -24,11 +24,11 @@ on_worker_start: list[Callable[[], object]] = []
 class Worker(threading.Thread):
     """A thread that serves one lane; `serve` is the engine's loop.
 
-    `get` gives the next piece of work, or None when it is time to go home; `serve` puts
-    the None back into `queue` for the next worker. `done` counts the operations that
+    `get` gives the next operation, or None when the thread is to end; `serve` puts the
+    None back into `queue` for the next worker. `done` counts the operations that
     the worker has finished and let go of. Only the worker itself writes it, so it needs
     no lock. `spend` lets an operation's time pass where the clock on the wall does not.
-    `role` is whom the worker plays in timelines: itself, unless the clock is virtual.
+    `role` is its name in timelines: its own, unless the clock is virtual.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class WorkingLane:
         self.growing = self.started < self.plan.threads
 
     def stop(self) -> None:
-        """Send all workers home, one after the other. The queue must be empty."""
+        """Let all workers end, one after the other. The queue must be empty."""
         self.put(None)
 
 
@@ -127,7 +127,10 @@ def start(worker: Worker, workers: list[Worker]) -> None:
 
 
 def join(workers: list[Worker], patience: float) -> None:
-    """Wait until all have ended, `patience` seconds for each; -1 is for ever."""
+    """Wait until all have ended; one that hangs is left behind.
+
+    patience: seconds to wait for each; -1 is for ever.
+    """
     for worker in workers:
         if worker.is_alive():
             worker.join(None if patience < 0 else patience)

@@ -9,11 +9,16 @@
     knobs.describe("MXNET_GPU_MEM_POOL_RESERVE")    # what it means
     knobs.watch("MXNET_ENGINE_TYPE", callback)      # be notified
 
+A turned knob reaches the part of the system that it moves in three steps: `set` checks
+all values, stores them, and calls the functions that `watch` the knob. The last lines
+of `minimx.core.storage` are such calls of `watch`; the book draws what follows from one
+change, call by call (`book/ways/knob.md`). Parts that read a knob rarely just read it.
+
 Start values come from `os.environ` when this package is imported. A script that writes
 there later turns the knob at once, a cell of IPython from the next cell on; a turned
 knob is written back there, so that child processes inherit it. A knob is one
-declaration (`declarations/`); the rooms it moves come here and watch, never the other
-way round.
+declaration (`declarations/`). This package imports nothing that a knob moves: those
+parts import it.
 """
 
 from __future__ import annotations

@@ -81,7 +81,11 @@ class Environment:
         ]
 
     def write(self, name: str, value: Value | None) -> None:
-        """Let child processes inherit a knob; None removes it in every spelling."""
+        """Write a knob to the environment, so that child processes inherit it.
+
+        name: as it is declared. None removes the variable under all its names. The next
+        `changed_texts` does not report what was written here.
+        """
         environ = self._environ
         for spelling in (name, *self._declared[name].aliases):
             self._seen.pop(spelling, None)

@@ -27,7 +27,7 @@ def install() -> bool:
 
 
 def before_cell(info: object) -> None:
-    """Adopt what the cells before changed in the environment."""
+    """Turn the knobs that earlier cells have changed in the environment."""
     synchronize()
 
 

@@ -1,12 +1,23 @@
 """One knob: what a variable is called, what it may be, and what it moves.
 
-A `Knob` is data. It knows how to read its value from text, as MXNet reads it from the
-environment, how to check a value that a program gives it, and how to write a value back
-as text. It does not hold the value: `minimx.core.knobs.registry` does.
+    knob = Knob(name="N", type="int", default=1, meaning="How many.", low=1, high=8)
+    knob.parse("4"), knob.check(4), knob.format(4)        # 4, 4, "4"
+    knob.check(9)                       # KnobError: N=9: choose a value from 1 to 8.
 
-Reading rules, those of MXNet: an empty text means the default; a truth value is
-`true`, `false`, `1` or `0` in any letter case; a whole number is decimal digits with an
-optional sign and nothing else, so that `1e6` is refused; a float leaves nothing over.
+A `Knob` is data. It reads a value from text, checks a value that a program gives, and
+writes a value back as text. It holds neither its value nor the code that it moves. What
+happens when a knob is turned is spread over three places:
+
+    declarations/memory.py    declares MXNET_CPU_MEM_POOL_TYPE: a `Knob`
+    registry.py               `knobs.set(...)` checks and stores the value, then calls
+                              those who watch the knob
+    storage/__init__.py       watches it: `knobs.watch(names, _retune)`; `_retune` gives
+                              the pools of the CPU their new policy
+
+Rules for reading text, those of MXNet: an empty text means the default; a truth value
+is `true`, `false`, `1` or `0` in any letter case; a whole number is decimal digits with
+an optional sign and nothing else, so that `1e6` is refused; a float leaves nothing
+over.
 """
 
 from __future__ import annotations
@@ -44,12 +55,21 @@ class PlannedKnobWarning(KnobWarning):
 class Knob:
     """The declaration of one variable.
 
-    `scope` says when a change acts: `live` at the next operation, `bind` when the next
-    graph is bound, `restart` after the part it belongs to was drained and started anew,
-    which happens at once and inside the running process, `create` when what `made`
-    names is made anew. `observable` is one sentence about what to look at. A knob that
-    is `planned` names the part of the system in which it will act. `follows` names the
-    knob whose value is this one's default.
+    type: which rule reads its text, see `_READERS`: `size` is bytes such as `256MiB`,
+        `words` several of `choices` with commas between, `intlist` several numbers.
+    aliases: other names of the same variable, which MXNet read or its documents print.
+    low, high: the smallest and the largest number that is allowed, in `unit`.
+    scope: when a change acts. `live`: at the next operation. `bind`: when the next
+        graph is bound. `restart`: at once, after the part that it moves has finished
+        its work and started anew, in the running process. `create`: when the next of
+        what `made` names is made.
+    status: `live`, or `planned` for a knob that does nothing yet; `planned_in` names
+        the part of the system in which it will.
+    observable: one sentence, what to look at to see the knob act.
+    sources: where MXNet's documents describe it, as `file:line`. defaults_by_document:
+        file -> the default that it prints, where they differ.
+    default_words: the default in words, where it depends on the machine. follows: the
+        knob whose value is this one's default.
     """
 
     name: str
@@ -111,7 +131,7 @@ class Knob:
         if self.type == "words":
             return "comma-separated list of " + ", ".join(self.choices)
         name = {"intlist": "comma-separated list of int"}.get(self.type, self.type)
-        return name + self._range_words() + (f", in {self.unit}" if self.unit else "")
+        return name + self._range_text() + (f", in {self.unit}" if self.unit else "")
 
     def parse(self, text: str) -> Value:
         """The value that `text` stands for; the default if it is empty.
@@ -153,7 +173,10 @@ class Knob:
         return str(value)
 
     def refuse(self, value: object, wanted: str) -> KnobError:
-        """The error that a value deserves."""
+        """The `KnobError` for a value, to be raised: `NAME='value': wanted`.
+
+        wanted: one sentence that says what to choose instead.
+        """
         return KnobError(f"{self.name}={value!r}: {wanted}")
 
     def _from_number(self, value: object) -> Value:
@@ -180,12 +203,12 @@ class Knob:
             below = self.low is not None and value < self.low
             above = self.high is not None and value > self.high
             if below or above or value != value:
-                raise self.refuse(given, f"choose a value{self._range_words()}.")
+                raise self.refuse(given, f"choose a value{self._range_text()}.")
         return value
 
-    def _range_words(self) -> str:
+    def _range_text(self) -> str:
         low, high = (
-            None if bound is None else self._bound_words(bound)
+            None if bound is None else self._bound_text(bound)
             for bound in (self.low, self.high)
         )
         if low is not None and high is not None:
@@ -194,7 +217,7 @@ class Knob:
             return f" of at least {low}"
         return f" of at most {high}" if high is not None else ""
 
-    def _bound_words(self, bound: float) -> str:
+    def _bound_text(self, bound: float) -> str:
         return human_size(int(bound)) if self.type == "size" else f"{bound:,}"
 
 

@@ -23,7 +23,11 @@ _BETWEEN = ("minimx", "importlib", "contextlib", "os", "_collections_abc")
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside minimx; at the start that is its import."""
+    """Warn at the line of the user's program from which minimx was called.
+
+    While minimx is imported that is the line of the import. category: the class of the
+    warning, by which it can be filtered.
+    """
     frame = sys._getframe(1)
     while frame.f_back and _is_between(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
@@ -51,7 +55,10 @@ class Needs:
         self._warned: set[str] = set()
 
     def add(self, names: Iterable[str], why: Why) -> None:
-        """Have `why(name, value)` called when one of the knobs is set."""
+        """Have `why(name, value)` called when one of the knobs is set.
+
+        It returns why the knob cannot act on this machine, as a sentence, or "".
+        """
         self._why.update(dict.fromkeys(names, why))
 
     def look(self, chosen: Mapping[str, Any]) -> None:

@@ -1,11 +1,23 @@
 """The registry: the current value of every knob, and who is notified of a change.
 
-Reading is a dictionary look-up without a lock. Writing is rare and takes one lock: all
-values of a change are checked first, then stored together, then the watchers are
-called. If a watcher raises, the change is taken back, the watchers that had been called
-are called with the old values, and the error goes on to the caller.
+    def resize(name, new, old): ...             # a watcher: starts or ends threads
+    knobs.watch("MXNET_CPU_WORKER_NTHREADS", resize)
+    knobs.set(MXNET_CPU_WORKER_NTHREADS=4)      # calls resize("MXNET_CPU…", 4, 1)
 
-This room knows no part of the system that a knob moves. Those rooms call `watch`.
+This is how a turned knob reaches the part that it moves: the part watches it. The
+registry knows none of these parts. `minimx.core.storage` and `minimx.core.engine` end
+with their calls of `watch`; the first changes the policy of pools (`_retune`), the
+second starts another engine (`_knob_turned`).
+
+Reading is a dictionary look-up without a lock. Writing is rare and takes one lock: all
+values of a change are checked first (`_checked`), then stored together (`_store`), then
+the watchers are called (`_change`). If a watcher raises, the change is taken back, the
+watchers that had been called are called with the old values, and the error goes on to
+the caller.
+
+What a knob is set to, by the program and by each open `with` block, is in `scopes.py`;
+what child processes inherit, and what a program writes to `os.environ`, in
+`environ.py`.
 """
 
 from __future__ import annotations
@@ -41,7 +53,7 @@ class Knobs:
         "_aliases",
         "_announced",
         "_chosen",
-        "_early",
+        "_before_change",
         "_environment",
         "_layers",
         "_lock",
@@ -65,13 +77,13 @@ class Knobs:
         self._announced: set[str] = set()
         self._layers = Layers()
         self._needs = Needs()
-        self._chosen: dict[str, Value] = {}  # what of them is in force
+        self._chosen: dict[str, Value] = {}  # in force, but for those at their defaults
         self._values = {name: knob.default for name, knob in table.items()}
         self._watchers: dict[str, list[Watcher]] = {}
-        self._early: list[Callable[[], None]] = []
+        self._before_change: list[Callable[[], None]] = []
         self._lock = threading.RLock()
         self._environment = Environment(self.declared, environ)
-        self._adopt(self._environment.changed_texts())
+        self._take_texts(self._environment.changed_texts())
 
     # Reading
 
@@ -212,14 +224,14 @@ class Knobs:
         return dict(presets[name].values)
 
     def sync_from_environ(self) -> dict[str, Any]:
-        """Adopt what changed in `os.environ` since it was last looked at.
+        """Turn the knobs whose variables changed since `os.environ` was last read.
 
         This is what makes `%env NAME=value` act from the next cell, and `os.environ[
         NAME] = value` in a script at once. A text that a knob cannot take is warned
-        about and put back. Returns the adopted values by name.
+        about and put back. Returns the new values by name.
         """
         with self._lock:
-            names = self._adopt(self._environment.changed_texts(), put_back=True)
+            names = self._take_texts(self._environment.changed_texts(), put_back=True)
             return {name: self._values[name] for name in names}
 
     def assigned(self, name: str) -> None:
@@ -263,12 +275,12 @@ class Knobs:
         function that ends it.
         """
         with self._lock:
-            self._early.append(callback)
+            self._before_change.append(callback)
 
         def stop() -> None:
             with self._lock:
-                if callback in self._early:
-                    self._early.remove(callback)
+                if callback in self._before_change:
+                    self._before_change.remove(callback)
 
         return stop
 
@@ -332,13 +344,17 @@ class Knobs:
                 raise
 
     def _leave(self, layer: Layer) -> None:
-        """Close a `with` block. What is beneath is in force whatever watchers say."""
+        """Close a `with` block: what is beneath is in force, whatever watchers raise.
+
+        A watcher that raises `KnobBusy` obeys later, and the user is warned; any other
+        error is raised when all watchers have been called.
+        """
         late: list[tuple[str, KnobBusy]] = []
         failed: list[BaseException] = []
         with self._lock:
             beneath = self._layers.close(layer)
             moved = {n: v for n, v in beneath.items() if v != self._chosen.get(n)}
-            for early in list(self._early) if moved else ():
+            for early in list(self._before_change) if moved else ():
                 early()
             for name, (new, old) in self._store(moved, write=True).items():
                 for watcher in self._watching(name):
@@ -361,10 +377,13 @@ class Knobs:
             raise failed[0]
 
     def _change(self, chosen: Mapping[str, Value | None], write: bool = True) -> None:
-        """Store checked values, tell the watchers, and take it back if one raises."""
+        """Store checked values and call the watchers; take it back if one raises.
+
+        chosen: name -> value, None for the default. write: also to `os.environ`.
+        """
         with self._lock:
             before = {name: self._chosen.get(name) for name in chosen}
-            for early in list(self._early):
+            for early in list(self._before_change):
                 early()
             changed = self._store(chosen, write)
             called: list[tuple[Watcher, str, Any, Any]] = []
@@ -409,14 +428,16 @@ class Knobs:
     def _watching(self, name: str) -> list[Watcher]:
         return [*self._watchers.get(name, ()), *self._watchers.get(EVERY, ())]
 
-    def _adopt(
+    def _take_texts(
         self, texts: Mapping[str, str | None], put_back: bool = False
     ) -> list[str]:
-        """Take over texts of the environment, one by one; warn where MXNet would stop.
+        """Turn knobs to texts of the environment, one by one.
 
-        `put_back` restores the text of a knob that refused. Returns what was adopted.
+        texts: variable or alias -> its text, None where it was deleted. A text that a
+        knob cannot take is warned about, where MXNet would stop; `put_back` then writes
+        the old one. Returns the names of the knobs that were turned.
         """
-        adopted = []
+        turned = []
         for given, text in texts.items():
             name = self.resolve(given)
             try:
@@ -428,12 +449,12 @@ class Knobs:
                     self._environment.write(name, self._chosen.get(name))
                 warn(f"{refused} {name} stays {kept!r}.", KnobWarning)
             else:
-                adopted.append(name)
+                turned.append(name)
             for alias in self._environment.contradictions(name):
                 warn(f"{name} and its alias {alias} differ; {name} rules.", KnobWarning)
-        self._warn_of_idle({name: self._chosen.get(name) for name in adopted})
+        self._warn_of_idle({name: self._chosen.get(name) for name in turned})
         self._warn_of_unknown()
-        return adopted
+        return turned
 
     def _warn_of_unknown(self) -> None:
         for name, near in self._environment.unknown():
@@ -465,5 +486,5 @@ def _restore_old_values(
     for watcher, name, new, old in reversed(called):
         try:
             watcher(name, old, new)
-        except Exception as again:
-            failure.add_note(f"going back to {name}={old!r} failed as well: {again}")
+        except Exception as second:
+            failure.add_note(f"going back to {name}={old!r} failed as well: {second}")

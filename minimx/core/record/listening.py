@@ -1,7 +1,12 @@
 """What fills a record: the methods that the runtime calls, one for each kind of event.
 
-They append a tuple and return: no lock, no look at a string, so that they may be called
-from any thread and cost little.
+    recorder = events.recorder          # None while no record is on
+    if recorder is not None:
+        recorder.dependency(3, 7, "RAW")
+
+Each appends one tuple, a row of the table that `tables.TABLES` describes, and returns:
+no lock and no search, so that they may be called from any thread and cost little. Times
+are nanoseconds of `events.clock`, quantities of memory bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +25,8 @@ from minimx.core.record.ring import Ring
 from minimx.core.record.several import Ids
 from minimx.core.record.tables import TABLES
 
-# Where the counts begin in what the operator `_exponents` gives for an array.
+# The operator `_exponents` counts zeros, infinite and NaN, adds up squares, and then,
+# from here on, counts for each power of two.
 HEAD = 4
 
 
@@ -50,7 +56,11 @@ class Listening:
         return self.ids.next()
 
     def op(self, *row: Any, **named: Any) -> None:
-        """An operation finished; the arguments are those of `events.Finished`."""
+        """An operation finished; the arguments are those of `events.Finished`.
+
+        Its cost is split into columns; the parts of a joined operation are noted once,
+        in the table `parts`, and the row has their number.
+        """
         finished = Finished(*row, **named)
         flops = nbytes = work = 0
         dtype = ""
@@ -62,7 +72,7 @@ class Listening:
         self._add_op((*finished[:-2], flops, nbytes, dtype, work, finished.inside))
 
     def _number(self, parts: tuple[tuple[Any, ...], ...]) -> int:
-        """The number of a joined operation's parts; at first sight they are noted."""
+        """The number of a joined operation's parts; the first time they are noted."""
         known = self._works.get(id(parts))
         if known is None:
             mine = self._next_work(), parts  # which stay alive, and keep their id
@@ -73,7 +83,11 @@ class Listening:
         return known[0]
 
     def call(self, name: str, detail: str, t0: int, t1: int) -> None:
-        """A call of the interface, by this thread, between two moments."""
+        """A call of the interface by this thread, from t0 to t1.
+
+        name: MXNet's function of the C interface, such as `MXNDArrayWaitAll`. detail:
+        what it was called for, such as the name of an operator.
+        """
         self._add_call((t0, t1, name, detail, threading.current_thread().name))
 
     def mark(
@@ -85,13 +99,21 @@ class Listening:
         number: int = 0,
         value: float = 0.0,
     ) -> None:
-        """The program says where it is: an event of `tables.MARK_EVENTS`."""
+        """A mark that a program sets itself, by `mx.profiler`'s tasks and counters.
+
+        event: one of `tables.MARK_EVENTS`. kind: of the object, such as "Task". domain,
+        name: its names. number: which of several of that name. value: of a counter.
+        """
         thread = threading.current_thread().name
         row = (self._now(), event, kind, domain, name, number, float(value), thread)
         self._rings["marks"].add(row)
 
     def dependency(self, src: int, dst: int, kind: str) -> None:
-        """Operation `dst` had to wait for `src`; kind is RAW, WAR or WAW."""
+        """Operation `dst` comes after `src`, both by id.
+
+        kind: why. "RAW": it reads what `src` writes; "WAR": it writes what `src` reads;
+        "WAW": both write it; "BULK": it was a part of `src`.
+        """
         self._add_dependency((src, dst, kind))
 
     def memory(
@@ -104,7 +126,12 @@ class Listening:
         address: int,
         owner: Owner,
     ) -> None:
-        """A pool event of `tables.MEMORY_EVENTS`, linked to the running operation."""
+        """A pool event, noted with the operation that this thread runs.
+
+        event: one of `tables.MEMORY_EVENTS`. device: such as "gpu(0)". block_id: the
+        number of the allocation. requested, rounded: bytes that were requested, and of
+        the block. address: where it starts on the device. owner: for what it is.
+        """
         self._add_memory(
             (
                 (self.clock or events.clock)(),
@@ -125,18 +152,25 @@ class Listening:
     def knob(
         self, name: str, old: Any, new: Any, scope: str, t: int | None = None
     ) -> None:
-        """A knob was turned, at a moment of the record's clock; by default now."""
+        """A knob was turned from old to new, at time t; by default now.
+
+        scope: when that acts, see `Knob.scope`.
+        """
         moment = self._now() if t is None else t
         self._rings["knobs"].add((moment, name, str(old), str(new), scope))
 
     def communication(
         self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
     ) -> None:
-        """Bytes went from one device or process to another between two moments."""
+        """Bytes went from one device or process to another, from t0 to t1.
+
+        key: of the parameter in a store, "" for other copies. src, dst: such as "host"
+        and "gpu(0)". phase: of the operation, such as "backward".
+        """
         self._rings["comm"].add((t0, t1, key, src, dst, nbytes, phase))
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """A training metric was observed."""
+        """A training metric was observed: its value after a step."""
         self._rings["metrics"].add((self._now(), step, name, float(value)))
 
     def tensor(
@@ -150,7 +184,12 @@ class Listening:
         scale: float,
         row: Any,
     ) -> None:
-        """Somebody looked at an array; row: what `_exponents` counted, as an array."""
+        """The numbers of an array were counted, by powers of two.
+
+        step: of training. kind: one of `tables.TENSOR_KINDS`. layer, name, dtype: of
+        the array. used: the type in which its layer computes. scale: the factor of the
+        loss at that time. row: what the operator `_exponents` gives, a vector.
+        """
         look = self._next_look()
         zeros, infinite, nan = (int(number) for number in row[:3])
         counts = row[HEAD:]
@@ -160,8 +199,8 @@ class Listening:
             + (size, zeros, infinite, nan, float(row[3]))
         )
         add = self._rings["exponents"].add
-        for place in np.flatnonzero(counts).tolist():
-            add((look, place + POWERS[0], int(counts[place])))
+        for number in np.flatnonzero(counts).tolist():
+            add((look, number + POWERS[0], int(counts[number])))
 
     def scaling(
         self,
@@ -172,6 +211,10 @@ class Listening:
         layer: str = "",
         many: int = 0,
     ) -> None:
-        """A step with a scaled loss was taken, or skipped: what overflowed, if any."""
+        """A step with a scaled loss was taken, or skipped.
+
+        scale: the factor of the loss. tensor, layer: the first gradient that
+        overflowed, "" if none did; many: how many did.
+        """
         row = (self._now(), step, float(scale), skipped, tensor, layer, many)
         self._rings["scaling"].add(row)

@@ -5,8 +5,9 @@
     record.ops()["t_end"]                # NumPy columns
     record.save("run.npz")
 
-While it runs, a record is a listener of `events`. What the runtime says is only kept
-(`listening.py`); everything else is done when it is read.
+While it runs, a record is a listener: the runtime calls its methods `op`, `memory` and
+so on (`listening.py`), which append a row to a `Ring`. Everything else is done when it
+is read: rows become arrays, texts become numbers (`tables.py`).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Batch:
 
 @dataclass
 class Conditions:
-    """Under what a record was made.
+    """The circumstances under which a record was made.
 
     knobs: all values at the start, but for paths. seed: that of the random numbers.
     clock: "wall" or "virtual". cores: of this machine. devices: the memory of each
@@ -91,7 +92,10 @@ class Record(Listening):
     """
 
     def __init__(self, capacity: int | None = None, calls: bool = False) -> None:
-        """calls: note calls of the interface as well, in the table of that name."""
+        """capacity: rows that each table keeps; by default MINIMX_RECORD_CAPACITY.
+
+        calls: note calls of the interface as well, in the table of that name.
+        """
         super().__init__(capacity or int(knobs.get("MINIMX_RECORD_CAPACITY")), calls)
         self.conditions = Conditions()
         self._saved: dict[str, Array] = {}  # what a file brought
@@ -113,7 +117,7 @@ class Record(Listening):
         return self in listeners()
 
     def start(self) -> Record:
-        """Listen from now on. What lives already is noted first.
+        """Listen from now on. Memory that is in use already is noted first.
 
         Raises `MXNetError` if this one has run.
         """
@@ -135,7 +139,7 @@ class Record(Listening):
             knobs.watch("*", self._knob_turned),
         ]
         join(self)
-        self._note_what_lives()
+        self._note_in_use()
         return self
 
     def stop(self) -> Record:
@@ -155,7 +159,7 @@ class Record(Listening):
             self._in_use_at_pause = _in_use()
 
     def resume(self) -> None:
-        """Hear again, and note which memory came and went meanwhile."""
+        """Go on after `pause`; memory that came or went meanwhile is noted first."""
         before, self._in_use_at_pause = self._in_use_at_pause, None
         if before is None:
             return
@@ -291,7 +295,13 @@ class Record(Listening):
         quantity: str = "requested",
         by: str = "category",
     ) -> Any:
-        """What was in use over time; see `minimx.tools.record_curves.memory_curve`."""
+        """What was in use over time, a `Curve` of `minimx.tools.record_curves`.
+
+        device: such as `mx.gpu()`; by default all of them together. quantity:
+        "requested" bytes, "rounded" ones of blocks, or "reserved", what the pools hold
+        of the devices. by: what they are split by, "category", "device" or "phase".
+        Raises ArgumentError for other quantities and splits.
+        """
         place = None if device is None else str(device)
         with self._reading:
             mem, complete = self.mem(), not self.dropped["mem"]
@@ -352,7 +362,7 @@ class Record(Listening):
             return first, known[1].copy()  # the reader may change it
 
     def _knob_turns(self) -> None:
-        """Note when: what obeys a knob may begin to before this record notes it."""
+        """Note the time: events that follow from a turned knob must come after it."""
         self._turning = self._now()
 
     def _knob_turned(self, name: str, new: Any, old: Any) -> None:
@@ -361,7 +371,7 @@ class Record(Listening):
             old = new = f"({declared.type})"
         self.knob(name, old, new, declared.scope, self._turning)
 
-    def _note_what_lives(self) -> None:
+    def _note_in_use(self) -> None:
         """Start the memory table with what was in use and idle before."""
         for (device, _), block in _in_use().items():
             self.memory("live", device, *block)
@@ -376,7 +386,7 @@ class Record(Listening):
 
 
 def _in_use() -> dict[tuple[str, int], tuple[int, int, int, int, Owner]]:
-    """What is in use, by device and block: block, asked, rounded, address, owner."""
+    """What is in use, by device and block: id, requested, rounded, address, owner."""
     return {
         (pool.name, block.id): (
             block.id,

@@ -1,7 +1,8 @@
 """More than one listener at a time: each gets everything, all know the same ids.
 
-A lab may record while a program that runs in it profiles itself. `join` and `leave` are
-how records come and go; no other module sets `events.recorder`.
+A lab may record while a program that runs in it profiles itself. A record begins to
+listen with `join` and ends with `leave`, which set `events.recorder`: None, the only
+record, or a `Several` of all. No other module sets it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from minimx.core import events
-from minimx.core.events import Owner, Recorder
+from minimx.core.events import Recorder
 
 
 class Ids:
@@ -24,116 +25,87 @@ class Ids:
 
 
 class Several:
-    """Forwards what the runtime says to each of its members."""
+    """Forwards each event to several listeners; its methods are as in `Listening`."""
 
-    def __init__(self, members: tuple[Any, ...]) -> None:
-        self.members = members
-        self.records_calls = any(member.records_calls for member in members)
-        self.ids = members[0].ids
-        self.new_op = members[0].new_op
+    def __init__(self, listeners: tuple[Any, ...]) -> None:
+        self.listeners = listeners
+        self.records_calls = any(each.records_calls for each in listeners)
+        self.ids = listeners[0].ids
+        self.new_op = listeners[0].new_op
 
-    def op(self, *row: Any, **more: Any) -> None:
+    def op(self, *row: Any, **named: Any) -> None:
         """An operation finished."""
-        for member in self.members:
-            member.op(*row, **more)
+        for each in self.listeners:
+            each.op(*row, **named)
 
     def call(self, name: str, detail: str, t0: int, t1: int) -> None:
-        """A call of the interface, by this thread."""
-        for member in self.members:
-            if member.records_calls:
-                member.call(name, detail, t0, t1)
+        """A call of the interface; only for listeners that want calls."""
+        for each in self.listeners:
+            if each.records_calls:
+                each.call(name, detail, t0, t1)
 
-    def dependency(self, src: int, dst: int, kind: str) -> None:
-        """Operation `dst` comes after `src`."""
-        for member in self.members:
-            member.dependency(src, dst, kind)
+    def dependency(self, *row: Any, **named: Any) -> None:
+        """An operation comes after another one."""
+        for each in self.listeners:
+            each.dependency(*row, **named)
 
-    def memory(
-        self,
-        event: str,
-        device: str,
-        block_id: int,
-        requested: int,
-        rounded: int,
-        address: int,
-        owner: Owner,
-    ) -> None:
+    def memory(self, *row: Any, **named: Any) -> None:
         """A pool event."""
-        for member in self.members:
-            member.memory(event, device, block_id, requested, rounded, address, owner)
+        for each in self.listeners:
+            each.memory(*row, **named)
 
-    def communication(
-        self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
-    ) -> None:
+    def communication(self, *row: Any, **named: Any) -> None:
         """Bytes went from one device or process to another."""
-        for member in self.members:
-            member.communication(t0, t1, key, src, dst, nbytes, phase)
+        for each in self.listeners:
+            each.communication(*row, **named)
 
-    def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
-        """A knob was turned: records hear of that themselves."""
+    def knob(self, *row: Any, **named: Any) -> None:
+        """A knob was turned: not forwarded, each record watches the knobs itself."""
 
-    def tensor(
-        self,
-        step: int,
-        kind: str,
-        layer: str,
-        name: str,
-        dtype: str,
-        used: str,
-        scale: float,
-        row: Any,
-    ) -> None:
-        """Somebody looked at an array."""
-        for member in self.members:
-            member.tensor(step, kind, layer, name, dtype, used, scale, row)
+    def tensor(self, *row: Any, **named: Any) -> None:
+        """The numbers of an array were counted."""
+        for each in self.listeners:
+            each.tensor(*row, **named)
 
-    def scaling(
-        self,
-        step: int,
-        scale: float,
-        skipped: bool,
-        tensor: str = "",
-        layer: str = "",
-        many: int = 0,
-    ) -> None:
+    def scaling(self, *row: Any, **named: Any) -> None:
         """A step with a scaled loss was taken, or skipped."""
-        for member in self.members:
-            member.scaling(step, scale, skipped, tensor, layer, many)
+        for each in self.listeners:
+            each.scaling(*row, **named)
 
-    def metric(self, step: int, name: str, value: float) -> None:
+    def metric(self, *row: Any, **named: Any) -> None:
         """A training metric was observed."""
-        for member in self.members:
-            member.metric(step, name, value)
+        for each in self.listeners:
+            each.metric(*row, **named)
 
 
 _changing = threading.RLock()
 
 
 def listeners() -> tuple[Any, ...]:
-    """Who listens now."""
+    """All that listen now."""
     now = events.recorder
     if now is None:
         return ()
-    return now.members if isinstance(now, Several) else (now,)
+    return now.listeners if isinstance(now, Several) else (now,)
 
 
 def join(record: Any) -> None:
-    """Let a record hear everything from now on; it counts as the others do."""
+    """Let a record listen from now on; it counts operations on as the others do."""
     with _changing:
-        members = listeners()
-        if members:
-            record.ids = members[0].ids
-        _install((*members, record))
+        others = listeners()
+        if others:
+            record.ids = others[0].ids
+        _install((*others, record))
 
 
 def leave(record: Any) -> None:
-    """Let a record hear no more."""
+    """Let a record listen no more."""
     with _changing:
         _install(tuple(each for each in listeners() if each is not record))
 
 
-def _install(members: tuple[Any, ...]) -> None:
+def _install(found: tuple[Any, ...]) -> None:
     now: Recorder | None = None
-    if members:
-        now = members[0] if len(members) == 1 else Several(members)
+    if found:
+        now = found[0] if len(found) == 1 else Several(found)
     events.recorder = now

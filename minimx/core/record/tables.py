@@ -1,5 +1,7 @@
 """The tables of a record: their columns, and rows of Python values turned into arrays.
 
+    record.table("deps")["src"]         # a column, as a NumPy array
+
 Text stands in a table as its number in one string table that all tables share, so a
 column is a plain array, quick to search, to send and to save.
 """
@@ -18,7 +20,7 @@ Row = tuple[Any, ...]
 
 WHOLE, TEXT, TRUTH, REAL = "int64", "int32", "bool", "float64"
 
-# What happened to memory, in the words of `mem.event`.
+# What happened to memory, the values of the column `mem.event`.
 MEMORY_EVENTS = (
     "live",  # was in use when the record started
     "cached",  # idle bytes that the pool held when the record started
@@ -30,10 +32,10 @@ MEMORY_EVENTS = (
     "oom",  # refused
 )
 
-# What `tensors.kind` says of an array that was looked at.
+# The values of the column `tensors.kind`: what the array was.
 TENSOR_KINDS = ("weight", "activation", "gradient")
 
-# What `marks.event` says of the things that a program measures itself.
+# The values of the column `marks.event`: what a program did to its own tasks, counters.
 MARK_EVENTS = ("start", "stop", "value", "mark")
 
 # Columns that may be negative; other whole numbers are counts, ids and times.
@@ -205,7 +207,11 @@ class Strings:
 
 
 def to_array(table: str, rows: Sequence[Row], strings: Strings) -> Array:
-    """Rows of Python values as one structured array; new texts get their numbers."""
+    """Rows of Python values as one structured array, (n,), of `dtype_of(table)`.
+
+    rows: a value for each column of `TABLES[table]`, in that order. strings: where
+    texts get their numbers; new ones are added.
+    """
     array = np.empty(len(rows), dtype_of(table))
     if rows:
         columns = zip(*rows, strict=True)
@@ -224,13 +230,13 @@ class Contents:
     conditions: dict[str, Any]
 
 
-def loans(block: Array, begins: Array, ends: Array) -> Array:
-    """+1 where a loan begins, -1 where it ends, else 0; all (n,), one row per event.
+def allocation_changes(block: Array, begins: Array, ends: Array) -> Array:
+    """+1 where an allocation begins, -1 where it ends, else 0; all (n,), one per event.
 
-    block: the number of the loan. begins, ends: where an event says so. A block that
-    was on loan when the record started may be recorded twice, by "live" and by an event
-    that was under way; the first counts. A return without a beginning, or a second
-    one, does not count.
+    block: the numbers of the allocations. begins, ends: boolean, where an event says
+    so. A block that was in use when the record started may be recorded twice, by "live"
+    and by an event that was under way; the first counts. A free without an allocation
+    before it, or a second free, does not count.
     """
     sign = np.zeros(len(block), np.int64)
     began, first = np.unique(block[begins], return_index=True)

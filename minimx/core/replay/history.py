@@ -1,8 +1,13 @@
 """What a pool did, event by event: as a record remembers it, or as a replay decided.
 
 Both are the same columns, so that they can be compared, drawn and counted alike. An
-event belongs to a step: what the program did to bring it about, which is to ask for
-memory or to give some back. The same program has the same steps under every policy.
+event belongs to a step: what the program did to cause it, which is to allocate memory
+or to free some. The same program has the same steps under every policy:
+
+    step    program        events under Round    events under Unpooled
+    0       alloc 5,000    ALLOC                 ALLOC
+    1       free it        FREE                  FREE
+    2       alloc 6,000    HIT                   RELEASE, ALLOC
 """
 
 from __future__ import annotations
@@ -14,12 +19,12 @@ from functools import cached_property
 import numpy as np
 
 from minimx.core.record import MEMORY_EVENTS, Record
-from minimx.core.record.tables import Array, loans
+from minimx.core.record.tables import Array, allocation_changes
 
 LIVE, CACHED, ALLOC, HIT, FREE, RELEASE, FLUSH, OOM = range(len(MEMORY_EVENTS))
-# What becomes of a block that comes back; see `History.fate`.
+# What becomes of a freed block; see `History.fate`.
 USED_AGAIN, GIVEN_BACK, IDLE_AT_END = 1, 2, 3
-# How what the program decides, and not the pool, is signed: a flush, a return for good.
+# `Owner.op` of what the program decides, not the pool: `empty_cache`, `direct_free`.
 BY_PROGRAM, FOR_GOOD = "empty_cache", "direct_free"
 COLUMNS = ("step", "event", "block", "requested", "size", "address")
 
@@ -28,10 +33,10 @@ COLUMNS = ("step", "event", "block", "requested", "size", "address")
 class Steps:
     """What the program did to one device, in its order, (n,) each.
 
-    row: in the record's `mem` table. t: nanoseconds. kind: +1 where a loan begins, -1
-    where it ends, -2 where it ends and the block goes back to the device, 0 for a
-    request that was refused, 2 where the program asked for the idle blocks to go back.
-    block: the number of the loan. requested: bytes.
+    row: in the record's `mem` table. t: nanoseconds. kind: +1 for an allocation, -1 for
+    a free, -2 for a free that returns the block to the device (`direct_free`), 0 for a
+    request that was refused, 2 where the program wanted all idle blocks to go back
+    (`empty_cache`). block: the number of the allocation. requested: bytes.
     """
 
     row: Array
@@ -42,7 +47,7 @@ class Steps:
 
     @classmethod
     def of(cls, record: Record, device: str) -> Steps:
-        """The steps of a recorded run."""
+        """The steps of a recorded run on one device, such as "gpu(0)"."""
         mem, row, event, kind = _of_device(record, device)
         kind[_by_program(record, mem, event)] = 2
         kind[(kind == -1) & (mem["name"] == _number(record.strings, FOR_GOOD))] = -2
@@ -59,8 +64,9 @@ class History:
     """The events of one device's pool, (n,) each.
 
     step: the number of the program's step that brought the event about. event: a
-    position in `MEMORY_EVENTS`. block: the number of the loan. requested: bytes asked
-    for. size: bytes of the block. address: where it starts. capacity: of the device.
+    position in `MEMORY_EVENTS`. block: the number of the allocation. requested: bytes
+    that the program wanted. size: bytes of the block. address: where it starts on the
+    device. capacity: bytes of the device.
     """
 
     device: str
@@ -74,13 +80,16 @@ class History:
 
     @classmethod
     def of(cls, device: str, capacity: int, numbers: Sequence[int]) -> History:
-        """Made of one number after the other, in the order of `COLUMNS`."""
+        """A history from one flat list, six numbers an event in the order of `COLUMNS`.
+
+        device: its name. capacity: its bytes.
+        """
         columns = np.array(numbers, np.int64).reshape(-1, len(COLUMNS)).T
         return cls(device, capacity, *columns)
 
     @classmethod
     def recorded(cls, record: Record, device: str) -> History:
-        """What really happened, as far back as the record goes."""
+        """What really happened on a device, as far back as the record goes."""
         mem, _, event, sign = _of_device(record, device)
         repeated = (sign == 0) & np.isin(event, (LIVE, ALLOC, HIT, FREE))
         mem, event, sign = mem[~repeated], event[~repeated], sign[~repeated]
@@ -102,20 +111,20 @@ class History:
     @cached_property
     def in_use(self) -> Array:
         """The bytes of blocks in use after each event."""
-        return np.asarray(np.cumsum(self._loan * self.size))
+        return np.asarray(np.cumsum(self._change * self.size))
 
     def in_use_of(self, which: Array) -> Array:
         """The bytes of blocks in use of some events, a mask (n,), after each event."""
-        return np.asarray(np.cumsum(self._loan * self.size * which))
+        return np.asarray(np.cumsum(self._change * self.size * which))
 
     @cached_property
     def asked(self) -> Array:
-        """What was asked for of the bytes in use, after each event."""
-        return np.asarray(np.cumsum(self._loan * self.requested))
+        """The requested bytes of blocks in use after each event."""
+        return np.asarray(np.cumsum(self._change * self.requested))
 
     @cached_property
     def reserved(self) -> Array:
-        """What the pool holds of the device after each event, in use and idle."""
+        """The bytes that the pool holds, in use and idle, after each event."""
         taken = np.isin(self.event, (LIVE, CACHED, ALLOC))
         given = np.isin(self.event, (RELEASE, FLUSH))
         change = taken.astype(np.int64) - given
@@ -123,26 +132,26 @@ class History:
 
     @cached_property
     def fate(self) -> Array:
-        """What becomes of the block that comes back, for each "free"; 0 elsewhere.
+        """What becomes of the freed block, for each FREE; 0 for other events.
 
-        A block that goes back to the device before anybody asks for it is stranded: its
-        size was not requested any more. Whether one that is idle at the end is stranded
-        as well depends on whether the program goes on.
+        A block that goes back to the device before it is used a second time is
+        stranded: its size was not requested any more. Whether one that is idle at the
+        end is stranded as well depends on whether the program goes on.
         """
         fate = np.zeros(len(self), np.uint8)
-        resting: dict[int, int] = {}
+        idle: dict[int, int] = {}  # by address: the row of the FREE
         events, addresses = self.event.tolist(), self.address.tolist()
         for row, (event, address) in enumerate(zip(events, addresses, strict=True)):
             if event == FREE:
-                resting[address] = row
-            elif event == HIT and address in resting:
-                fate[resting.pop(address)] = USED_AGAIN
-            elif event == RELEASE and address in resting:
-                fate[resting.pop(address)] = GIVEN_BACK
+                idle[address] = row
+            elif event == HIT and address in idle:
+                fate[idle.pop(address)] = USED_AGAIN
+            elif event == RELEASE and address in idle:
+                fate[idle.pop(address)] = GIVEN_BACK
             elif event == FLUSH:
-                fate[[*resting.values()]] = GIVEN_BACK
-                resting.clear()
-        fate[[*resting.values()]] = IDLE_AT_END
+                fate[[*idle.values()]] = GIVEN_BACK
+                idle.clear()
+        fate[[*idle.values()]] = IDLE_AT_END
         return fate
 
     def count(self, event: int) -> int:
@@ -165,22 +174,25 @@ class History:
         return int(np.searchsorted(self.step, step, side="right")) - 1
 
     @property
-    def _loan(self) -> Array:
+    def _change(self) -> Array:
         begins = np.isin(self.event, (LIVE, ALLOC, HIT))
         return np.asarray(begins.astype(np.int64) - (self.event == FREE))
 
 
 def _of_device(record: Record, device: str) -> tuple[Array, Array, Array, Array]:
-    """One device's rows of `mem`, their numbers, their events, where loans begin."""
+    """One device's rows of `mem`, their numbers, their events, and what changes.
+
+    The last is that of `allocation_changes`.
+    """
     mem = record.mem()
     row = np.flatnonzero(mem["device"] == _number(record.strings, device))
     mem = mem[row]
-    codes = np.full(len(record.strings) + 1, -1)  # one more, for words that are unknown
-    for code, word in enumerate(MEMORY_EVENTS):
-        codes[_number(record.strings, word)] = code
+    codes = np.full(len(record.strings) + 1, -1)  # the last: of unknown texts
+    for code, text in enumerate(MEMORY_EVENTS):
+        codes[_number(record.strings, text)] = code
     event = codes[mem["event"]]
     begins = np.isin(event, (LIVE, ALLOC, HIT))
-    return mem, row, event, loans(mem["block"], begins, event == FREE)
+    return mem, row, event, allocation_changes(mem["block"], begins, event == FREE)
 
 
 def _by_program(record: Record, mem: Array, event: Array) -> Array:

@@ -3,8 +3,8 @@
     record = Record.load("run.npz")
     replay_pool(record, "gpu(0)", knobs={"MXNET_GPU_MEM_POOL_TYPE": "Round"}).stats
 
-The requests and returns of the run go, in their order, through the real `Pool` over a
-driver that only counts, and hands out addresses as the simulated GPU does. Nothing is
+The allocations and frees of the run go, in their order, through the real `Pool` over a
+driver that only counts, and gives addresses as the simulated GPU does. Nothing is
 allocated and nothing is disturbed: a replay has its own listener, so a running record
 sees nothing of it. It begins with an empty pool; knobs that were turned during the run
 are turned again.
@@ -38,9 +38,9 @@ NO_OWNER = Owner("", "", "other", "temporary")
 class PoolReplay:
     """The outcome of a replay.
 
-    stats: the pool's books at the end. history: what it did, event by event. refused:
-    the requests that did not fit, as their rows in the `mem` table of the original
-    record. steps: what the program had done.
+    stats: the pool's counters at the end. history: what it did, event by event.
+    refused: the requests that did not fit, as their rows in the `mem` table of the
+    original record. steps: what the program had done.
     """
 
     original: Record
@@ -57,7 +57,11 @@ class PoolReplay:
         return _as_record(self)
 
     def curve(self, quantity: str = "requested", by: str = "category") -> Curve:
-        """What was in use over time; see `minimx.core.record.memory_curve`."""
+        """What was in use over time, under the other policy.
+
+        quantity, by: which bytes, and what they are split by, as in
+        `Record.memory_curve`.
+        """
         return self.record.memory_curve(self.device, quantity, by)
 
     def __repr__(self) -> str:
@@ -103,12 +107,12 @@ def replay_pool(
 
 
 class _Listener:
-    """Writes down what a pool does, one number after the other."""
+    """Notes what a pool does, as one flat list of numbers."""
 
     def __init__(self) -> None:
         self.step = 0
         self.numbers: list[int] = []
-        self.codes = {word: code for code, word in enumerate(MEMORY_EVENTS)}
+        self.codes = {event: code for code, event in enumerate(MEMORY_EVENTS)}
 
     def memory(
         self,
@@ -143,8 +147,8 @@ def _serve(
             pool.set_policy(turns.popleft()[1])
         if kind < 0:
             if block in blocks:
-                returned = blocks.pop(block)
-                returned.free() if kind == -1 else returned.direct_free()
+                freed = blocks.pop(block)
+                freed.free() if kind == -1 else freed.direct_free()
         elif kind == 2:
             pool.release_all()
         else:
@@ -157,7 +161,7 @@ def _serve(
                 served.free()  # the run ended here; we only wanted to know
             else:
                 blocks[block] = served
-    listener.step = len(steps)  # what comes back last goes on to the device only now
+    listener.step = len(steps)  # the last frees are worked off only now
     for _, policy in turns:
         pool.set_policy(policy)
     return tuple(refused)

@@ -5,7 +5,8 @@
     block.free()                  # from any thread, also from __del__
 
 All `cpu(i)` share one pool, as in MXNet. A knob that changes a pool's policy acts at
-once: idle blocks go back to the device, blocks in use when they are freed.
+once (`_retune`, called through `knobs.watch` at the end of this file): idle blocks go
+back to the device, blocks in use when they are freed.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def summary(device: DeviceLike | None = None, most: int = 5) -> Any:
 
 
 def categories(device: Device) -> dict[str, Usage]:
-    """The bytes asked for on behalf of each category: (in use now, at most)."""
+    """The requested bytes of each category: (in use now, at most)."""
     return pool_for(device).categories()
 
 
@@ -127,16 +128,16 @@ def check_leaks(device: DeviceLike | None = None) -> AbstractContextManager[Any]
 
 
 def empty_cache(device: Device) -> int:
-    """Give a device's idle blocks back to it; says how many bytes that was."""
+    """Give a device's idle blocks back to it; returns how many bytes that was."""
     pool = _pools.get(device) or _outgrown.get(device)
     return pool.release_all() if pool is not None else 0
 
 
 def before_rebuild(finish: Callable[[], object]) -> None:
-    """Have `finish` called before a device is refused because arrays live on it.
+    """Have `finish()` called before a device is refused because arrays are on it.
 
-    Who runs operations in the background lets them end, and with them the arrays
-    that only they hold.
+    The engine lets operations in the background end, and with them the arrays that only
+    they hold.
     """
     _before_rebuild.append(finish)
 
@@ -203,8 +204,8 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
 
     def when_empty() -> None:
         with _opening:
-            _outgrown.update(doomed)
-            for device in doomed:
+            _outgrown.update(concerned)
+            for device in concerned:
                 _pools.pop(device, None)
             forget_others()
 
@@ -215,20 +216,20 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
                 drivers.forget(device)
 
     with _opening:
-        doomed = {
+        concerned = {
             device: pool
             for device, pool in (*_pools.items(), *_outgrown.items())
             if device.device_type == "gpu" and device.device_id >= kept
         }
-        for pool in doomed.values():
-            _demand_empty(pool, name, when_empty)
-        _close(doomed)
+        for pool in concerned.values():
+            _require_empty(pool, name, when_empty)
+        _close(concerned)
         forget_others()
 
 
-def _close(doomed: dict[Device, Pool]) -> None:
+def _close(concerned: dict[Device, Pool]) -> None:
     """Let go of devices with no block in use; their next use opens them anew."""
-    for device, pool in doomed.items():
+    for device, pool in concerned.items():
         pool.release_all()
         _pools.pop(device, None)
         _outgrown.pop(device, None)
@@ -252,7 +253,7 @@ def _settle() -> None:
     gc.collect()
 
 
-def _demand_empty(pool: Pool, knob: str, later: Callable[[], object]) -> None:
+def _require_empty(pool: Pool, knob: str, later: Callable[[], object]) -> None:
     """Raise `KnobBusy` if arrays live in a pool."""
     if pool.in_use():
         _settle()

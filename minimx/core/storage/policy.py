@@ -1,7 +1,11 @@
-"""What a pool decides by: how it rounds, whether it keeps what comes back, its reserve.
+"""What a pool decides by: how it rounds, whether it keeps freed blocks, its reserve.
 
-A policy is a value. The three that MXNet offers are made by `naive`, `round_power2` and
-`unpooled`, or from knobs by `from_knobs`. A policy of your own is
+    policy = naive(page=4096)                       # or from_knobs("cpu", knobs.get)
+    policy.rounding(5_000)                          # 8192
+    pool_for(cpu()).set_policy(policy)
+
+A policy is a value, without state. The three that MXNet offers are made by `naive`,
+`round_power2` and `unpooled`, or from knobs by `from_knobs`. A policy of your own is
 `Policy(my_rounding)`, where `my_rounding` turns requested bytes into block bytes.
 
 The same settings give the same object, so "nothing changed" is a test for identity.
@@ -21,8 +25,8 @@ from minimx.core.storage.rounding import Rounding, exact, to_multiple, to_power2
 PREFIXES = {"cpu": "MXNET_CPU", "gpu": "MXNET_GPU", "cpu_pinned": "MXNET_CPU_PINNED"}
 BYPASS = "MXNET_USE_NAIVE_STORAGE_MANAGERS"
 
-# How many different requests a policy remembers the answers to.
-REMEMBERED = 1 << 14
+# For how many different sizes of requests a policy caches the rounded size.
+CACHED_SIZES = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -48,49 +52,50 @@ class Policy:
 def naive(
     page: int = 4096, large: int = 2 << 20, reserve: int = 5, prefix: str = "MXNET_GPU"
 ) -> Policy:
-    """Round to whole pages, large requests to whole slabs; keep everything.
+    """Round to whole pages, large requests to multiples of `large`; keep every block.
 
-    Raises `KnobError`, naming the knobs that begin with `prefix`, for pages under 32
-    bytes or slabs under 1.
+    page, large: bytes. reserve: percent, see `Policy`. Raises `KnobError`, naming the
+    knobs that begin with `prefix`, for `page` under 32 or `large` under 1.
     """
-    _demand(
+    _require(
         page >= 32, f"{prefix}_MEM_POOL_PAGE_SIZE={page}: choose at least 32 bytes."
     )
-    _demand(
+    _require(
         large > 0,
         f"{prefix}_MEM_LARGE_ALLOC_ROUND_SIZE={large}: choose at least 1, which turns "
         "the second rounding off.",
     )
     rounding = partial(to_multiple, page=page, large=large)
-    return Policy(_remembering(rounding), reserve, name="Naive")
+    return Policy(_cached(rounding), reserve, name="Naive")
 
 
 @lru_cache(64)
 def round_power2(
     page: int = 4096, cutoff: int = 24, reserve: int = 5, prefix: str = "MXNET_GPU"
 ) -> Policy:
-    """Round to powers of two, above 2**cutoff to its multiples; keep everything.
+    """Round to powers of two, above 2**cutoff to its multiples; keep every block.
 
-    Raises `KnobError`, naming the knobs that begin with `prefix`, if `page` is no power
-    of two, or `cutoff` is not from 20 to 34, or 2**cutoff is less than a page.
+    page: bytes, the smallest block. reserve: percent, see `Policy`. Raises `KnobError`,
+    naming the knobs that begin with `prefix`, if `page` is no power of two, or `cutoff`
+    is not from 20 to 34, or 2**cutoff is less than a page.
     """
     page_knob = f"{prefix}_MEM_POOL_PAGE_SIZE={page}"
     cutoff_knob = f"{prefix}_MEM_POOL_ROUND_LINEAR_CUTOFF={cutoff}"
     below = 1 << (page.bit_length() - 1) if page > 0 else 0
-    _demand(
+    _require(
         page >= 32 and page == below,
         f"{page_knob}: the Round pool wants a power of two of at least 32, such as "
         f"{max(below, 32)} or {max(2 * below, 64)}. "
         f"Or choose {prefix}_MEM_POOL_TYPE=Naive.",
     )
-    _demand(20 <= cutoff <= 34, f"{cutoff_knob}: choose a value from 20 to 34.")
-    _demand(
+    _require(20 <= cutoff <= 34, f"{cutoff_knob}: choose a value from 20 to 34.")
+    _require(
         1 << cutoff >= page,
         f"{cutoff_knob}: 2**{cutoff} is smaller than one page ({page_knob}). Choose a "
         f"cutoff of at least {page.bit_length() - 1}, or smaller pages.",
     )
     rounding = partial(to_power2, page=page, cutoff=cutoff)
-    return Policy(_remembering(rounding), reserve, name="Round")
+    return Policy(_cached(rounding), reserve, name="Round")
 
 
 @lru_cache(1)
@@ -100,9 +105,11 @@ def unpooled() -> Policy:
 
 
 def from_knobs(device_type: str, get: Callable[[str], Any]) -> Policy:
-    """The policy that the knobs choose for a type of device; `get` reads a knob.
+    """The policy that the knobs choose for a type of device, such as "cpu".
 
-    Raises `KnobError` for settings that contradict one another.
+    get: reads a knob; a replay gives one that reads the knobs of a recorded run. Types
+    without knobs (`cpu_shared`) are not pooled. Raises `KnobError` for settings that
+    contradict one another.
     """
     prefix = PREFIXES.get(device_type)
     if prefix is None or get(BYPASS):
@@ -135,11 +142,11 @@ def knob_names(device_type: str) -> tuple[str, ...]:
     )
 
 
-def _demand(true: bool, else_say: str) -> None:
-    if not true:
-        raise KnobError(else_say)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise KnobError(message)
 
 
-def _remembering(rounding: Rounding) -> Rounding:
-    """The same rounding, quicker: programs ask for the same sizes again and again."""
-    return lru_cache(REMEMBERED)(rounding)
+def _cached(rounding: Rounding) -> Rounding:
+    """The same rounding, quicker: programs request the same sizes many times."""
+    return lru_cache(CACHED_SIZES)(rounding)

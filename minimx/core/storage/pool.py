@@ -1,8 +1,17 @@
 """The pool: allocates blocks of one device, and keeps idle ones in free lists by size.
 
-Freed memory is kept, because asking the device again is slow. A block is never
-cut and never joined with another, so an idle block serves requests of its own rounded
-size only.
+    pool = Pool(HostDriver(cpu()), naive())
+    a = pool.alloc(5_000)           # no idle block of 8,192 bytes: one from the device
+    a.free()                        # idle: in the free list of its size
+    b = pool.alloc(6_000)           # the same block again, without the device
+    pool.alloc(6_000)               # b is in use: another block from the device
+
+Freed memory is kept, because the device is slow: `cudaFree` waits for all work of a
+GPU. A block is never split and never joined with another (PyTorch's caching allocator
+does both), so an idle block serves requests of its own rounded size only.
+
+Where to look: `alloc` and `Block.free` are the way of every array; `_grow` is when the
+device is asked, and when it is full; `_drain_pending` is what `free` has put off.
 
 Two things make it fit for a dynamic language. A block is freed from `__del__`, on
 whatever thread that runs, possibly in the middle of a call of the pool itself; so
@@ -41,7 +50,7 @@ class Bus(Protocol):
 
 
 class Usage(NamedTuple):
-    """Bytes asked for: those in use now, and the most there ever were."""
+    """Requested bytes: those in use now, and the most that ever were at once."""
 
     live: int
     peak: int
@@ -50,9 +59,10 @@ class Usage(NamedTuple):
 class Block:
     """A piece of device memory in use, or idle in a free list.
 
-    data: `size` bytes as a flat uint8 array. requested: how many of them were asked
-    for. address: where they start on the device. id: the number of this allocation,
-    never used again. owner: who asked. After `free` the caller must not use the block.
+    data: `size` bytes as a flat uint8 array. requested: how many of them the caller
+    wanted. address: where they start on the device. id: the number of this allocation,
+    never used a second time. owner: for which operator and layer. After `free` the
+    caller must not use the block.
     """
 
     __slots__ = (
@@ -109,12 +119,16 @@ class Block:
 class Pool:
     """Allocates blocks of one driver's memory by a policy.
 
+    Bytes are counted in three ways: `requested` by callers, `rounded` up by the policy,
+    and `held`, taken from the device: blocks in use and idle ones. live: of blocks in
+    use now; peak: the most so far.
+
     All methods may be called from any thread. A finaliser may call `Block.free`, but
-    must not ask for memory.
+    must not allocate.
     """
 
     __slots__ = (
-        "_known", "_free_lists", "_usage", "bus", "driver", "held", "pending_frees",
+        "_blocks", "_free_lists", "_usage", "bus", "driver", "held", "pending_frees",
         "live_requested", "live_rounded", "lock", "n_flush", "n_free", "n_hit",
         "n_malloc", "name", "peak_held", "peak_requested", "peak_rounded", "policy",
     )  # fmt: skip
@@ -129,7 +143,7 @@ class Pool:
         self.live_requested = self.peak_requested = 0
         self.live_rounded = self.peak_rounded = 0
         self.n_malloc = self.n_hit = self.n_free = self.n_flush = 0
-        self._known: set[Block] = set()  # everything that came from the device
+        self._blocks: set[Block] = set()  # all that came from the device
         self._free_lists: dict[int, list[Block]] = {}
         # By category, as in `Usage`.
         self._usage: dict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -141,7 +155,7 @@ class Pool:
         Zero bytes give an empty block that is not counted. Raises `OutOfMemory`.
         """
         if nbytes <= 0:
-            return self._nothing(nbytes)
+            return self._empty(nbytes)
         if owner is None:
             owner = events.owner("")
         block = None
@@ -193,7 +207,7 @@ class Pool:
             size = region.nbytes
             block = Block(self, region, size, None)
             block.id, block.requested, block.owner = next(_ids), size, owner
-            self._known.add(block)
+            self._blocks.add(block)
             block.in_use = True
             self.n_malloc += 1
             self.held += size
@@ -214,12 +228,12 @@ class Pool:
         with self._locked():
             self._flush()
             self._free_lists.clear()
-            for block in self._known:
+            for block in self._blocks:
                 block.free_list = None
             self.policy = policy
 
     def release_all(self) -> int:
-        """Give every idle block back to the device; says how many bytes that was."""
+        """Give every idle block back to the device; returns how many bytes that was."""
         with self._locked():
             return self._flush("empty_cache")
 
@@ -254,7 +268,7 @@ class Pool:
             self._raise_peaks()
 
     def categories(self) -> dict[str, Usage]:
-        """The bytes asked for on behalf of each category, now and at most.
+        """The requested bytes of each category (`Owner.category`), now and at most.
 
         The peaks are of different moments; a record knows what was in use at the peak
         of all together.
@@ -290,7 +304,7 @@ class Pool:
     # What follows runs under the lock.
 
     def _grow(self, nbytes: int, size: int, owner: Owner) -> Block:
-        """A block from the device, after making room if need be."""
+        """A block from the device; idle ones go back to it first where it is full."""
         driver = self.driver
         if size < nbytes:
             raise ArgumentError(
@@ -308,7 +322,7 @@ class Pool:
             region = self._last_try(nbytes, size, owner)
         free_list = self._free_lists.setdefault(size, []) if self.policy.keeps else None
         block = Block(self, region, size, free_list)
-        self._known.add(block)
+        self._blocks.add(block)
         self.n_malloc += 1
         self.held += size
         self.peak_held = max(self.peak_held, self.held)
@@ -347,23 +361,21 @@ class Pool:
             pending_frees.popleft()
 
     def _flush(self, caller: str = "") -> int:
-        """Give every idle block back to the device; says how many bytes that was.
+        """Give every idle block back to the device; returns how many bytes that was.
 
-        asker: what asked for it, if the pool did not decide so itself.
+        caller: what wanted it, as `Owner.op`, if the pool did not decide so itself.
         """
         released = 0
         for free_list in self._free_lists.values():
             while free_list:
                 released += self._return(free_list.pop())
         self.n_flush += released > 0
-        if (
-            released or caller
-        ):  # a program's request is recorded even if nothing was idle
+        if released or caller:  # a request is recorded even if nothing was idle
             self._record("flush", 0, released, events.owner(caller))
         return released
 
     def _return(self, block: Block) -> int:
-        self._known.discard(block)
+        self._blocks.discard(block)
         self.held -= block.size
         self.driver.free(block.region)
         return block.size
@@ -377,9 +389,9 @@ class Pool:
             unfinished.in_use = False
         idle = {block for free_list in self._free_lists.values() for block in free_list}
         in_use = self._in_use()
-        self._known &= {*in_use, *idle}
-        self.driver.keep_only(block.region for block in self._known)
-        self.held = sum(block.size for block in self._known)
+        self._blocks &= {*in_use, *idle}
+        self.driver.keep_only(block.region for block in self._blocks)
+        self.held = sum(block.size for block in self._blocks)
         self.live_requested = sum(block.requested for block in in_use)
         self.live_rounded = sum(block.size for block in in_use)
         for usage in self._usage.values():
@@ -388,7 +400,7 @@ class Pool:
             self._usage[block.owner.category][0] += block.requested
 
     def _in_use(self) -> list[Block]:
-        return [block for block in self._known if block.in_use]
+        return [block for block in self._blocks if block.in_use]
 
     def _raise_peaks(self) -> None:
         """No peak is lower than what is in use now."""
@@ -411,7 +423,7 @@ class Pool:
             number, address = (block.id, block.address) if block else (0, 0)
             recorder.memory(event, self.name, number, nbytes, size, address, owner)
 
-    def _nothing(self, nbytes: int) -> Block:
+    def _empty(self, nbytes: int) -> Block:
         """An empty block, for arrays without elements."""
         if nbytes < 0:
             raise ArgumentError(f"{self.name}: {nbytes} bytes cannot be allocated.")

@@ -17,8 +17,8 @@ from minimx.core.device import Context
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, DataError, ParameterError, did_you_mean
 from minimx.gluon.parameter.constant import Constant
+from minimx.gluon.parameter.deferred import Contexts
 from minimx.gluon.parameter.parameter import Parameter
-from minimx.gluon.parameter.places import Contexts
 
 PathLike = str | os.PathLike[str]
 
@@ -81,7 +81,7 @@ class ParameterDict:
         """What the names of its own parameters begin with."""
         return self._prefix
 
-    # -- making parameters ------------------------------------------------------------
+    # -- new parameters ---------------------------------------------------------------
 
     def get(self, name: str, **kwargs: Any) -> Parameter:
         """The parameter called prefix + name, made if it is not there yet.

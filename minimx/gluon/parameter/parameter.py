@@ -1,11 +1,14 @@
 """Parameter: an array that a network learns, on one device or copied to several.
 
-A parameter may exist before its shape is known: `Dense(10)` learns how many features
-come in when the first batch passes. Until then its initialization is *deferred*: what
-to fill it with and where to put it is remembered, and made true as soon as the layer
-sets `shape`.
+    weight = gluon.Parameter("weight", shape=(10, 0))   # 0: not known yet
+    weight.initialize(ctx=[mx.gpu(0), mx.gpu(1)])       # deferred: no values
+    weight.shape = (10, 784)                            # a layer does it, see below
+    weight.data(mx.gpu(0)), weight.grad(mx.gpu(0))      # a copy of each on each device
 
-    unknown --initialize()--> deferred --shape known--> ready
+A parameter may exist before its shape is known: `Dense(10)` learns how many features
+come in when the first batch passes (PyTorch's `LazyLinear`). Until then initialization
+is *deferred*: `_deferred` keeps what to fill it with and where to put it. The layer
+sets `shape` and calls `_finish_deferred`, which makes the arrays.
 """
 
 from __future__ import annotations
@@ -35,14 +38,16 @@ from minimx.core.ops.stypes import STYPES
 from minimx.core.shapes import Shape
 from minimx.gluon.np_arrays import as_np_if_set
 from minimx.gluon.parameter import rows
-from minimx.gluon.parameter.places import Contexts, Deferred, as_contexts, copied
+from minimx.gluon.parameter.deferred import (
+    Contexts,
+    Deferred,
+    as_contexts,
+    copied,
+    fits,
+    shape_is_known,
+)
 
 GRAD_REQS = ("write", "add", "null")
-
-
-def shape_is_known(shape: Shape | None) -> bool:
-    """Whether every axis has a length; 0 and -1 stand for "not known yet"."""
-    return shape is not None and all(length > 0 for length in shape)
 
 
 class Parameter:
@@ -70,15 +75,15 @@ class Parameter:
         stype: str = "default",
         grad_stype: str = "default",
     ) -> None:
-        for word in (stype, grad_stype):
-            if word not in STYPES:
+        for given in (stype, grad_stype):
+            if given not in STYPES:
                 raise rows.UnknownStorage(
-                    f"Parameter {name!r}: storage type {word!r}: choose one of "
+                    f"Parameter {name!r}: storage type {given!r}: choose one of "
                     f"{', '.join(STYPES)}."
                 )
         self._stype = stype
         self._grad_stype = grad_stype
-        self._trainer: Any = None  # who hands out the rows of a row_sparse parameter
+        self._trainer: Any = None  # has the rows of a row_sparse parameter
         self.name = name
         self.layer = ""  # the path of the layer it belongs to, for memory views
         self._data: dict[Context, NDArray] | None = None
@@ -147,21 +152,15 @@ class Parameter:
     @shape.setter
     def shape(self, shape: Sequence[int]) -> None:
         new = tuple(shape)
-        old = self._shape
-        if old is not None and (
-            len(old) != len(new)
-            or any(
-                have > 0 and have != want for have, want in zip(old, new, strict=True)
-            )
-        ):
+        if not fits(self._shape, new):
             raise ShapeError(
-                f"{self.name} has the shape {old}, where 0 and -1 are still open; "
-                f"{new} does not fit that. Give data of the right shape, or rebuild "
-                "the layer."
+                f"{self.name} has the shape {self._shape}, where 0 and -1 are still "
+                f"open; {new} does not fit that. Give data of the right shape, or "
+                "rebuild the layer."
             )
         self._shape = new
 
-    # -- making it --------------------------------------------------------------------
+    # -- values and gradients, when they are made -------------------------------------
 
     def initialize(
         self,
@@ -185,7 +184,7 @@ class Parameter:
             )
             return
         if self._data is not None:
-            self._tell_trainer()
+            self._notify_trainer()
         self._data = self._grad = None
         default = initializer.Uniform() if default_init is None else default_init
         if init is None:
@@ -202,7 +201,10 @@ class Parameter:
             self._finish_deferred()
 
     def _finish_deferred(self) -> None:
-        """Make the arrays that `initialize` asked for; the shape is known now."""
+        """Make the arrays that `initialize` was to make; the shape is known now.
+
+        Raises DeferredInitializationError if the layer has not completed it.
+        """
         deferred = self._deferred
         if deferred is None:
             return
@@ -266,13 +268,7 @@ class Parameter:
 
     def _check_load(self, data: NDArray, ctx: Contexts, cast_dtype: bool) -> None:
         """Refuse values from a file that do not fit."""
-        if self._shape is not None and (
-            len(self._shape) != len(data.shape)
-            or any(
-                have > 0 and have != want
-                for have, want in zip(self._shape, data.shape, strict=True)
-            )
-        ):
+        if not fits(self._shape, data.shape):
             raise ShapeError(
                 f"{self.name} has the shape {self.shape}, the stored values have "
                 f"{data.shape}. Was the file saved from another network?"
@@ -310,7 +306,7 @@ class Parameter:
     # -- using it ---------------------------------------------------------------------
 
     def var(self) -> Any:
-        """The parameter as a variable of a graph; the same one at every call."""
+        """The parameter as a variable of a graph, always the same `Symbol`."""
         if self._var is None:
             known = {"shape": self.shape} if self.shape is not None else {}
             self._var = symbol.var(
@@ -325,19 +321,22 @@ class Parameter:
         return self._var
 
     def data(self, ctx: Context | None = None) -> NDArray:
-        """The array on a device; by default the only one, or the current device's."""
+        """The array on a device; by default the only one, or the current device's.
+
+        Raises ParameterError if it has no values there, or none yet.
+        """
         data = self._data
         if tracers and (tracer := tracers.get(get_ident())) is not None:
             # A block is made into a graph: there the parameter is a variable.
-            stands: NDArray | None = tracer.parameter(self, is_np_array())
-            if stands is not None:
-                return stands
+            variable: NDArray | None = tracer.parameter(self, is_np_array())
+            if variable is not None:
+                return variable
         elif data is not None and self._stype == "default":
             if ctx is None and len(data) == 1:
                 return next(iter(data.values()))
             where = current_context() if ctx is None else ctx
             found = data.get(where)
-            if found is None:  # memory of the host is within the CPU's reach
+            if found is None:  # the CPU reads any memory of the host
                 found = data.get(where.home)
             if found is not None:
                 return found
@@ -367,7 +366,7 @@ class Parameter:
         return rows.of_all(self, row_id)
 
     def grad(self, ctx: Context | None = None) -> NDArray:
-        """The gradient on a device, filled by the last backward."""
+        """The latest gradient on a device; ParameterError if `grad_req` is null."""
         if self._stype == "default":
             self.data(ctx)
         if self._grad is None:
@@ -408,7 +407,7 @@ class Parameter:
             self._place(data.astype(self.dtype, copy=False), self._deferred.contexts)
             self._deferred = None
             return
-        self._tell_trainer()
+        self._notify_trainer()
         with autograd.pause():
             for array in self._data.values():
                 array[:] = data.as_in_context(array.context)
@@ -423,14 +422,14 @@ class Parameter:
         resolve(dtype)
         data, grad = self._data, self._grad
         if data is not None:
-            self._tell_trainer()
+            self._notify_trainer()
             with autograd.pause(), self._attributed_to("parameter"):
                 data = {c: x.astype(dtype) for c, x in data.items()}
         if grad is not None:
             with autograd.pause(), self._attributed_to("gradient"):
                 grad = {c: x.astype(dtype) for c, x in grad.items()}
         self._dtype, self._data, self._grad = dtype, data, grad
-        self._var = None  # it says of which type it is
+        self._var = None  # it has the old type
         if grad is not None:
             self._mark()
 
@@ -457,14 +456,14 @@ class Parameter:
             return nd.add_n(*copies) / len(copies)  # type: ignore[no-any-return]
 
     def _set_trainer(self, trainer: Any) -> None:
-        """Note who updates it; rows come from one Trainer only."""
+        """Note the Trainer that updates it; rows come from one Trainer only."""
         rows.check_trainer(self, trainer)
         self._trainer = trainer
 
-    def _tell_trainer(self) -> None:
-        """The values change by other means than an update."""
+    def _notify_trainer(self) -> None:
+        """Values are changed by other means than an update."""
         if self._trainer is not None:
-            self._trainer._forget(self)
+            self._trainer._value_changed(self)
 
     # -- what can go wrong ------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from minimx import symbol
-from minimx.gluon.parameter.parameter import shape_is_known
+from minimx.gluon.parameter.deferred import shape_is_known
 from minimx.name import Prefix
 from minimx.symbol import Symbol
 from minimx.symbol.tracing.arrays import tracing

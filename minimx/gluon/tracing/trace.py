@@ -27,7 +27,7 @@ from minimx.core.shapes import Open
 from minimx.gluon.block import Block
 from minimx.gluon.np_arrays import refusal
 from minimx.gluon.parameter import Constant, Parameter
-from minimx.gluon.parameter.parameter import shape_is_known
+from minimx.gluon.parameter.deferred import shape_is_known
 from minimx.gluon.structure import Form, put_together, take_apart
 from minimx.name import Prefix
 from minimx.np.multiarray import ndarray

@@ -64,7 +64,7 @@ print("weight gradient:", next(x.algorithm.name for x in found if not x.excluded
         },
     ),
     "MXNET_USE_FUSION": fusion(
-        acts_in="minimx.core.graph.passes.prepare._simplified",
+        acts_in="minimx.core.graph.passes.prepare._simplifications",
         reads="use_fusion",
         expect={
             "1": "['_FusedOp']",
@@ -72,7 +72,7 @@ print("weight gradient:", next(x.algorithm.name for x in found if not x.excluded
         },
     ),
     "MINIMX_FUSION_LEAST": fusion(
-        acts_in="minimx.core.graph.passes.prepare._simplified",
+        acts_in="minimx.core.graph.passes.prepare._simplifications",
         reads="fusion_least",
         expect={
             "8192": "['_FusedOp']",
@@ -119,7 +119,7 @@ print(len(said), "warning at kernel", fused.MANY)""",
         },
     ),
     "MXNET_ELIMINATE_COMMON_EXPR": Example(
-        acts_in="minimx.core.graph.passes.prepare._simplified",
+        acts_in="minimx.core.graph.passes.prepare._simplifications",
         reads="eliminate_common_expr",
         code="""\
 x = mx.sym.var("x")
@@ -133,7 +133,7 @@ print(seen.texts(seen.ops()["name"]))""",
         },
     ),
     "MXNET_NODE_ELIMINATION": Example(
-        acts_in="minimx.core.graph.passes.prepare._simplified",
+        acts_in="minimx.core.graph.passes.prepare._simplifications",
         reads="node_elimination",
         code="""\
 y = mx.sym.Dropout(mx.sym.softmax(mx.sym.var("x")))

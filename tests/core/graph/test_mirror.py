@@ -26,7 +26,7 @@ from minimx.core.graph.passes.mirror_segments import (
     planned_bytes,
     search_plan,
 )
-from minimx.core.graph.passes.recompute import Keep, Repeats
+from minimx.core.graph.passes.recompute import Keep, Recomputation
 from minimx.core.graph.passes.verify import verify
 from minimx.core.graph.running.run import as_run
 from minimx.core.graph.running.settings import Settings
@@ -87,7 +87,7 @@ def test_whatever_is_computed_again_the_gradients_are_the_tapes(
 ) -> None:
     graph = as_run(graph_of(program, outputs), training=True)
     arrays = arrays_of(graph)
-    repeats = Repeats(graph, decided_specs(graph, arrays))
+    repeats = Recomputation(graph, decided_specs(graph, arrays))
     choice = random.Random(seed)
     again = [n for n in graph if repeats.of(n) is not None and choice.random() < 0.6]
     keep = Keep(frozenset(again), remap=choice.random() < 0.7)
@@ -163,7 +163,7 @@ def test_what_reads_a_state_that_moves_is_kept() -> None:
     graph = as_run(Graph([*bn.graph.outputs, Entry(probe)]), training=True)
     specs = specs_of(graph, data=(2, 3))
     probe = next(n for n in graph if n.name == "probe")
-    why = Repeats(graph, specs).why_not(probe)
+    why = Recomputation(graph, specs).why_not(probe)
     assert why == "it reads bn_moving_mean, which the forward half changes."
 
 
@@ -177,7 +177,7 @@ def test_statistics_that_were_rounded_are_not_used_again() -> None:
             for n in graph.variables
         }
         bn = next(n for n in graph if n.name == "bn")
-        repeats = Repeats(graph, every_spec(graph, known))
+        repeats = Recomputation(graph, every_spec(graph, known))
         assert (repeats.of(bn) is not None) == works
         rng = np.random.default_rng(1)
         arrays = {
@@ -426,9 +426,9 @@ def test_expensive_operators_are_computed_once_where_they_must() -> None:
     arrays, wanted = symbol_arrays(symbol, data=(2, 3, 16, 16))
     graph = as_run(symbol.graph, training=True)
     specs = decided_specs(graph, arrays)
-    cheap = best_segments(graph, wanted, specs, dear=False)
+    cheap = best_segments(graph, wanted, specs, expensive=False)
     assert not any("_c" in n.name for n in cheap.recompute)
-    dear = best_segments(graph, wanted, specs, dear=True)
+    dear = best_segments(graph, wanted, specs, expensive=True)
     assert any("_c" in n.name for n in dear.recompute)
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from minimx.core import engine
 from minimx.core.knobs import knobs
+from minimx.tools import knob_examples as examples
+from minimx.tools.knob_examples.needs import ONEDNN
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -23,6 +25,15 @@ def proves(*names: str) -> Callable[[F], F]:
         return test
 
     return note
+
+
+def by_example() -> set[str]:
+    """The knobs that `tests/tools/test_knob_examples.py` turns on every machine.
+
+    It turns each back as well. What needs oneDNN is not turned where that is missing.
+    """
+    found = {knob.name: examples.of(knob.name) for knob in knobs if knob.live}
+    return {name for name, one in found.items() if one and one.needs != ONEDNN}
 
 
 @pytest.fixture(autouse=True)

@@ -246,9 +246,11 @@ def _swept(net: Any, reach: int, choose: Choice) -> StorageSharing:
             at = super()._match(n, wanted)
             free = [size for size, *_ in self._free]
             right = None if at is None else free[at]
-            chosen = choose(list(free), wanted, self.range)
+            chosen = choose(list(free), wanted, self.match_range)
             if chosen != right:
-                raise _OtherChoice(Request(free, wanted, self.range, chosen, right))
+                raise _OtherChoice(
+                    Request(free, wanted, self.match_range, chosen, right)
+                )
             return at
 
     made = _prepared(net)

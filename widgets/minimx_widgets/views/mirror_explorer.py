@@ -110,7 +110,7 @@ class MirrorExplorer(GraphView[Explored]):
         self._wanted = tuple(by_name[node.name] for node in subject.wanted)
         self._specs: Specs = every_spec(self._graph, self._variables)
         self._line = Line(self._graph, self._wanted, self._specs)
-        self._cheap = Line(self._graph, self._wanted, self._specs, dear=False)
+        self._cheap = Line(self._graph, self._wanted, self._specs, expensive=False)
         self._fronts: dict[Settings, list[Point]] = {}
         self._base: dict[Settings, Explored] = {}
         self._dots: dict[Settings, dict[str, Measured]] = {}

@@ -1,8 +1,13 @@
 """The memory of one run of a program: one block, and a var for each part of it.
 
-The block is taken from the pool when the first operation of the run needs it, and goes
-back when the last one who holds the arena lets go. A program with static memory keeps
-its arenas between calls, and with them everything that was bound to them.
+    arena = program.arena()
+    arena.view(spec, offset)        # an array in it, for a kernel
+    arena.vars                      # what orders operations on its parts
+
+The memory plan says what lies at which offset. The block is taken from the pool when
+the first operation of the run needs it, and goes back when the arena is deleted, that
+is with the last operation, call or tape that holds it. A program with static memory
+keeps its arenas between calls, and with them everything that was bound to them.
 """
 
 from __future__ import annotations
@@ -21,8 +26,8 @@ from minimx.core.storage import pool_for
 from minimx.core.storage.pool import Block
 
 
-class Loan:
-    """A block of a pool that several may hold; it goes back when the last lets go."""
+class ArenaBlock:
+    """A block of a pool that several arenas may hold; freed when none does any more."""
 
     __slots__ = ("block",)
 
@@ -33,31 +38,31 @@ class Loan:
         self.block.free()
 
 
-class Ground:
+class SharedMemory:
     """Memory that arenas take turns to use, as executors with `shared_exec` do.
 
     What one has computed is lost when the next one begins.
     """
 
-    __slots__ = ("_last", "_loan", "_lock")
+    __slots__ = ("_last", "_held", "_lock")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._loan: Loan | None = None
+        self._held: ArenaBlock | None = None
         self._last: list[Var] = []
 
-    def loan(self, device: Device, nbytes: int, owner: Owner) -> Loan:
+    def block(self, device: Device, nbytes: int, owner: Owner) -> ArenaBlock:
         """Memory of at least `nbytes` bytes; a larger block replaces a smaller one.
 
-        The old block goes back to the pool when its last arena is gone. owner: what the
-        record says of the block. Raises OutOfMemoryError if the pool has no more.
+        The old block goes back to the pool with its last arena. owner: what a record
+        says of the block. Raises OutOfMemory if the pool has no more.
         """
         with self._lock:
-            loan = self._loan
-            if loan is None or loan.block.size < nbytes:
+            held = self._held
+            if held is None or held.block.size < nbytes:
                 block = pool_for(device).alloc(nbytes, owner)
-                loan = self._loan = Loan(block)
-            return loan
+                held = self._held = ArenaBlock(block)
+            return held
 
     def enter(self, arena: Arena) -> None:
         """Let an arena begin after the one that used the memory last is done."""
@@ -72,19 +77,20 @@ def _nothing() -> None:
 
 
 class Arena:
-    """`nbytes` of a device's memory for the inner values of a graph.
+    """`nbytes` of a device's memory for the values inside a graph.
 
-    vars: what the engine orders the readers and writers of its parts by. bound: what a
-    program has bound to this memory. op_ids: which recorded operation computed a node,
-    while a record is on. captures: what was recorded of the launches of each segment.
-    draws: in which state random streams were before they were drawn from; None if
-    no backward half follows.
+    vars: one for each part that the engine orders the access to; parts: how many.
+    bound: by segment, the calls of kernels with their arguments in this memory. op_ids:
+    by name of a node, the recorded operation that computed it, while a record is on.
+    captures: by segment, what CUDA has captured of its launches. draws: by draw, the
+    state of the random stream before it, for a second run with the same numbers; None
+    if no backward half follows.
     """
 
     __slots__ = (
         "__weakref__",
-        "_ground",
-        "_loan",
+        "_shared",
+        "_held",
         "_lock",
         "bound",
         "captures",
@@ -102,10 +108,10 @@ class Arena:
         nbytes: int,
         parts: int,
         owner: Owner,
-        ground: Ground | None = None,
+        shared: SharedMemory | None = None,
     ) -> None:
-        self._ground = ground
-        self._loan: Loan | None = None
+        self._shared = shared
+        self._held: ArenaBlock | None = None
         self._lock = threading.Lock()
         self.device = device
         self.nbytes = nbytes
@@ -117,9 +123,12 @@ class Arena:
         self.draws: dict[Any, Any] | None = None
 
     def enter(self) -> None:
-        """To be called before a run is pushed."""
-        if self._ground is not None:
-            self._ground.enter(self)
+        """Wait, in the engine, for the arena that has used shared memory before.
+
+        Called before each run is pushed.
+        """
+        if self._shared is not None:
+            self._shared.enter(self)
 
     def view(self, spec: Spec, offset: int) -> Any:
         """A part of the memory as an array; for code that runs in the engine.
@@ -129,21 +138,21 @@ class Arena:
         return shaped(self._memory(), spec.shape, spec.dtype, offset)
 
     def _memory(self) -> Any:
-        loan = self._loan
-        if loan is None:
+        held = self._held
+        if held is None:
             with self._lock:  # operations on different parts may begin together
-                loan = self._loan
-                if loan is None:
-                    loan = self._loan = self._borrowed()
-        return loan.block.data
+                held = self._held
+                if held is None:
+                    held = self._held = self._allocate()
+        return held.block.data
 
-    def _borrowed(self) -> Loan:
-        if self._ground is not None:
-            return self._ground.loan(self.device, self.nbytes, self.owner)
-        return Loan(pool_for(self.device).alloc(self.nbytes, self.owner))
+    def _allocate(self) -> ArenaBlock:
+        if self._shared is not None:
+            return self._shared.block(self.device, self.nbytes, self.owner)
+        return ArenaBlock(pool_for(self.device).alloc(self.nbytes, self.owner))
 
     def fill_from(self, other: Arena) -> None:
-        """Take over every byte of another arena of the same size."""
+        """Copy every byte of another arena of the same size."""
         mine, its = self._memory(), other._memory()
         whole = (self.nbytes,), "uint8", 0
         with working(self.device):

@@ -16,9 +16,10 @@ def colours(
 ) -> dict[Node, int]:
     """A colour from 0 to count - 1 for every node.
 
-    Each colour but the last is a path: again and again the one with the most nodes
-    that have no colour yet. The rest gets one colour more, although some of it might
-    run in parallel. important: the nodes that count; without it, all operators.
+    Each colour but the last is a path: the one with the most nodes that have no colour
+    yet. All others get the last colour, although some of them might run in parallel.
+    important: the nodes that count; by default all operators. MXNet's
+    `ColorNodeGroup` (`src/nnvm/graph_algorithm.h`).
     """
     if important is None:
         important = [node for node in graph if node.op is not None]

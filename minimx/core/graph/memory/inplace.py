@@ -1,10 +1,13 @@
 """Which result may be written over which input, and why not.
 
+    pairs(lookup("exp").of(), 1)        # (Pair(input=0, output=0, unchanged=False),)
+
 Operators declare pairs: `inplace` {output: inputs} where the kernel reads an element
-before it writes the one at the same place, `unchanged` {output: input} where both are
-the same elements, so that nothing is computed if they lie in the same memory. Whether
-a pair is granted depends on who else needs the input; the sweep of the memory planner
-asks `verdict` for each, in the order in which operators declare them.
+before it writes the one at the same position (MXNet's `FInplaceOption`), `unchanged`
+{output: input} where both are the same elements, so that nothing is computed if they
+lie in the same memory (`FInplaceIdentity`). Whether a pair is granted depends on what
+else reads the input: the memory planner decides (`StorageSharing._verdict`), and notes
+one `Verdict` for each pair, in the order in which operators declare them.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from minimx.core.ops.registry import Op
 
 
 class Pair(NamedTuple):
-    """An input and an output of a node, by place, that may lie in the same memory.
+    """An input and an output of a node, by position, that may lie in the same memory.
 
     unchanged: the output is the input, element for element.
     """
@@ -30,7 +33,10 @@ class Pair(NamedTuple):
 
 
 class Verdict(Enum):
-    """What became of a pair; the value is the reason, to be filled in."""
+    """What was decided on a pair. The value is the reason, with names to fill in.
+
+    The first two let both lie in one block, all others do not.
+    """
 
     GRANTED = "{input} is read here for the last time, and {node} may write over it"
     SAME = "{output} is {input} in another shape or by another name: nothing to compute"
@@ -43,7 +49,7 @@ class Verdict(Enum):
     IGNORED = "{node} does not wait for {input}, which may be gone by then"
     WRITTEN = "{writer} writes into it, which only one of the two may see"
     READ = "{input} is still read by {readers}"
-    UNREAD = "nobody reads {output}"
+    UNREAD = "no node reads {output}"
     SIZE = "{input} has {input_size} elements and {output} has {output_size}"
     ITEMS = "elements of {input} take {input_item} bytes, of {output} {output_item}"
     DEVICE = "{input} and {output} are on different devices"
@@ -69,12 +75,16 @@ def pairs(op: Op, count: int) -> tuple[Pair, ...]:
 
 
 def ignored(op: Op, count: int) -> frozenset[int]:
-    """The places of the inputs of which only the spec counts."""
+    """The positions of the inputs of which an operator needs only shape and type.
+
+    count: how many inputs the call has. Such an input may be overwritten before the
+    operator runs; `reshape_like` has one (MXNet's `FIgnoreInputs`).
+    """
     return frozenset(_inputs(op, op.ignores, count))
 
 
 def _output(op: Op, word: str) -> int:
-    """The place that `out`, `out1`, … names."""
+    """The position that `out`, `out1`, … names."""
     if word.startswith("out") and (word[3:] or "0").isdigit():
         return int(word[3:] or 0)
     raise OperatorError(
@@ -83,7 +93,7 @@ def _output(op: Op, word: str) -> int:
 
 
 def _inputs(op: Op, words: str | Iterable[str], count: int) -> list[int]:
-    """The places of inputs; of an open number of inputs, `data` is the first."""
+    """The positions of inputs; of an open number of inputs, `data` is the first."""
     names = (words,) if isinstance(words, str) else tuple(words)
     offered = tuple(op.inputs)
     unknown = [name for name in names if name not in offered]
@@ -96,6 +106,6 @@ def _inputs(op: Op, words: str | Iterable[str], count: int) -> list[int]:
 
 
 def written_by(node: Node) -> Iterable[int]:
-    """The places of the inputs that a node changes."""
+    """The positions of the inputs that a node changes."""
     states = node.states()
     return [place for place, entry in enumerate(node.inputs) if entry in states]

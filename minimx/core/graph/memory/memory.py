@@ -1,10 +1,17 @@
 """The memory plan: where every result of a graph lies, before anything is computed.
 
+MXNet plans memory when a graph is bound; PyTorch's eager mode allocates as it runs.
+
     plan = plan_memory(graph, specs, external, settings)
     plan.storage[entry]       the block it lies in, or EXTERNAL or DYNAMIC
     plan.blocks[k].offset     where the block begins in the arena of its device
     plan.total                the bytes of all blocks: what MXNet's executor prints
     print(plan)               node by node, with the reason of every decision
+
+In three steps: `StorageSharing` (`sharing.py`) gives every result a block, for each
+match range that is to be tried; the plan with the fewest bytes is taken; then blocks,
+and behind them the workspaces of operators, are laid out one after the other in one
+arena for each device.
 
 A plan is made for one order of nodes: an operation may run earlier or later than there
 only if it waits for those that read or write its blocks. It touches no array.
@@ -41,7 +48,7 @@ ALIGNMENT = 64
 
 
 class Block(NamedTuple):
-    """A stretch of an arena, for one result after the other.
+    """A part of an arena, which several results use one after the other.
 
     offset: where it begins in the arena of its device, in bytes.
     """
@@ -53,10 +60,9 @@ class Block(NamedTuple):
 
 
 class Lifetime(NamedTuple):
-    """The places, in the order of nodes, where a result is written and last read.
+    """When a result is live: the numbers of the nodes that write it and read it last.
 
-    last is the number of nodes where a result is an output, which must not be
-    overwritten.
+    For an output, which must not be overwritten, `last` is the number of all nodes.
     """
 
     first: int
@@ -69,17 +75,18 @@ class MemoryPlan:
 
     storage: for each entry the id of its block, or EXTERNAL (the caller's) or DYNAMIC
         (not known before it is computed).
-    inplace: for entries that took over the block of an input, the input's place.
+    inplace: for entries that lie in the block of an input of their node, the position
+        of that input.
     unread: outputs without a reader; their kernel writes them all the same.
     skips: nodes with nothing to compute: their outputs lie where their inputs lie.
     blocks: the storage. scratch: the workspaces, in the same arenas behind the blocks.
-    workspace: for nodes that ask for one, its place in `scratch`.
+    workspace: for nodes that need one, its index in `scratch`.
     total: the bytes of all blocks, without workspaces and gaps.
     match_range: the range that was taken; candidates: the total of each one tried.
     colours: the colour of each node, if results of different colours are kept apart.
     steps: every decision in its order.
     examined: each pair of an input and an output that might share a block, and the
-        verdict. numbers: the graph as lists of numbers, which the search works on.
+        verdict. numbers: the graph as lists of numbers, from which it was made.
     """
 
     graph: Graph
@@ -121,8 +128,8 @@ class MemoryPlan:
         """From which node to which one each planned entry is needed."""
         numbers, found = self.numbers, {}
         last = {}
-        for n, waits in enumerate(numbers.waits):
-            last.update(dict.fromkeys(waits, n))
+        for n, reads in enumerate(numbers.reads):
+            last.update(dict.fromkeys(reads, n))
         entries = numbers.entries
         kept = set(self.graph.outputs)
         for n, outs in enumerate(numbers.outs):
@@ -162,7 +169,7 @@ class MemoryPlan:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """What became of each pair that might share a place, and why."""
+        """What was decided on each pair that might share a block, and why."""
         found: tuple[Change, ...] = provided("memory plan texts").sharing(
             self.numbers, self.storage, self.examined
         )
@@ -189,17 +196,20 @@ def plan_memory(
     item_bytes: int | None = None,
     kind: str = "cpu",
 ) -> MemoryPlan:
-    """Give every result of a graph a block of storage, and each block a place.
+    """Give every result of a graph a block of storage, and each block an offset.
 
     specs: of all entries (`every_spec`); one that is missing is DYNAMIC. external:
     entries that lie outside, such as the outputs that a caller receives; variables
     always do. An output that is planned is never overwritten.
     colours: for each node; results of different colours share no block. Without it the
     settings say whether the graph is coloured.
+    settings: the knobs that count; see `Settings`.
     places: the device of each node, where there are several.
-    item_bytes: what every element is said to take. MXNet 1.x says 4; such a plan is for
-    comparing, it has too little room for wider types.
-    kind: of the device where there is one.
+    item_bytes: the bytes of every element; None: those of its type. MXNet 1.x counts 4;
+    such a plan is for comparison, it is too small for wider types.
+    kind: the kind of device, "cpu" or "gpu", where there is one; it decides which
+    workspaces operators need.
+    Raises ShapeError or DTypeError where an operator does not accept what it gets.
     """
     numbers = numbered(graph, specs, external, places, item_bytes)
     if colours is None and colour_count(settings) > 1:
@@ -220,14 +230,14 @@ def plan_memory(
     return MemoryPlan(
         graph=graph,
         storage=dict(zip(entries, best.storage, strict=True)),
-        inplace={entries[e]: place for e, place in best.over.items()},
+        inplace={entries[e]: place for e, place in best.written_over.items()},
         unread=frozenset([entries[e] for e in best.unread]),
         skips=_skips(numbers, best),
         blocks=blocks,
         scratch=scratch,
         workspace=workspace,
         total=best.total,
-        match_range=best.range,
+        match_range=best.match_range,
         candidates=candidates,
         colours=colours,
         steps=tuple(best.steps),

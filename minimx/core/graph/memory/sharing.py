@@ -1,31 +1,52 @@
-"""One walk over a graph that gives every result a storage block, as MXNet does it.
+"""Storage sharing: one pass over a graph that gives every result a storage block.
 
-    numbered         the graph as lists of numbers: what the walk reads, counted once
-    StorageSharing   the walk, for one match range: which result is written over which
-                     input, which free block serves which result, which blocks are
-                     released; every decision is a `Step`
+The problem is that of register allocation. A result is *live* from the node that
+computes it to the last node that reads it; results that are never live at the same time
+may share memory. The best solution would be a colouring of the graph of conflicts; like
+MXNet, this pass is greedy. It takes the nodes in the order in which they run, and for
+each result it tries
 
-Nodes and results are numbers here, since the walk is done once for each match range:
-node n is the n-th in the order of the graph, result e the e-th that some node makes.
-For the graph `y = exp(x + 1)` with a variable x of 100 float32:
+1. in place: to write it over an input of its node that is read for the last time here;
+2. a free block: one whose results have all been read, of about the right size;
+3. a new block.
 
-    n   node   e   steps                                    storage after it
-    0   x      0   none: a variable is the caller's         [-2]
-    1   x + 1  1   ("new", block 0, 400 bytes)              [-2, 0]
-    2   exp    2   ("over", block 0): exp may write over    [-2, 0, 0]
-                   its input, which nothing else reads
+Then the blocks that the node was the last to read are free. A block is a number,
+MXNet's *storage id*, with a size in bytes. It has no address yet, so that a free block
+that is too small may still grow; `memory.py` lays blocks out one behind the other.
 
-The rule is greedy and depends on the order of nodes. A block counts its readers, not
-those of one result: that is what lets chains of results share it. Blocks have no offset
-yet, so one that is too small may still grow. The rule is that of MXNet 1.9's
-`src/nnvm/plan_memory.cc` and `graph_algorithm.h`.
+An example: the program y = sum(d), for a variable x of 100 float32.
+
+    n  node              steps                          readers left of    results in
+                                                        block 0, 1         block 0, 1
+    0  x                 none: x is the caller's
+    1  a = exp(x)        new block 0, 400 bytes         2                  a
+    2  b = sqrt(a)       new block 1, 400 bytes:        1  1               a  b
+                         c reads a later
+    3  c = a * b         over a, in block 0             2  0               c
+                         free block 1: b was read
+    4  d = concat(c, c)  grow block 1 to 800 bytes      0  1               -  d
+                         free block 0: c was read
+    5  y = sum(d)        none: y is the caller's           0               -  -
+                         free block 1: d was read
+
+So two blocks of 1,200 bytes hold four results of 2,000. The readers of a block are
+counted, not those of a result: at n = 3 block 0 is left by a and entered by c, which
+`concat` reads twice. That is what lets chains of results share one block.
+
+    numbered         the graph as lists of numbers: what the pass reads, counted once
+    StorageSharing   the pass, for one match range: every decision is a `Step`, every
+                     input that was considered for in place an `Examined`
+
+Nodes and results are numbers here, since the planner tries several match ranges: node
+n is the n-th in the order of the graph, result e the e-th that some node makes. The
+rule is that of MXNet 1.9's `src/nnvm/plan_memory.cc` and `graph_algorithm.h`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
@@ -34,17 +55,18 @@ from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs
 from minimx.core.ops.registry import Op
 
-#: Storage ids that are no blocks: to be planned, the caller's, not known beforehand.
+#: Storage ids that are no blocks: of what is not planned yet; of what lies in memory of
+#: the caller, such as variables; of results whose size is not known before they run.
 UNPLANNED, EXTERNAL, DYNAMIC = -1, -2, -3
 
 
 class Step(NamedTuple):
-    """One decision: what happened to a block, in the order of the walk.
+    """One decision: what happened to a block, in the order of the pass.
 
-    kind: "over" (an input's place is taken over), "reuse" (a free block fits), "grow"
-        (a free block is made larger), "new", or "free".
-    node: the place of the node in the order of the graph. entry: the result it is
-    about; None for "free". wanted: its bytes. before, after: the bytes of the block.
+    kind: "over" (a result is written over an input, in its block), "reuse" (a free
+        block fits), "grow" (a free block is made larger), "new", or "free".
+    node: the number of the node. entry: the result that the block is for; None for
+    "free". wanted: its bytes. before, after: the bytes of the block.
     """
 
     kind: str
@@ -57,7 +79,7 @@ class Step(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """A pair that was looked at, and what became of it."""
+    """An output of a node that might lie in the block of an input, and the verdict."""
 
     node: int
     pair: Pair
@@ -68,24 +90,26 @@ class Examined(NamedTuple):
 class NumberedGraph:
     """A graph in numbers; `e` is the number of an entry, `n` that of a node.
 
-    readers[e]: how many inputs wait for it, and one more for each time it is an output.
+    readers[e]: how often nodes read it, and one more for each time that it is an output
+    of the graph, which so is never overwritten.
     """
 
     nodes: tuple[Node, ...]
-    entries: list[Entry]  # by e
-    outs: list[range]  # by n: its entries
-    ins: list[list[int]]  # by n: the entries that it reads
-    waits: list[list[int]]  # by n: those among them that it waits for
-    pairs: list[tuple[Pair, ...]]  # by n
-    ignored: list[frozenset[int]]  # by n: places of inputs
-    devices: list[Hashable]  # by n
-    readers: list[int]  # by e
-    sizes: list[int]  # by e: elements, -1 if unknown
-    itemsizes: list[int]  # by e: bytes of an element
-    nbytes: list[int]  # by e: bytes, -1 if unknown
-    dtypes: list[object]  # by e
-    start: list[int]  # by e: its storage id before the walk
-    writers: dict[int, int]  # by e: the node that changes it
+    entries: list[Entry] = field(default_factory=list)  # by e
+    outs: list[range] = field(default_factory=list)  # by n: the entries it makes
+    ins: list[list[int]] = field(default_factory=list)  # by n: those of its inputs
+    # By n: the inputs that it reads; of the others it only wants the shape.
+    reads: list[list[int]] = field(default_factory=list)
+    ignored: list[frozenset[int]] = field(default_factory=list)  # by n: their positions
+    pairs: list[tuple[Pair, ...]] = field(default_factory=list)  # by n
+    devices: list[Hashable] = field(default_factory=list)  # by n
+    readers: list[int] = field(default_factory=list)  # by e
+    sizes: list[int] = field(default_factory=list)  # by e: elements, -1 if unknown
+    itemsizes: list[int] = field(default_factory=list)  # by e: bytes of an element
+    nbytes: list[int] = field(default_factory=list)  # by e: -1 if unknown
+    dtypes: list[object] = field(default_factory=list)  # by e
+    initial: list[int] = field(default_factory=list)  # by e: storage id before the pass
+    writers: dict[int, int] = field(default_factory=dict)  # e: the node that changes it
 
 
 def numbered(
@@ -95,15 +119,14 @@ def numbered(
     places: Mapping[Node, Hashable] | None = None,
     item_bytes: int | None = None,
 ) -> NumberedGraph:
-    """Count what the walk asks for.
+    """Count what the pass needs to know.
 
-    external: entries that are not planned; variables never are. places: the device of
-    each node, where they differ. item_bytes: what every element is said to take, or
-    None for the truth.
+    specs: of all entries; one that is missing is DYNAMIC. external: entries in the
+    caller's memory, which are not planned; variables never are. places: the device of
+    each node, where they differ. item_bytes: the bytes of every element, for comparison
+    with MXNet 1.x, which counts 4; None: those of its type.
     """
-    found = NumberedGraph(
-        graph.nodes, [], [], [], [], [], [], [], [], [], [], [], [], [], {}
-    )
+    found = NumberedGraph(graph.nodes)
     number: dict[Entry, int] = {}
     declared: dict[tuple[Op, int], tuple[tuple[Pair, ...], frozenset[int]]] = {}
     for n, node in enumerate(found.nodes):
@@ -115,13 +138,13 @@ def numbered(
             if key not in declared:
                 declared[key] = (pairs(*key), ignored(*key))
             mine = declared[key]
-        waits = [e for place, e in enumerate(ins) if place not in mine[1]]
-        for e in waits:
+        reads = [e for place, e in enumerate(ins) if place not in mine[1]]
+        for e in reads:
             found.readers[e] += 1
         for place in written_by(node):
             found.writers[ins[place]] = n
         found.ins.append(ins)
-        found.waits.append(waits)
+        found.reads.append(reads)
         found.pairs.append(mine[0])
         found.ignored.append(mine[1])
         found.devices.append(places.get(node) if places else None)
@@ -129,7 +152,7 @@ def numbered(
         found.readers[number[entry]] += 1
     for entry in external:
         if entry in number:
-            found.start[number[entry]] = EXTERNAL
+            found.initial[number[entry]] = EXTERNAL
     return found
 
 
@@ -153,24 +176,38 @@ def _number_outputs(
         found.nbytes.append(-1 if spec is None else spec.size * (item_bytes or item))
         found.dtypes.append(None if spec is None else spec.dtype)
         if node.op is None:
-            found.start.append(EXTERNAL)
+            found.initial.append(EXTERNAL)
         else:
-            found.start.append(DYNAMIC if spec is None else UNPLANNED)
+            found.initial.append(DYNAMIC if spec is None else UNPLANNED)
         slot += 1
     found.outs.append(range(first, slot))
 
 
 class StorageSharing:
-    """The walk for one match range; what it found is in its fields.
+    """The pass for one match range; what it decided is in its fields.
 
     match_range: a free block of b bytes serves a request of w bytes if
     w / match_range <= b <= w * match_range; 0: no block is used twice.
     inplace: whether results may be written over inputs. colours: by node; results of
-    different colours share no block.
+    different colours share no block, so that they need not wait for each other.
 
-    Found: storage, the storage id of each entry; over, {entry: the place of the input
-    that it is written over}; unread, the entries without a reader; sizes and devices of
-    the blocks, in bytes; steps and examined, the decisions in their order.
+    Decided: storage, the storage id of each entry; written_over, {entry: the position
+    of the input in whose block it lies}; unread, the entries without a reader; sizes,
+    the bytes of each block, and devices; steps and examined, in their order.
+
+    >>> import minimx as mx
+    >>> from minimx.core.dtypes import FLOAT32
+    >>> from minimx.core.graph.values.specs import every_spec
+    >>> from minimx.core.ops.spec import Spec
+    >>> a = mx.sym.exp(mx.sym.var("x"), name="a")
+    >>> c = mx.sym.elemwise_mul(a, mx.sym.sqrt(a, name="b"), name="c")
+    >>> graph = mx.sym.sum(mx.sym.concat(c, c, dim=0, name="d"), name="y").graph
+    >>> specs = every_spec(graph, {graph.variables[0]: Spec.of((100,), FLOAT32)})
+    >>> found = StorageSharing(numbered(graph, specs, graph.outputs), 16, True)
+    >>> " ".join(f"{step.kind}{step.block}" for step in found.steps)
+    'new0 new1 over0 free1 grow1 free0 free1'
+    >>> found.storage, found.sizes
+    ([-2, 0, 1, 0, 1, -2], [400, 800])
     """
 
     def __init__(
@@ -181,40 +218,42 @@ class StorageSharing:
         colours: Sequence[int] | None = None,
     ) -> None:
         self.graph = graph
-        self.range = match_range
+        self.match_range = match_range
         self.inplace = inplace
         self.colours = colours
-        self.storage = list(graph.start)
-        self.over: dict[int, int] = {}
+        self.storage = list(graph.initial)
+        self.written_over: dict[int, int] = {}
         self.unread: list[int] = []
         self.steps: list[Step] = []
         self.examined: list[Examined] = []
         self.sizes: list[int] = []
         self.devices: list[Hashable] = []
+        # By block: how often its results will still be read, and the node that was the
+        # last to read one.
+        self._readers_left: list[int] = []
         self._released_by: list[int] = []
-        self._live: list[int] = []
         # Free blocks as (bytes, when they were released, block), smallest first.
         self._free: list[tuple[int, int, int]] = []
         for n, node in enumerate(graph.nodes):
             if node.op is not None:
-                self._visit(n)
+                self._plan_outputs(n)
 
     @property
     def total(self) -> int:
         """The bytes of all blocks."""
         return sum(self.sizes)
 
-    # -- the walk ---------------------------------------------------------------------
+    # -- the pass ---------------------------------------------------------------------
 
-    def _visit(self, n: int) -> None:
-        """Place the outputs of a node, then release what it was the last to read."""
-        graph, storage, live = self.graph, self.storage, self._live
-        taken: set[int] = set()
+    def _plan_outputs(self, n: int) -> None:
+        """Give the outputs of a node blocks, then free those that it read last."""
+        graph, storage, left = self.graph, self.storage, self._readers_left
+        overwritten: set[int] = set()
         for pair in graph.pairs[n]:
-            verdict = self._verdict(n, pair, taken)
+            verdict = self._verdict(n, pair, overwritten)
             self.examined.append(Examined(n, pair, verdict))
             if verdict in (Verdict.GRANTED, Verdict.SAME):
-                taken.add(pair.input)
+                overwritten.add(pair.input)
                 self._write_over(n, pair)
         outs = graph.outs[n]
         waiting: Sequence[int]
@@ -227,40 +266,43 @@ class StorageSharing:
             )
         for e in waiting:
             block = storage[e] = self._request(n, e)
-            live[block] = graph.readers[e]
-        for e in graph.waits[n]:
+            left[block] = graph.readers[e]
+        for e in graph.reads[n]:
             block = storage[e]
             if block >= 0:
-                live[block] -= 1
-                if not live[block]:
+                left[block] -= 1
+                if not left[block]:
                     self._release(n, block)
         for e in outs:
             block = storage[e]
-            if block >= 0 and not live[block]:
+            if block >= 0 and not left[block]:
                 self._release(n, block)
                 self.unread.append(e)
 
-    def _verdict(self, n: int, pair: Pair, taken: Collection[int]) -> Verdict:
-        """Whether an output may lie where an input lies."""
+    def _verdict(self, n: int, pair: Pair, overwritten: Collection[int]) -> Verdict:
+        """Whether an output may lie in the block of an input.
+
+        overwritten: the inputs that other outputs of the node are written over.
+        """
         e_in, e_out = self.graph.ins[n][pair.input], self.graph.outs[n][pair.output]
         block = self.storage[e_in]
         never = self._never(n, pair)
         if never is not None:
             return never
-        if pair.input in taken:
+        if pair.input in overwritten:
             return Verdict.INPUT_TAKEN
         if self.storage[e_out] >= 0:
             return Verdict.OUTPUT_TAKEN
         same = pair.unchanged and self.graph.dtypes[e_in] == self.graph.dtypes[e_out]
-        shared = self._live[block] != 1
-        if shared and not same:
+        read_later = self._readers_left[block] != 1
+        if read_later and not same:
             return Verdict.READ
-        if self._is_written(e_in, e_out, n, shared):
+        if self._is_written(e_in, e_out, n, read_later):
             return Verdict.WRITTEN
         return Verdict.SAME if same else Verdict.GRANTED
 
     def _never(self, n: int, pair: Pair) -> Verdict | None:
-        """What stands in the way, whatever the order of nodes."""
+        """What forbids to share, in whatever order the nodes run; None if nothing."""
         graph, storage = self.graph, self.storage
         e_in, e_out = graph.ins[n][pair.input], graph.outs[n][pair.output]
         block = storage[e_in]
@@ -284,19 +326,22 @@ class StorageSharing:
             return Verdict.DEVICE
         return None
 
-    def _is_written(self, e_in: int, e_out: int, n: int, shared: bool) -> bool:
-        """Whether a node would change what the other reader of a block reads."""
+    def _is_written(self, e_in: int, e_out: int, n: int, read_later: bool) -> bool:
+        """Whether a node changes one of both, such as an optimizer its state.
+
+        Of two in one block the other would change as well, which another node may read.
+        """
         writers = self.graph.writers
         if writers.get(e_in) == n:
             return True
-        return shared and (e_in in writers or e_out in writers)
+        return read_later and (e_in in writers or e_out in writers)
 
     def _write_over(self, n: int, pair: Pair) -> None:
         graph = self.graph
         e_in, e_out = graph.ins[n][pair.input], graph.outs[n][pair.output]
         block = self.storage[e_out] = self.storage[e_in]
-        self._live[block] += graph.readers[e_out]
-        self.over[e_out] = pair.input
+        self._readers_left[block] += graph.readers[e_out]
+        self.written_over[e_out] = pair.input
         size = self.sizes[block]
         entry = graph.entries[e_out]
         self.steps.append(
@@ -306,19 +351,18 @@ class StorageSharing:
     # -- the free list ----------------------------------------------------------------
 
     def _request(self, n: int, e: int) -> int:
-        """A block for an entry.
+        """A block for an entry: a free one within the match range, else a new one.
 
-        The smallest free one that is large enough, else the largest that is not, which
-        grows, both within the match range; else a new one.
+        The smallest that is large enough, else the largest that is not, which grows.
         """
         wanted = self.graph.nbytes[e]
         entry = self.graph.entries[e]
-        at = self._match(n, wanted) if self.range else None
+        at = self._match(n, wanted) if self.match_range else None
         if at is None:
             self.sizes.append(wanted)
             self.devices.append(self.graph.devices[n])
             self._released_by.append(n)
-            self._live.append(0)
+            self._readers_left.append(0)
             block = len(self.sizes) - 1
             self.steps.append(Step("new", n, entry, block, wanted, 0, wanted))
             return block
@@ -329,11 +373,11 @@ class StorageSharing:
         return block
 
     def _match(self, n: int, wanted: int) -> int | None:
-        """The place in the free list of the block to take."""
+        """The position in the free list of the block to take; None if none fits."""
         free = self._free
-        low = bisect_left(free, (wanted // self.range, -1, -1))
+        low = bisect_left(free, (wanted // self.match_range, -1, -1))
         middle = bisect_left(free, (wanted, -1, -1))
-        high = bisect_left(free, (wanted * self.range + 1, -1, -1))
+        high = bisect_left(free, (wanted * self.match_range + 1, -1, -1))
         within: Iterable[int] = chain(
             range(middle, high), range(middle - 1, low - 1, -1)
         )

@@ -37,14 +37,18 @@ class Workspace:
         self._block: Block | None = None
 
     def bytes(self, nbytes: int, who: Owner | None = None) -> Any:
-        """The first `nbytes`, a flat uint8 array; only for whom the var was granted."""
+        """The first `nbytes` bytes, as a flat uint8 array; it grows if it is smaller.
+
+        For code that runs in the engine, in an operation that writes `var`. who: the
+        owner, for the record. Raises OutOfMemory if the pool has no more.
+        """
         block = self._block
         if block is None or block.size < nbytes:
             if block is not None:
                 self._block = None
-                block.direct_free()  # as in MXNet: it would only lie about in the pool
-            asker = (who or owner("")).for_category("workspace")
-            block = self._block = pool_for(self.device).alloc(nbytes, asker)
+                block.direct_free()  # as in MXNet: nothing will want one of its size
+            by = (who or owner("")).for_category("workspace")
+            block = self._block = pool_for(self.device).alloc(nbytes, by)
         return block.data[:nbytes]
 
     @property
@@ -67,9 +71,10 @@ class Workspace:
 
 
 class Lease:
-    """The workspaces of one graph, in order.
+    """The workspaces of one graph, in order; given up when this object is deleted.
 
-    What is queued in the engine holds it as well, so that memory in use stays.
+    Operations that are queued in the engine hold it as well, so that the memory which
+    they will use stays.
     """
 
     __slots__ = ("_each",)
@@ -93,22 +98,22 @@ class Lease:
 
 
 class Workspaces:
-    """Those of one device."""
+    """The workspaces of one device; copies: how many."""
 
     def __init__(self, device: Device, copies: int) -> None:
         self.each = [Workspace(device) for _ in range(copies)]
         self._turns = count()
 
     def take(self, wanted: int, shared: list[Workspace] | None = None) -> Lease:
-        """So many for one graph: the next ones in turn of those with the fewest users.
+        """Some for one graph: the next ones in turn of those with the fewest users.
 
-        shared: those that variants of the same graph have taken, which never run at the
-        same time; they are taken again, and new ones are added to them.
+        wanted: how many. shared: those that variants of the same graph have, which
+        never run at the same time; they are taken once more, and new ones are added.
         """
         with _lock:
             known = [] if shared is None else shared
             if any(workspace not in self.each for workspace in known):
-                known.clear()  # of before their number changed
+                known.clear()  # from before a knob changed their number
             while len(known) < wanted:
                 known.append(self._next(known))
             for workspace in known[:wanted]:
@@ -140,7 +145,7 @@ def workspaces(device: Device) -> Workspaces:
 
 
 def forget(*_: object) -> None:
-    """Start anew; workspaces that are in use go when they are done with."""
+    """Make new workspaces at the next use; the old ones go with their last user."""
     with _lock:
         _known.clear()
 

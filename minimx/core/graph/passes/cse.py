@@ -1,4 +1,6 @@
-"""Equal parts of a graph are computed once.
+"""Common sub-expressions: equal parts of a graph are computed once.
+
+    y = sin(x) * sin(x)    becomes    s = sin(x); y = s * s
 
 Two nodes are equal if they apply the same operator, with the same settings and remarks,
 to the same outputs of the same nodes. The later one gives way. Names do not count, and
@@ -21,8 +23,10 @@ from minimx.core.ops.registry import Op, lookup
 def share(graph: Graph, among: Collection[Node] | None = None) -> Passed:
     """The graph with every value computed once.
 
-    among: the nodes that may be merged; all of them without it. If two outputs of the
-    graph become one, the later one gets a copy, so that they stay two arrays.
+    Nodes are taken in order, inputs first, so that equal inputs are one entry already
+    when two nodes are compared. among: the nodes that may be merged; all by default. If
+    two outputs of the graph become one, the later one gets a copy, so that they stay
+    two arrays. MXNet's pass `EliminateCommonExpr`, MXNET_ELIMINATE_COMMON_EXPR.
 
     Applied before gradients are taken, as MXNet does, a merged node gets the sum of the
     gradients of its duplicates and passes it on once: the same number, but for the
@@ -44,20 +48,20 @@ def share(graph: Graph, among: Collection[Node] | None = None) -> Passed:
             changes.append(_merged(equal, node))
         return outputs_of(equal)
 
-    after, places = retraced(graph, change)
-    after = _apart(graph, after, changes)
-    return Passed("share", graph, after, tuple(changes), places)
+    after, moved = retraced(graph, change)
+    after = _with_copies(graph, after, changes)
+    return Passed("share", graph, after, tuple(changes), moved)
 
 
 def repeatable(node: Node) -> bool:
-    """Whether a second run on the same inputs gives the same, and leaves no trace."""
+    """Whether a second run on the same inputs gives the same and has no side effect."""
     return node.op is not None and bool(node.inputs) and pure(node.op)
 
 
 def pure(op: Op) -> bool:
     """Whether all that an operator does is to compute its outputs from its inputs."""
-    remembers = op.mutates or op.state_inputs or op.eager is not None
-    return op.deterministic and not op.needs_rng and not remembers
+    has_state = op.mutates or op.state_inputs or op.eager is not None
+    return op.deterministic and not op.needs_rng and not has_state
 
 
 def _merged(equal: Node, node: Node) -> Change:
@@ -67,7 +71,7 @@ def _merged(equal: Node, node: Node) -> Change:
     return Change("merged", (equal.name, node.name), reason)
 
 
-def _apart(before: Graph, after: Graph, changes: list[Change]) -> Graph:
+def _with_copies(before: Graph, after: Graph, changes: list[Change]) -> Graph:
     """The graph with a copy for each output that has become another output."""
     count: dict[Entry, int] = {}
     origin: dict[Entry, Entry] = {}
@@ -76,8 +80,8 @@ def _apart(before: Graph, after: Graph, changes: list[Change]) -> Graph:
         if origin.setdefault(entry, was) == was:
             outputs.append(entry)
             continue
-        place = count[entry] = count.get(entry, -1) + 1
-        name = f"{entry.node.name}_{place}_copy"
+        number = count[entry] = count.get(entry, -1) + 1
+        name = f"{entry.node.name}_{number}_copy"
         copy = Node(lookup("_copy").of(), [entry], name, layer=entry.node.layer)
         reason = f"{entry.name} is two outputs of the graph now"
         changes.append(Change("copied", (copy.name,), reason))

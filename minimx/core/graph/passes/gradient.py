@@ -3,13 +3,25 @@
     training = differentiate(graph, wanted, specs)
     training.graph.outputs    # those of the graph, then a gradient for each variable
 
-The walk is that of the tape (`minimx.core.autograd.walk`): from the last node to the
-first, by the operators' own rules, and what arrives at one entry is summed in the order
-of arrival. So the numbers are the tape's, to the bit. The rules compute with traced
-values (`minimx.core.graph.values.traced`); a pass that decides what is kept
-(`minimx.core.graph.passes.mirror`) says which values they find in clones.
+For y = exp(x) * x, with the gradient of x wanted:
 
-The nodes of the backward half run in the order in which the rules made them.
+    e = exp(x)
+    y = elemwise_mul(e, x)                             # the forward half ends here
+    y_backward = _backward_elemwise_mul_lhs(dy, x)     # dy * x: the gradient of e
+    y_backward2 = _backward_elemwise_mul_rhs(dy, e)    # dy * e: a gradient of x
+    e_backward = _backward_exp(y_backward, e)          # another one of x
+    x_grad_sum = add_n(y_backward2, e_backward)        # the gradient of x
+
+dy is a new variable, the head gradient of y. The order is that of the tape
+(`minimx.core.autograd.walk`): from the last node to the first, by the operators' own
+rules (`Op.grad`), and what arrives at one entry is summed in the order of arrival. So
+the numbers are the tape's, to the bit. The rules compute with traced values
+(`minimx.core.graph.values.traced`), which write nodes down. A mirror policy
+(`minimx.core.graph.passes.mirror`) says of which values they read clones: nodes that
+compute a value of the forward half a second time.
+
+The nodes of the backward half run in the order in which the rules made them. It is
+MXNet's pass `Gradient` (`src/nnvm/gradient.cc`).
 """
 
 from __future__ import annotations
@@ -29,8 +41,8 @@ from minimx.core.graph.values.traced import Traced, Writer
 from minimx.core.ops.registry import GradContext, Op, bind, lookup
 from minimx.core.ops.spec import Spec
 
-#: The remark of a node that is to run as soon as it can: in a group with others it
-#: would wait for what they wait for.
+#: The remark of a node that is not to be fused with others: there it would wait for
+#: what they wait for.
 ALONE = {"__alone__": "True"}
 
 
@@ -39,15 +51,16 @@ class Training:
     """A graph that computes outputs, and gradients from the gradients of the outputs.
 
     graph: its outputs are the `heads` forward outputs, then a gradient for each wanted
-        variable, in the order of asking; its `order` is that in which it should run.
+        variable, in the order of `wanted`; its `order` is that in which it should run.
     head_grads: for each forward output the variable that holds its gradient. One that
         no gradient depends on is no part of the graph.
     forward: the nodes of the forward half, variables included.
     specs: of all entries of the graph.
-    zeros: the wanted variables to which no gradient flows; zeros are put out for them.
+    zeros: the wanted variables to which no gradient flows; their gradient is zeros.
     source: for each node of the backward half, the forward node that it belongs to.
     clones: the nodes that compute something a second time. They look like the nodes
         whose copies they are, and must not be merged with them.
+    before: the graph without gradients. changes: what was decided, for views.
     """
 
     graph: Graph
@@ -63,12 +76,12 @@ class Training:
 
     @property
     def passed(self) -> Passed:
-        """The account of the pass."""
+        """The pass as `prepare` lists it: the graph before and after, and changes."""
         return Passed("gradient", self.before, self.graph, self.changes)
 
     @property
     def external(self) -> tuple[Entry, ...]:
-        """What lies with the caller: variables, outputs and gradients."""
+        """The entries in memory of the caller: variables, outputs and gradients."""
         given = [Entry(node) for node in self.graph.variables]
         return tuple(dict.fromkeys([*given, *self.graph.outputs]))
 
@@ -90,13 +103,16 @@ def differentiate(
 
     wanted: variables; one that the graph does not have gets zeros.
     specs: of all entries, the hidden ones too (`every_spec`), and of the wanted
-        variables. Settings such as `training` must be decided (`run.as_run`).
-    keep: what backward finds kept, and what it computes again; all is kept without it.
-    cap: so many gradients of one entry, or more, are summed one by one, fewer at once.
-        The sum is the same; of float16 numbers, which are added in single precision, it
-        is not, and they are always summed at once.
+        variables. Settings such as `training` must be resolved (`run.as_run`).
+    keep: which values backward finds kept, and which it computes a second time; by
+        default all are kept.
+    cap: so many gradients of one entry, or more, are added one by one, fewer by one
+        `add_n` (MXNET_EXEC_INPLACE_GRAD_SUM_CAP). The sum is the same; of float16
+        numbers, which `add_n` adds in single precision, it is not, and they are always
+        added by one.
     flows: which outputs have a gradient, if not all do.
-    Raises GradientError where a gradient would flow through an operator without one.
+    Raises GradientError where a gradient would flow through an operator without one, or
+    through shapes that are not known.
     """
     for node in wanted:
         if node.op is not None:
@@ -104,33 +120,33 @@ def differentiate(
                 f"{node!r} is no variable: gradients are asked for variables. Make the "
                 "outputs of this node a variable of a graph of its own."
             )
-    walk = _GradientBuilder(graph, wanted, specs, keep or Keep(), cap)
+    builder = _GradientBuilder(graph, wanted, specs, keep or Keep(), cap)
     head_grads = tuple(
-        walk.start(entry, flows is None or flows[place])
-        for place, entry in enumerate(graph.outputs)
+        builder.start(entry, flows is None or flows[number])
+        for number, entry in enumerate(graph.outputs)
     )
-    walk.run()
-    entries = [walk.gradient_of(node) for node in wanted]
-    walk.source |= {clone: node for node, clone in walk.clones.made.items()}
-    joint = Graph([*graph.outputs, *entries], [*graph.nodes, *walk.order()])
+    builder.run()
+    entries = [builder.gradient_of(node) for node in wanted]
+    builder.source |= {clone: node for node, clone in builder.clones.made.items()}
+    joint = Graph([*graph.outputs, *entries], [*graph.nodes, *builder.order()])
     return Training(
         joint,
         len(graph.outputs),
         head_grads,
         frozenset(graph.nodes),
-        walk.writer.specs,
-        frozenset(walk.zeros),
-        walk.source,
-        frozenset(walk.clones.made.values()),
+        builder.writer.specs,
+        frozenset(builder.zeros),
+        builder.source,
+        frozenset(builder.clones.made.values()),
         graph,
-        (*walk.policy_changes(), *walk.changes),
+        (*builder.policy_changes(), *builder.changes),
     )
 
 
 def read_by_gradients(
     graph: Graph, wanted: Sequence[Node], specs: Specs
 ) -> dict[Entry, list[Node]]:
-    """Which values of the forward half nodes of the backward half read, and which.
+    """For each value of the forward half, the nodes of the backward half that read it.
 
     As it is when everything is kept. Variables are left out: they stay anyway.
     """
@@ -139,8 +155,8 @@ def read_by_gradients(
     for node in training.graph:
         if node in training.forward:
             continue
-        spared = ignored(node.op, len(node.inputs)) if node.op else ()
-        read = [e for place, e in enumerate(node.inputs) if place not in spared]
+        unread = ignored(node.op, len(node.inputs)) if node.op else ()
+        read = [e for k, e in enumerate(node.inputs) if k not in unread]
         for entry in dict.fromkeys(read):
             if entry.node in training.forward and entry.node.op is not None:
                 found.setdefault(entry, []).append(node)
@@ -149,14 +165,18 @@ def read_by_gradients(
 
 @dataclass
 class _Arrived:
-    """The gradients of an entry so far, each with the number of nodes before it."""
+    """The gradients of an entry so far, and how many nodes were made before each."""
 
     values: list[Traced] = field(default_factory=list)
     when: list[int] = field(default_factory=list)
 
 
 class _GradientBuilder:
-    """One walk over a graph, from its outputs to its variables."""
+    """Makes the backward half of a graph, from its outputs to its variables.
+
+    writer: makes the nodes. clones: makes those that compute a value a second time.
+    arrived: the gradients of each entry that are not summed yet.
+    """
 
     def __init__(
         self, graph: Graph, wanted: Sequence[Node], specs: Specs, keep: Keep, cap: int
@@ -167,22 +187,23 @@ class _GradientBuilder:
         self.arrived: dict[Entry, _Arrived] = {}
         #: Nodes that a gradient has reached, be it one of zeros.
         self.reached: set[Node] = set()
-        self.leads = _leading(graph, wanted)
+        self.needs_grad = _needing_gradients(graph, wanted)
         self.source: dict[Node, Node] = {}
         self.zeros: list[Node] = []
         self.changes: list[Change] = []
-        # Folds are made late and run early: as soon as their operands are there.
+        # Nodes that add gradients one by one run as soon as their operands are there:
+        # for each, how many other nodes come before it.
         self._early: dict[Node, int] = {}
 
     def start(self, entry: Entry, flows: bool) -> Node:
-        """A variable for the gradient of an output."""
+        """A new variable for the gradient of an output; flows: whether it has one."""
         node = Node(None, (), self.writer.unused(f"{entry.name}_head_grad"))
-        if entry.node in self.leads:
+        if entry.node in self.needs_grad:
             spec = self.writer.specs.get(entry)
             if spec is None:
                 raise _unplanned(entry.node)
             self.writer.specs[Entry(node)] = spec
-            flows = flows and _flowing(entry.node)
+            flows = flows and _differentiable(entry.node)
             self.add(entry, self.writer.value(Entry(node)) if flows else None)
         return node
 
@@ -207,18 +228,22 @@ class _GradientBuilder:
     def _step(self, node: Node, op: Op) -> None:
         """Sum what has arrived at a node, and hand it on to its inputs."""
         douts = [self.total(Entry(node, k)) for k in range(node.visible)]
-        leads = [entry.node in self.leads for entry in node.inputs]
-        found: Sequence[Traced | None] = [None] * len(leads)
-        if _flowing(node) and any(dout is not None for dout in douts):
-            found = self._rule(node, op, douts, leads)
-        for entry, lead, gradient in zip(node.inputs, leads, found, strict=True):
-            if lead:
+        needs = [entry.node in self.needs_grad for entry in node.inputs]
+        found: Sequence[Traced | None] = [None] * len(needs)
+        if _differentiable(node) and any(dout is not None for dout in douts):
+            found = self._apply_rule(node, op, douts, needs)
+        for entry, needed, gradient in zip(node.inputs, needs, found, strict=True):
+            if needed:
                 self.add(entry, gradient)
 
-    def _rule(
-        self, node: Node, op: Op, douts: Sequence[Traced | None], leads: list[bool]
+    def _apply_rule(
+        self, node: Node, op: Op, douts: Sequence[Traced | None], needs: list[bool]
     ) -> Sequence[Traced | None]:
-        """What an operator's rule says of its inputs' gradients."""
+        """The gradients of a node's inputs, by the rule of its operator.
+
+        douts: the gradients of its outputs, None for zeros. needs: which inputs lead
+        back to a wanted variable; the others get None.
+        """
         specs = self.writer.specs
         if Entry(node) not in specs or any(e not in specs for e in node.inputs):
             raise _unplanned(node)
@@ -229,8 +254,8 @@ class _GradientBuilder:
                 "the variables before it grad_req='null'."
             )
         wants = tuple(
-            lead and _flowing(entry.node)
-            for lead, entry in zip(leads, node.inputs, strict=True)
+            needed and _differentiable(entry.node)
+            for needed, entry in zip(needs, node.inputs, strict=True)
         )
         at = GradContext(tuple(specs[e] for e in node.inputs), self._outs(node), wants)
         read = self.clones.reader(node)
@@ -265,10 +290,10 @@ class _GradientBuilder:
         with self.writer.about(entry.node, f"{entry.name}_grad_sum"):
             if len(arrived.values) < self.cap or first.spec.dtype == FLOAT16:
                 return bind(lookup("add_n").of(), *arrived.values)  # type: ignore[no-any-return]
-            return self._fold(entry, arrived)
+            return self._add_one_by_one(entry, arrived)
 
-    def _fold(self, entry: Entry, arrived: _Arrived) -> Traced:
-        """One by one, each as soon as it is there."""
+    def _add_one_by_one(self, entry: Entry, arrived: _Arrived) -> Traced:
+        """The sum of gradients, each added as soon as it is there."""
         total = arrived.values[0].entry
         add = lookup("_grad_add").of()
         for value, when in zip(arrived.values[1:], arrived.when[1:], strict=True):
@@ -298,11 +323,11 @@ class _GradientBuilder:
                 made = self.writer.apply(op, ())
             found = self.writer.value(Entry(made))
         self.source |= dict.fromkeys(self.writer.made[first:], node)
-        self.arrived[entry] = _Arrived([found], [0])  # who asks twice gets it twice
+        self.arrived[entry] = _Arrived([found], [0])  # it may be wanted twice
         return found.entry
 
     def policy_changes(self) -> list[Change]:
-        """What the policy said, but for values that no gradient asked for again."""
+        """What the mirror policy decided, but for clones that no gradient has read."""
         made = {node.name for node in self.clones.made}
         return [
             change
@@ -312,23 +337,23 @@ class _GradientBuilder:
 
     def order(self) -> list[Node]:
         """The nodes of the backward half as they are to run."""
-        keys = {node: (place, 1) for place, node in enumerate(self.writer.made)}
+        keys = {node: (number, 1) for number, node in enumerate(self.writer.made)}
         keys |= {node: (when, 0) for node, when in self._early.items()}
         return sorted(self.writer.made, key=keys.__getitem__)
 
 
-def _flowing(node: Node) -> bool:
-    """Whether gradients flow through a node, or end in it."""
+def _differentiable(node: Node) -> bool:
+    """Whether gradients flow through a node, or end in it, a variable."""
     return node.op is None or node.op.differentiable
 
 
-def _leading(graph: Graph, wanted: Sequence[Node]) -> frozenset[Node]:
-    """The nodes that are computed from wanted variables, and these."""
-    leads = set(wanted)
+def _needing_gradients(graph: Graph, wanted: Sequence[Node]) -> frozenset[Node]:
+    """The wanted variables, and the nodes that are computed from them."""
+    found = set(wanted)
     for node in graph:
-        if any(entry.node in leads for entry in node.inputs):
-            leads.add(node)
-    return frozenset(leads)
+        if any(entry.node in found for entry in node.inputs):
+            found.add(node)
+    return frozenset(found)
 
 
 def _unplanned(node: Node) -> GradientError:

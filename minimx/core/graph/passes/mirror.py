@@ -1,10 +1,10 @@
-"""Mirroring: what the gradient computes a second time, so that it need not be kept.
+"""Mirroring: what the gradient recomputes, so that it need not be kept.
 
     keep = chosen(graph, wanted, specs, Settings.now())
     training = differentiate(graph, wanted, specs, keep)
 
 A policy looks at the forward graph and says, for every node, whether its results are
-kept or computed again (`Keep`). It changes no number, only memory and time. This file
+kept or recomputed (`Keep`). It changes no number, only memory and time. This file
 lists the policies:
 
     mirror_rule       MXNet's rule, as it was and as it should have been
@@ -38,8 +38,10 @@ def chosen(
 ) -> Keep:
     """What the knobs ask for.
 
-    Without MXNET_BACKWARD_DO_MIRROR only nodes that say `force_mirroring` are computed
-    again; with it, the policy that MINIMX_MIRROR names decides.
+    wanted: the variables whose gradients are computed. specs: of all entries. Without
+    MXNET_BACKWARD_DO_MIRROR only nodes with the remark `force_mirroring` are
+    recomputed; with it, the policy that MINIMX_MIRROR names decides. Raises
+    ArgumentError if there is none of that name.
     """
     if not settings.backward_do_mirror:
         if not any("__force_mirroring__" in node.attrs for node in graph):
@@ -69,7 +71,7 @@ POLICIES: dict[str, Policy] = {
     "1.x": lambda g, w, s, k: legacy(g, s, True, k.backward_mirror_step),
     "echo": lambda g, w, s, k: _strategies().echo(g, w, s),
     "auto": lambda g, w, s, k: _strategies().within_budget(g, w, s, k),
-    "segments": lambda g, w, s, k: best_segments(g, w, s, dear=False),
+    "segments": lambda g, w, s, k: best_segments(g, w, s, expensive=False),
     "sqrt": lambda g, w, s, k: search_plan(g, w, s, planned_bytes(k)),
     "best": lambda g, w, s, k: _strategies().best_planned(g, w, s, k).keep,
 }

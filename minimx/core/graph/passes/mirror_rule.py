@@ -1,16 +1,16 @@
 """MXNet's rule for mirroring: everything but a few expensive operators.
 
-legacy   as in MXNet 1.x: gradients of nodes that are not mirrored read the original
-values, so that the input of every convolution is kept all the same
-remap    they read what was computed again
-marked   the other way round: a decision as the words that nodes say themselves
+legacy    as in MXNet 1.x: gradients of nodes that are not recomputed read the first
+          values, so that the input of every convolution is kept all the same
+remap     they read the recomputed values
+marked    the other way round: turns a decision into remarks of the nodes
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minimx.core.graph.passes.recompute import Keep, Repeats
+from minimx.core.graph.passes.recompute import Keep, Recomputation
 from minimx.core.graph.passes.report import Change
 from minimx.core.graph.values.ir import Entry, Graph, Node, outputs_of, rewritten
 from minimx.core.graph.values.specs import Specs
@@ -23,23 +23,24 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0")
 def legacy(
     graph: Graph, specs: Specs, everywhere: bool = True, step: int = 100
 ) -> Keep:
-    """MXNet 1.x: mirror what the rule allows; the others' gradients do not notice.
+    """MXNet 1.x: recompute what the rule allows; gradients of other nodes keep theirs.
 
-    everywhere: what MXNET_BACKWARD_DO_MIRROR says; without it only nodes that ask for
-    it. step: every so many a node is kept, as MXNet did until 0.8.
+    everywhere: MXNET_BACKWARD_DO_MIRROR; without it only nodes with the remark
+    `force_mirroring`. step: every so many a node is kept, as MXNet did until 0.8.
     """
-    asks = _MirrorRule(graph, specs, everywhere, step, obeys_false=False)
-    return Keep(asks.recompute, remap=False, changes=asks.changes, name="1.x")
+    rule = _MirrorRule(graph, specs, everywhere, step, obeys_false=False)
+    return Keep(rule.recompute, remap=False, changes=rule.changes, name="1.x")
 
 
 def remap(graph: Graph, specs: Specs, everywhere: bool = True, step: int = 100) -> Keep:
-    """The same rule, and every gradient reads what was computed again.
+    """The same rule, and every gradient reads recomputed values.
 
-    A node that says `force_mirroring=False` is kept: a plan made by hand stays what it
-    is. Outputs of the graph are there anyway.
+    everywhere, step: as in `legacy`. A node with the remark `force_mirroring=False` is
+    kept, so that a plan made by hand is not changed; outputs of the graph are kept in
+    any case.
     """
-    asks = _MirrorRule(graph, specs, everywhere, step, obeys_false=True)
-    return Keep(asks.recompute, remap=True, changes=asks.changes, name="remap")
+    rule = _MirrorRule(graph, specs, everywhere, step, obeys_false=True)
+    return Keep(rule.recompute, remap=True, changes=rule.changes, name="remap")
 
 
 def forced(node: Node) -> bool | None:
@@ -49,11 +50,11 @@ def forced(node: Node) -> bool | None:
 
 
 def marked(graph: Graph, keep: Keep) -> Graph:
-    """A graph in which every operator says `force_mirroring`, as `keep` decides.
+    """A graph whose operators all have the remark `force_mirroring`, as `keep` decides.
 
-    So a plan travels with the graph, as memonger hands its plans on: prepared with
-    MXNET_BACKWARD_DO_MIRROR off it does what `keep` says. Variables stay the same
-    nodes.
+    So a plan is kept in the graph, also in its file, as those of the tool memonger are:
+    prepared with MXNET_BACKWARD_DO_MIRROR off it does what `keep` says. Variables stay
+    the same nodes.
     """
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
@@ -67,7 +68,7 @@ def marked(graph: Graph, keep: Keep) -> Graph:
 
 
 class _MirrorRule:
-    """MXNet's question to every node, from the first to the last."""
+    """Decides on every node, from the first to the last; obeys_false: see `remap`."""
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class _MirrorRule:
         obeys_false: bool,
     ) -> None:
         self._everywhere, self._step, self._obeys_false = everywhere, step, obeys_false
-        self._repeats = Repeats(graph, specs)
+        self._recomputation = Recomputation(graph, specs)
         self._outputs = {entry.node for entry in graph.outputs}
         self._count = 0
         found: list[Node] = []
@@ -86,18 +87,18 @@ class _MirrorRule:
         for node in graph:
             if node.op is None:
                 continue
-            again, reason = self._answer(node)
+            recomputed, reason = self._decide(node)
             changes.append(
-                Change("recomputed" if again else "kept", (node.name,), reason)
+                Change("recomputed" if recomputed else "kept", (node.name,), reason)
             )
-            if again:
+            if recomputed:
                 found.append(node)
         self.recompute = frozenset(found)
         self.changes = tuple(changes)
 
-    def _answer(self, node: Node) -> tuple[bool, str]:
+    def _decide(self, node: Node) -> tuple[bool, str]:
         assert node.op is not None
-        why_not = self._repeats.why_not(node)
+        why_not = self._recomputation.why_not(node)
         if why_not is not None:
             return False, f"it cannot be computed a second time: {why_not}"
         value = forced(node)

@@ -1,16 +1,24 @@
-"""Checkpoints: keep a few values on the way, compute what lies between them again.
+"""Checkpoints: keep the values at a few borders, recompute what lies between them.
 
-A chain of N layers is cut into k segments. Kept are the borders; the gradient of a
-segment starts with computing its inside again. So k borders and N / k values of one
-segment are there at once, which is least at k = √N, for the price of a second forward
-pass (Chen and others, arXiv 1604.06174).
+A chain of N layers is cut into k segments. The values that cross the borders are kept,
+as checkpoints; the gradient of a segment starts by recomputing its inside. So k
+checkpoints and the N / k values of one segment are there at once, which is least at
+k = √N, for the price of a second forward pass (Chen and others, arXiv 1604.06174).
 
-    search_plan     their search, as the tool `memonger` did it: a threshold for the
-                    bytes of a segment, tried out
+Nine layers with borders at 3 and 6 (a border is a position in the order of operators):
+
+    layers      a b c | d e f | g h i
+    kept            c       f   g h i     the gradient of the last segment is next
+    backward    of g h i; recompute d e; of d e f; recompute a b; of a b c
+
+    search_plan     their search, as the tool `memonger` did it: several thresholds for
+                    the bytes of a segment are tried
     best_segments   the borders with the lowest peak, by dynamic programming: exact for
-                    chains, in other graphs for cuts across all that runs side by side
+                    chains; in other graphs a border cuts all branches
     moved_borders   borders moved for as long as the memory planner needs less
-    even_segments   so many segments of about the same size
+    even_segments   a given number of segments of about the same size
+
+All of them look at a graph through `Line`, its operators in a row.
 """
 
 from __future__ import annotations
@@ -27,7 +35,7 @@ from minimx.core.graph.memory.memory import plan_memory
 from minimx.core.graph.passes.families import family
 from minimx.core.graph.passes.gradient import Training, differentiate, read_by_gradients
 from minimx.core.graph.passes.mirror_rule import NEVER, forced
-from minimx.core.graph.passes.recompute import Keep, Repeats
+from minimx.core.graph.passes.recompute import Keep, Recomputation
 from minimx.core.graph.passes.report import Change
 from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.ir import Entry, Graph, Node
@@ -36,7 +44,7 @@ from minimx.core.graph.values.specs import Specs
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 #: What a training graph costs: bytes.
 Cost = Callable[[Training], int]
-#: So many choices of borders `moved_borders` tries: each is a gradient and a plan.
+#: How many choices of borders `moved_borders` tries: each takes a gradient and a plan.
 TRIES = 32
 
 
@@ -51,48 +59,50 @@ def planned_bytes(settings: Settings) -> Cost:
 
 
 class Line:
-    """The operators of a graph in a row, and the borders between them.
+    """The operators of a graph in their order, and the borders between them.
 
-    Border b lies before the b-th operator. dear: whether nodes that are much work may
-    be computed again, too; else they are kept wherever they lie.
+    Border b is the position before operator b, from 0. expensive: whether expensive
+    operators, such as convolutions, may be recomputed too; else they are always kept.
     """
 
     def __init__(
-        self, graph: Graph, wanted: Sequence[Node], specs: Specs, dear: bool = True
+        self, graph: Graph, wanted: Sequence[Node], specs: Specs, expensive: bool = True
     ) -> None:
         self.specs = specs
         self.nodes = [node for node in graph if node.op is not None]
-        self.place = {node: place for place, node in enumerate(self.nodes)}
-        repeats = Repeats(graph, specs)
+        self.position = {node: k for k, node in enumerate(self.nodes)}
+        recomputation = Recomputation(graph, specs)
         outputs = {entry.node for entry in graph.outputs}
-        #: {node: why it is kept wherever it lies}
+        #: {node: why it is always kept}
         self.fixed: dict[Node, str] = {}
         for node in self.nodes:
-            if why := _why_fixed(node, repeats, outputs, dear):
+            if why := _why_fixed(node, recomputation, outputs, expensive):
                 self.fixed[node] = why
-        # What gradients read of each node, and what nodes that run again read.
+        # Which of its outputs gradients read, and which ones recomputed nodes read.
         self._read: dict[Node, dict[Entry, None]] = {node: {} for node in self.nodes}
         for entry in read_by_gradients(graph, wanted, specs):
             self._read[entry.node][entry] = None
-        self._again: dict[Node, dict[Entry, None]] = {node: {} for node in self.nodes}
+        self._read_again: dict[Node, dict[Entry, None]] = {
+            node: {} for node in self.nodes
+        }
         for node in self.nodes:
             for entry in node.inputs if node not in self.fixed else ():
                 if entry.node.op is not None:
-                    self._again[entry.node][entry] = None
+                    self._read_again[entry.node][entry] = None
         self._crossing = self._crossings()
 
     def crossing(self, border: int) -> list[Entry]:
-        """What is made before a border and read behind it; variables do not count."""
+        """The values computed before a border and read behind it, but for variables."""
         return self._crossing[border]
 
     def _crossings(self) -> list[list[Entry]]:
         last: dict[Entry, int] = {}
-        for place, node in enumerate(self.nodes):
-            last |= dict.fromkeys(node.inputs, place)
+        for position, node in enumerate(self.nodes):
+            last |= dict.fromkeys(node.inputs, position)
         found: list[list[Entry]] = [[] for _ in range(len(self.nodes) + 1)]
-        for entry, place in last.items():
+        for entry, position in last.items():
             if entry.node.op is not None:
-                for border in range(self.place[entry.node] + 1, place + 1):
+                for border in range(self.position[entry.node] + 1, position + 1):
                     found[border].append(entry)
         return found
 
@@ -101,12 +111,12 @@ class Line:
         return sum(self.specs[entry].nbytes for entry in entries)
 
     def always(self) -> Numbers:
-        """For each operator the bytes that are kept of it wherever it lies."""
-        read, again = self._read, self._again
-        return self._numbers(lambda node: {**read[node], **again[node]}, True)
+        """For each operator the bytes that are kept of it, whatever the borders are."""
+        first, second = self._read, self._read_again
+        return self._numbers(lambda node: {**first[node], **second[node]}, True)
 
     def inside(self) -> Numbers:
-        """For each operator the bytes that are there again for gradients to read."""
+        """For each operator the bytes recomputed for gradients, if it is not kept."""
         return self._numbers(self._read.__getitem__, False)
 
     def _numbers(
@@ -119,7 +129,10 @@ class Line:
         return np.array(found, np.int64)
 
     def keep(self, borders: Sequence[int], name: str) -> Keep:
-        """Computes again what lies between borders; what lies behind the last stays."""
+        """The decision to recompute what lies between borders, under a name.
+
+        What lies behind the last border is kept: its gradient comes first.
+        """
         kept: dict[Node, str] = {}
         for border in borders:
             for entry in self.crossing(border):
@@ -135,16 +148,16 @@ _LAST = "it lies in the last segment: its gradient is next."
 
 
 def _why_fixed(
-    node: Node, repeats: Repeats, outputs: Collection[Node], dear: bool
+    node: Node, recomputation: Recomputation, outputs: Collection[Node], expensive: bool
 ) -> str | None:
     assert node.op is not None
-    if why := repeats.why_not(node):
+    if why := recomputation.why_not(node):
         return f"it cannot be computed a second time: {why}"
     if node in outputs:
         return "it is an output, and stays anyway."
     if forced(node) is False:
         return "it says force_mirroring=False itself."
-    if not dear and (node.op.name in NEVER or family(node) == "product"):
+    if not expensive and (node.op.name in NEVER or family(node) == "product"):
         return f"{node.op.name} is too much work to do twice."
     return None
 
@@ -163,24 +176,28 @@ def _kept_and_others(nodes: Sequence[Node], kept: dict[Node, str], name: str) ->
 
 
 def best_segments(
-    graph: Graph, wanted: Sequence[Node], specs: Specs, dear: bool = True
+    graph: Graph, wanted: Sequence[Node], specs: Specs, expensive: bool = True
 ) -> Keep:
     """The borders with the lowest peak, each value being computed twice at most.
 
-    dear: also of nodes that are much work.
+    wanted: the variables whose gradients are computed. specs: of all entries.
+    expensive: whether expensive operators may be recomputed, too.
     """
-    line = Line(graph, wanted, specs, dear)
-    return line.keep(best_borders(line), "best" if dear else "segments")
+    line = Line(graph, wanted, specs, expensive)
+    return line.keep(best_borders(line), "best" if expensive else "segments")
 
 
 def best_borders(line: Line) -> list[int]:
     """The borders, in order.
 
-    While the gradient of the segment (i, j) runs, there are: what is fixed before j,
-    what crosses the borders up to i, and what is read of the segment. For a peak that
-    is not to be exceeded, let g(j) be the least that must cross all borders up to j;
-    less is always better, so g(j) follows from g(i) of the borders before it. The
-    lowest peak is found by halving.
+    While the gradient of the segment (i, j) runs, in memory are: what is always kept of
+    operators before j, the checkpoints at borders up to i, and the recomputed values of
+    the segment. The peak is the largest sum over all segments.
+
+    For a given bound on the peak, let g(j) be the fewest bytes of checkpoints at border
+    j and before it. Fewer are always better, so g(j) is the least of g(i) + crossing(j)
+    over all borders i before j for which the segment (i, j) stays within the bound. The
+    lowest bound for which there are borders is found by bisection.
     """
     always = np.concatenate([[0], np.cumsum(line.always())])
     inside = np.concatenate([[0], np.cumsum(line.inside())])
@@ -198,7 +215,7 @@ def best_borders(line: Line) -> list[int]:
 
 
 def _crossing_bytes(line: Line) -> Numbers:
-    """The bytes that a border costs: what crosses it and is not kept anyway."""
+    """The bytes that each border costs: what crosses it and is not kept anyway."""
     costs = [
         line.bytes([e for e in line.crossing(border) if e.node not in line.fixed])
         for border in range(len(line.nodes))
@@ -209,15 +226,19 @@ def _crossing_bytes(line: Line) -> Numbers:
 def _within(
     peak: int, always: Numbers, inside: Numbers, cross: Numbers
 ) -> list[int] | None:
-    """Borders whose peak is not above a bound; None where there are none."""
+    """Borders whose peak is at most `peak` bytes; None if there are none.
+
+    always, inside: sums over the operators before each border, (n + 1,). cross: the
+    bytes that each border costs, (n,).
+    """
     count = len(cross)
     never = np.iinfo(np.int64).max // 4
-    least = np.full(count + 1, never)
+    least = np.full(count + 1, never)  # g of `best_borders`
     least[0] = 0
     before = np.zeros(count + 1, np.int64)
     for border in range(1, count + 1):
-        there = always[border] + least[:border] + inside[border] - inside[:border]
-        fits = np.where(there <= peak, least[:border], never)
+        needed = always[border] + least[:border] + inside[border] - inside[:border]
+        fits = np.where(needed <= peak, least[:border], never)
         from_ = int(fits.argmin())
         before[border] = from_
         if fits[from_] < never:
@@ -237,10 +258,10 @@ def moved_borders(
 ) -> list[int]:
     """Borders near the given ones that need less, as `peak` counts it.
 
-    The model above lets each value lie in memory of its own; the planner overlaps what
-    is not there at once, and counts what gradients need on their way. So the nearest
-    choices are tried on it: another border, one elsewhere, one less. The first that
-    needs less is the next to start from.
+    The model of `best_borders` gives each value memory of its own; the memory planner
+    shares it, and counts what gradients need meanwhile. So neighbouring choices are
+    tried on it (`peak`, in bytes): a border more, one moved, one less. The first that
+    needs less is the next to start from, until none does or `tries` are used up.
     """
     least = peak(line.keep(borders, ""))
     seen = {tuple(borders)}
@@ -277,8 +298,8 @@ def _neighbours(borders: list[int], count: int) -> Iterator[list[int]]:
 def even_segments(line: Line, count: int) -> Keep:
     """`count` segments of about the same size, cut where little crosses.
 
-    Returns which values are kept: those at the borders. Chen et al., 2016: with the
-    square root of the number of nodes as `count`, memory grows with that root.
+    The values at the borders are kept. With the square root of the number of nodes as
+    `count`, memory grows with that root (Chen et al., 2016).
     """
     if count <= 1 or len(line.nodes) <= 1:
         return line.keep([], "none")
@@ -288,17 +309,17 @@ def even_segments(line: Line, count: int) -> Keep:
     for k in range(1, count):
         goal = inside[-1] * k / count
         near = np.abs(inside[:-1] - goal) <= inside[-1] / (4 * count)
-        places = np.flatnonzero(near)
-        if not len(places):
-            places = np.array([int(np.abs(inside[:-1] - goal).argmin())])
-        best = min(places, key=lambda p: (cross[p + 1], abs(inside[p] - goal)))
+        candidates = np.flatnonzero(near)
+        if not len(candidates):
+            candidates = np.array([int(np.abs(inside[:-1] - goal).argmin())])
+        best = min(candidates, key=lambda p: (cross[p + 1], abs(inside[p] - goal)))
         borders.append(int(best) + 1)
     name = f"{count} segments"
     return line.keep(sorted(set(borders)), name)
 
 
 def root_of(line: Line) -> int:
-    """√N, for as many values as the gradient reads."""
+    """√N, where N is the number of values that the gradient reads and may recompute."""
     return max(1, isqrt(int(np.count_nonzero(line.inside()))))
 
 
@@ -309,7 +330,7 @@ def root_of(line: Line) -> int:
 class MirrorPlan:
     """A plan for one threshold.
 
-    saved: bytes of the checkpoints; biggest: of the largest stretch between them.
+    saved: bytes of the checkpoints; biggest: of the largest segment between them.
     """
 
     keep: Keep
@@ -318,24 +339,26 @@ class MirrorPlan:
 
 
 def make_mirror_plan(line: Line, threshold: int) -> MirrorPlan:
-    """Checkpoints where the stretch since the last one exceeds `threshold` bytes.
+    """Checkpoints where the segment since the last one exceeds `threshold` bytes.
 
-    A checkpoint may lie at nodes with the remark `mirror_stage`: at each one that says
-    True, or where the word changes; further nodes with that word follow. Where no node
-    says it, at every node whose output alone leads on.
+    A checkpoint may be at nodes with the remark `mirror_stage`: at each whose stage is
+    True, or where the stage changes; further nodes of that stage are treated alike. If
+    no node has the remark, at every node whose output is all that crosses the border
+    behind it.
     """
     marked = any("__mirror_stage__" in node.attrs for node in line.nodes)
     local = saved = biggest = 0
     last = ""
     decided: dict[str, bool] = {}
     kept = dict(line.fixed)
-    for place, node in enumerate(line.nodes):
+    for position, node in enumerate(line.nodes):
         outs = [Entry(node, slot) for slot in range(node.visible)]
         size = line.bytes([entry for entry in outs if entry in line.specs])
         local += size
         stage = node.attrs.get("__mirror_stage__", "")
         if not marked:
-            alone = place + 1 < len(line.nodes) and line.crossing(place + 1) == outs
+            border = position + 1
+            alone = border < len(line.nodes) and line.crossing(border) == outs
             stage = "True" if alone else ""
         if not stage:
             continue

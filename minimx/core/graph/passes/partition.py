@@ -4,14 +4,15 @@
     passed = partition(graph, "MINE")
 
 match(node, users) -> nodes
-    The pattern that ends with `node`: these nodes give way, `node` the last of them; or
-    None. users says which nodes take an output of a node.
+    The pattern that ends with `node`: these nodes are to be replaced, `node` the last
+    of them; or None. users: for each node, those that read an output of it.
 replace(nodes, inputs) -> node
-    The node that takes their place. inputs: for each entry that the pattern takes from
-    outside, by its old entry, what it is in the new graph.
+    The node that replaces them. inputs: for each entry that the pattern reads from
+    outside, the entry of the new graph.
 
-Later nodes are asked first, so that a long pattern wins over its beginning. A pattern
-is only replaced if no other node reads what is inside it.
+Later nodes are tried first, so that a long pattern wins over its beginning. A pattern
+is only replaced if no other node reads what is inside it. MXNet calls such a backend a
+subgraph property (`SubgraphProperty`).
 
 The backend MINIMX is in `minimx.graphs.folding`.
 """
@@ -52,9 +53,8 @@ def register_backend(
 ) -> Backend:
     """Enter a backend under a name, which counts in any letter case.
 
-    match: the group of nodes that begins at a node, or None. replace: makes one node of
-    a group. training: whether its operators have gradients. Raises ArgumentError if the
-    name is taken.
+    match, replace: see above. training: whether its operators have gradients; if not,
+    graphs for training are left as they are. Raises ArgumentError if the name is taken.
     """
     key = name.upper()
     if key in BACKENDS or key in ("", "NONE"):
@@ -177,7 +177,10 @@ def _titles(nodes: Sequence[Node]) -> list[str]:
 
 
 def print_summary(passes: Sequence[Passed], backend: str) -> None:
-    """Print that a backend was used, if MXNET_SUBGRAPH_VERBOSE is on."""
+    """Print what a backend has replaced, if MXNET_SUBGRAPH_VERBOSE is on.
+
+    passes: those of a graph, of which only the backend's are printed, one line each.
+    """
     if backend_named(backend) is None or not knobs.get("MXNET_SUBGRAPH_VERBOSE"):
         return
     for passed in passes:

@@ -4,13 +4,26 @@
     for passed in prepared.passes:
         print(passed)
 
-Pure: the same graph, specs and settings give the same result for an
-executor, a hybridized block, or a view that shows what another setting would do.
+What is done to a graph, in this order, and the field of `Settings` that switches it:
+
+    resolve      settings that wait for shapes or for the mode
+    partition    a backend replaces patterns of nodes            subgraph_backend
+    gradient     the backward half is appended, where gradients
+                 are wanted; a mirror policy says which values
+                 it computes a second time                       backward_do_mirror
+    share        common sub-expressions are computed once        eliminate_common_expr
+    eliminate    nodes without effect go, constants are folded   node_elimination
+    fuse         pointwise operators become one kernel           use_fusion
+    plan         every result gets a place in memory             enable_inplace, …
+    segments     nodes are joined into operations of the engine  bulk_exec_train, …
+
+Pure: the same graph, specs and settings give the same result for an executor, a
+hybridized block, or a view that shows what another setting would do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from minimx.core.errors import GradientError, OperatorError
@@ -38,11 +51,14 @@ Nodes = tuple[Node, ...]
 class Prepared:
     """A graph, ready to be run.
 
-    graph: forward and backward in one; its outputs are the `heads` forward outputs,
-        then one gradient for each of `wanted`.
+    graph: forward and backward half in one; its outputs are `heads` forward outputs
+        (MXNet's name for the outputs of a graph), then one gradient for each of
+        `wanted`.
     variables: in the order of the caller. wanted: those whose gradients are computed.
     head_grads: for each forward output the variable that holds its gradient.
-    external: the entries that are not in the arena, in the order of a program's `env`.
+    external: the entries whose arrays the caller brings, in the order of a program's
+        `env`: variables, head gradients, outputs and gradients. All others are in the
+        arena.
     specs, plan: shape and element type of every entry, and where it lies.
     forward, backward: the nodes in the order in which they run, by operations of the
         engine; those of `plan.skips` among them have nothing to do.
@@ -92,15 +108,16 @@ def prepare(
 ) -> Prepared:
     """Run all passes over a graph.
 
-    variables: a spec for each, in the order in which the caller will give the arrays.
-    wanted: those whose gradients are asked for. training: what operators such as
-    dropout are to do. sizes: how many nodes forward and backward are joined into one
-    operation of the engine; None joins all of a half, and without it the settings say.
-    flows: which outputs have a gradient, if not all do. kind: of the device.
-    Raises `Unplanned` where an operator's result cannot be planned ahead.
+    variables: a spec for each, in the order of the caller's arrays. wanted: those whose
+    gradients are computed. training: whether operators such as dropout act as in
+    training. settings: the knobs; by default at their defaults. sizes: the most nodes
+    of a segment, forward and backward (None: all of a half); by default as `settings`
+    say. flows: which outputs have a gradient, if not all do. kind: of the device, "cpu"
+    or "gpu". Raises `Unplanned` where a result cannot be planned ahead, ShapeError or
+    DTypeError where an operator refuses what it gets.
     """
     settings = settings or Settings()
-    graph = _decided(graph, variables, training)
+    graph = _resolved(graph, variables, training)
     passes: list[Passed] = []
     if backend_named(settings.subgraph_backend) is not None:
         learns = training or bool(wanted)
@@ -114,35 +131,34 @@ def prepare(
         passes.append(made.passed)
         graph, specs, clones = made.graph, made.specs, made.clones
         head_grads = made.head_grads
-    for step in _simplified(graph, specs, heads, clones, settings, training):
-        passes.append(step)
-        graph, specs = step.after, _carried(step, specs)
-    external = dict.fromkeys(
-        [*map(Entry, variables), *map(Entry, head_grads), *graph.outputs]
-    )
-    graph, ahead = _forward_first(graph, heads)
+    for simplify in _simplifications(heads, clones, settings, training):
+        passed = simplify(graph, specs)
+        passes.append(passed)
+        graph, specs = passed.after, _carried(passed, specs)
+    outside = [*map(Entry, variables), *map(Entry, head_grads), *graph.outputs]
+    external = tuple(dict.fromkeys(outside))
+    graph, forward = _forward_first(graph, heads)
     plan = plan_memory(graph, specs, external, settings, kind=kind)
-    sizes = limits(settings, training) if sizes is None else sizes
-    joined = [s for s in segments(graph, *sizes, ahead) if not plan.skips >= {*s.nodes}]
+    halves = _segments(graph, sizes or limits(settings, training), forward, plan)
     return Prepared(
         graph=graph,
         heads=heads,
         variables=tuple(variables),
         wanted=tuple(wanted),
         head_grads=head_grads,
-        external=tuple(external),
+        external=external,
         specs=specs,
         plan=plan,
-        forward=tuple(s for s in joined if s.nodes[0] in ahead),
-        backward=tuple(s for s in joined if s.nodes[0] not in ahead),
+        forward=halves[True],
+        backward=halves[False],
         passes=tuple(passes),
         settings=settings,
         flows=flows or (True,) * heads,
     )
 
 
-def _decided(graph: Graph, variables: Mapping[Node, Spec], training: bool) -> Graph:
-    """The graph with all settings that shapes and the mode of running decide."""
+def _resolved(graph: Graph, variables: Mapping[Node, Spec], training: bool) -> Graph:
+    """The graph with the settings that depend on shapes and on the mode of running."""
     if any(node.op is not None and node.op.unresolved for node in graph):
         graph = resolved(graph, {node.name: spec for node, spec in variables.items()})
     return as_run(expanded(graph, variables), training)
@@ -167,34 +183,26 @@ def _differentiated(
         keep = chosen(graph, wanted, specs, settings)
         return differentiate(graph, wanted, specs, keep, cap, flows)
     except GradientError as error:
-        # It may never be asked for; the tape will tell if it is.
+        # The gradient may never be computed; if it is, the tape raises its own error.
         raise Unplanned(str(error)) from error
 
 
-def _simplified(
-    graph: Graph,
-    specs: Specs,
-    heads: int,
-    clones: Collection[Node],
-    settings: Settings,
-    training: bool,
-) -> Iterator[Passed]:
-    """The passes that leave less to do, one after the other."""
+def _simplifications(
+    heads: int, clones: Collection[Node], settings: Settings, training: bool
+) -> Iterator[Callable[[Graph, Specs], Passed]]:
+    """The passes that leave less to compute, in their order.
 
-    def done(passed: Passed) -> Passed:
-        nonlocal graph, specs
-        graph, specs = passed.after, _carried(passed, specs)
-        return passed
-
+    clones: nodes that compute a value a second time on purpose.
+    """
     if settings.eliminate_common_expr:
-        # What is computed again on purpose must not be merged with the first time.
-        yield done(share(graph, [node for node in graph if node not in clones]))
+        # A clone must not be merged with the node that it repeats.
+        yield lambda graph, specs: share(graph, [n for n in graph if n not in clones])
     if settings.node_elimination:
-        yield done(eliminate(graph, specs, training))
-        yield done(fold_constants(graph, specs))
+        yield lambda graph, specs: eliminate(graph, specs, training)
+        yield fold_constants
     if settings.use_fusion:
-        fuse = provided("fusion").fuse
-        yield done(fuse(graph, specs, _ahead(graph, heads), settings.fusion_least))
+        fuse, least = provided("fusion").fuse, settings.fusion_least
+        yield lambda graph, specs: fuse(graph, specs, _forward(graph, heads), least)
 
 
 def _carried(passed: Passed, specs: Specs) -> Specs:
@@ -209,13 +217,33 @@ def _carried(passed: Passed, specs: Specs) -> Specs:
 
 def _forward_first(graph: Graph, heads: int) -> tuple[Graph, set[Node]]:
     """The graph in the order in which it runs, and the nodes of its forward half."""
-    ahead = _ahead(graph, heads)
-    order = (*(n for n in graph if n in ahead), *(n for n in graph if n not in ahead))
-    return Graph(graph.outputs, order), ahead
+    forward = _forward(graph, heads)
+    backward = (node for node in graph if node not in forward)
+    order = (*(node for node in graph if node in forward), *backward)
+    return Graph(graph.outputs, order), forward
 
 
-def _ahead(graph: Graph, heads: int) -> set[Node]:
-    """The nodes of the forward half."""
+def _segments(
+    graph: Graph,
+    sizes: tuple[int | None, int | None],
+    forward: Collection[Node],
+    plan: MemoryPlan,
+) -> dict[bool, tuple[Segment, ...]]:
+    """The segments of the forward half (True) and of the backward half (False).
+
+    Those in which nothing is computed are left out.
+    """
+    found = [
+        s for s in segments(graph, *sizes, forward) if not plan.skips >= {*s.nodes}
+    ]
+    return {
+        half: tuple(s for s in found if (s.nodes[0] in forward) is half)
+        for half in (True, False)
+    }
+
+
+def _forward(graph: Graph, heads: int) -> set[Node]:
+    """The nodes of the forward half: what the first `heads` outputs need."""
     return set(Graph(graph.outputs[:heads]).nodes)
 
 

@@ -1,12 +1,16 @@
-"""Computing a value again, when a gradient asks for it, instead of keeping it.
+"""Recomputing a value when a gradient reads it, instead of keeping it.
 
-    Keep      which nodes of a graph are computed again: what a mirror policy decides
-    again     how a node is computed a second time, if that gives the same
-    Clones    makes the second nodes, `<name>_mirror`, where they are asked for
+    Keep             which nodes of a graph are recomputed: what a mirror policy decides
+    Recomputation    how a node is computed a second time, if that gives the same value
+    Clones           makes the second nodes, `<name>_mirror`, when gradients read them
 
-A clone needs nothing late, so that its inputs do not say when it is to run. It is made
-when the first gradient reads it, and the order of the joint graph is the order of
-making: a stretch of the network is computed again just before its gradient.
+MXNet calls this mirroring, PyTorch checkpointing, XLA rematerialization. With `relu`
+recomputed, the gradient of b = dot(r, w), r = relu(a) reads r_mirror = relu(a), a clone
+of r, so that r itself is not kept.
+
+The inputs of a clone are there early, so they do not decide when it runs. But it is
+made when the first gradient reads it, and the backward half runs in the order in which
+its nodes were made: so a part of the network is recomputed just before its gradient.
 """
 
 from __future__ import annotations
@@ -27,9 +31,9 @@ from minimx.core.ops.registry import Op
 class Keep:
     """Which values are kept for the gradient: all but the outputs of `recompute`.
 
-    remap: gradients of nodes that are not computed again read from those that are.
-        MXNet 1.x did not, and so kept what it had computed again as well.
-    changes: for every node that was in question, what was decided and why.
+    remap: whether gradients of nodes that are not recomputed read clones as well. In
+        MXNet 1.x they did not, so that values were kept which had been recomputed, too.
+    changes: for every node that a policy decided on, what and why. name: the policy's.
     """
 
     recompute: frozenset[Node] = frozenset()
@@ -38,12 +42,12 @@ class Keep:
     name: str = "none"
 
 
-#: An operator, and the entries that it takes.
-Again = tuple[Op, tuple[Entry, ...]]
+#: An operator, and its inputs.
+OpCall = tuple[Op, tuple[Entry, ...]]
 
 
-class Repeats:
-    """Which nodes of a graph can be computed again, and how."""
+class Recomputation:
+    """Which nodes of a graph can be computed a second time, and how."""
 
     def __init__(self, graph: Graph, specs: Specs) -> None:
         self._graph, self._specs = graph, specs
@@ -58,11 +62,15 @@ class Repeats:
             for entry in node.states()
         )
 
-    def of(self, node: Node) -> Again | None:
-        """How a node is computed a second time; None where it cannot be."""
+    def of(self, node: Node) -> OpCall | None:
+        """How a node is computed a second time; None where it cannot be.
+
+        Most operators just run once more. BatchNorm, which changes running means, has a
+        form that does not, and takes the statistics of the first run as inputs.
+        """
         if node.op is None or self.why_not(node) is not None:
             return None
-        found = self._again(node, node.op)
+        found = self._declared(node, node.op)
         assert found is not None
         op, names = found
         return op, node.inputs if names is None else _named(node, names)
@@ -74,7 +82,7 @@ class Repeats:
             return "it is a variable: there is nothing to compute."
         if any(entry not in self._specs for entry in (*node.inputs, Entry(node))):
             return "it runs without a plan."
-        found = self._again(node, op)
+        found = self._declared(node, op)
         if found is None and op.mutates:
             return f"it changes {', '.join(op.mutates)}, which must happen once."
         if found is None:
@@ -84,7 +92,8 @@ class Repeats:
             return f"it reads {changed[0]}, which the forward half changes."
         return None
 
-    def _again(self, node: Node, op: Op) -> tuple[Op, tuple[str, ...] | None] | None:
+    def _declared(self, node: Node, op: Op) -> tuple[Op, tuple[str, ...] | None] | None:
+        """`Op.recompute`: an operator, and its inputs if they are not the node's."""
         return op.recompute(*[self._specs[entry] for entry in node.inputs])
 
 
@@ -110,10 +119,10 @@ def value_named(node: Node, name: str) -> Entry:
 
 
 class Clones:
-    """The nodes of a graph a second time, as far as they are asked for."""
+    """The second nodes of a graph, as far as gradients have read them."""
 
     def __init__(self, graph: Graph, keep: Keep, writer: Writer) -> None:
-        self._repeats = Repeats(graph, writer.specs)
+        self._recomputation = Recomputation(graph, writer.specs)
         self._keep = keep
         self._writer = writer
         #: {node: its clone}
@@ -126,7 +135,7 @@ class Clones:
         return lambda entry: entry
 
     def instead(self, entry: Entry) -> Entry:
-        """What stands for an entry in the backward half: the clone's, or itself."""
+        """What the backward half reads in place of an entry: its clone, or itself."""
         if entry.node not in self._keep.recompute:
             return entry
         if entry.node not in self.made:
@@ -140,7 +149,7 @@ class Clones:
         waiting = [start]
         while waiting:
             node = waiting[-1]
-            op, inputs = self._again(node)
+            op, inputs = self._call(node)
             missing = [
                 entry.node
                 for entry in inputs
@@ -158,11 +167,11 @@ class Clones:
             with self._writer.about(node, f"{node.name}_mirror"):
                 self.made[node] = self._writer.apply(op, entries)
 
-    def _again(self, node: Node) -> Again:
-        found = self._repeats.of(node)
+    def _call(self, node: Node) -> OpCall:
+        found = self._recomputation.of(node)
         if found is None:
             raise GradientError(
                 f"{node.name} cannot be computed a second time: "
-                f"{self._repeats.why_not(node)} Take it out of `recompute`."
+                f"{self._recomputation.why_not(node)} Take it out of `recompute`."
             )
         return found

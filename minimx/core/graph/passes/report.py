@@ -31,38 +31,41 @@ class Change:
 class Passed:
     """A graph before and after a pass, with every decision on the way.
 
-    places: where the outputs of a node of `before` are found in `after`; a node that
-    is not in it is gone. Empty if nothing moved.
+    moved: for each node of `before`, which entries of `after` its outputs are; a node
+    that is not in it is gone. Empty if every node is the same in both.
     """
 
     name: str
     before: Graph
     after: Graph
     changes: tuple[Change, ...] = ()
-    places: NewEntries = field(default_factory=dict, repr=False)
+    moved: NewEntries = field(default_factory=dict, repr=False)
 
     def carried(self, specs: Specs) -> dict[Entry, Spec]:
-        """What is known of the entries of `before`, explicit of those of `after`."""
-        if not self.places:
+        """The specs of `before`, by the entries of `after` that they became.
+
+        New entries have none; `prepare` completes them.
+        """
+        if not self.moved:
             return dict(specs)
         found = {}
         for (node, slot), spec in specs.items():
-            outs = self.places.get(node, ())
+            outs = self.moved.get(node, ())
             try:
                 found[outs[slot]] = spec
             except IndexError:  # an output that is not read any more
                 continue
         for was, now in zip(self.before.outputs, self.after.outputs, strict=True):
-            if now not in found and was in specs:  # a node that stands there now
+            if now not in found and was in specs:  # replaced by a new node
                 found[now] = specs[was]
         return found
 
     def followed(self, nodes: Collection[Node]) -> frozenset[Node]:
         """The nodes of `after` that compute what these nodes of `before` did."""
-        if not self.places:
+        if not self.moved:
             return frozenset(nodes)
-        moved = [self.places.get(node, ()) for node in nodes]
-        return frozenset([entry.node for outs in moved for entry in outs])
+        entries = [self.moved.get(node, ()) for node in nodes]
+        return frozenset([entry.node for outs in entries for entry in outs])
 
     def __str__(self) -> str:
         size = f"{len(self.before)} → {len(self.after)} nodes"

@@ -18,7 +18,7 @@ from minimx.core.device import Device
 from minimx.core.drivers import kernels_as_on
 from minimx.core.errors import GradientError
 from minimx.core.events import attributed, owner
-from minimx.core.graph.memory.arena import Arena, Ground
+from minimx.core.graph.memory.arena import Arena, SharedMemory
 from minimx.core.graph.passes.partition import print_summary
 from minimx.core.graph.passes.prepare import Prepared, Unplanned, prepare
 from minimx.core.graph.running.program import Program
@@ -31,10 +31,12 @@ from minimx.core.ops.spec import Spec
 class Run:
     """A program, its memory, and where its arrays are in `env`."""
 
-    def __init__(self, prepared: Prepared, device: Device, ground: Ground) -> None:
+    def __init__(
+        self, prepared: Prepared, device: Device, memory: SharedMemory
+    ) -> None:
         self.program = Program(prepared, device, fixed=True)
         self.prepared = prepared
-        self.arena: Arena = self.program.arena(ground)
+        self.arena: Arena = self.program.arena(memory)
         index = {entry: i for i, entry in enumerate(prepared.external)}
         self.outs = [index[entry] for entry in prepared.outputs]
         self.grads = [index[entry] for entry in prepared.gradients]
@@ -56,17 +58,17 @@ class Bound:
         specs: Sequence[Spec],
         wanted: Sequence[Node],
         settings: Settings,
-        ground: Ground | None = None,
+        memory: SharedMemory | None = None,
     ) -> None:
         """Raises `Unplanned` where the graph cannot be planned ahead.
 
-        ground: the memory of another one, to be used in turns.
+        memory: that of another one, to be used in turns.
         """
         self.graph = graph
         self.device = device
         self.variables = tuple(variables)
         self.wanted = tuple(wanted)
-        self.ground = ground or Ground()
+        self.memory = memory or SharedMemory()
         self._specs = dict(zip(self.variables, specs, strict=True))
         self._settings = settings
         self._runs: dict[tuple[bool, bool], Run] = {}
@@ -102,7 +104,7 @@ class Bound:
             )
             print_summary(prepared.passes, self._settings.subgraph_backend)
             with attributed(phase="forward", category="activation"):
-                run = Run(prepared, self.device, self.ground)
+                run = Run(prepared, self.device, self.memory)
             self._runs[training, gradients] = run
         return run
 
@@ -187,7 +189,7 @@ class Bound:
                 _store(target, value._neutral(), req)
 
     def _ready(self, arrays: Sequence[NDArray]) -> Run:
-        """The last run with all that backward needs; computed again if it is gone."""
+        """The last run with all that backward needs; computed anew if it is gone."""
         run = self._last
         if run is None:
             raise GradientError("backward: there was no forward. Call it first.")

@@ -1,7 +1,11 @@
 """Bulk segments: which nodes reach the engine as one operation.
 
-A segment is a run of neighbours in the order of the graph. It waits for all inputs of
-its nodes and hands out all results at its end: less bookkeeping, less overlap.
+    limits(settings, training=True)     # (15, 15)
+    segments(graph, 15, 15)             # the nodes, 15 by 15
+
+A segment is some nodes that follow each other in the order of the graph. It waits for
+all inputs of its nodes, and its results are there when all of them have run: fewer
+operations for the engine, less that can run at the same time.
 """
 
 from __future__ import annotations
@@ -22,8 +26,8 @@ class Segment(NamedTuple):
     @property
     def name(self) -> str:
         """What the engine calls it: its operators; in brackets if it may be several."""
-        words = ",".join([node.op.name for node in self.nodes if node.op is not None])
-        return f"[{words}]"
+        names = ",".join([node.op.name for node in self.nodes if node.op is not None])
+        return f"[{names}]"
 
 
 def limits(settings: Settings, training: bool) -> tuple[int | None, int | None]:

@@ -50,11 +50,11 @@ class Joined:
     def __init__(self, calls: Sequence[Bound], outside: Sequence[int]) -> None:
         self._calls = calls
         self._position = {index: position for position, index in enumerate(outside)}
-        # By where the arrays from outside are: results take turns in a few places.
+        # By the addresses of the arrays: outputs alternate between a few blocks.
         self._built: dict[tuple[int, ...], Prebuilt] = {}
 
     def __call__(self, *arrays: Any) -> None:
-        """Run them; built anew if an array is somewhere else than before."""
+        """Run them; built anew if an array is at another address than before."""
         starts_at = addresses(arrays)
         built = self._built.get(starts_at)
         if built is None:

@@ -1,14 +1,19 @@
-"""Program: a prepared graph on a device, ready to be run again and again.
+"""Program: a prepared graph on a device, ready to be run many times.
 
     program = Program(prepared, device)
     arena = program.arena()                 # memory for one run
+    env = [x, w, dy, y, dx, dw]             # arrays of the caller, see below
     program.forward(arena, env)             # pushes to the engine, does not wait
     program.backward(arena, env)
 
-Everything that can be settled once is: which kernel runs on which parts of the arena,
-which nodes are joined into one operation of the engine, and which vars it touches. What
-differs from call to call stands in `env`: the arrays of variables, head gradients,
-outputs and gradients, in that order.
+Whatever can be decided once is: which kernel runs on which parts of the arena, which
+nodes are joined into one operation of the engine (a `Segment`), and which vars it
+touches. What differs from call to call is in `env`: an array for each of
+`prepared.external`, that is for variables, head gradients, outputs and gradients, in
+that order. All other values are in the arena. The engine orders access to it by vars:
+one for each set of blocks that the same segments use (`_share_vars`).
+
+`cached_op.py` calls programs for hybridized blocks, `bound.py` for executors.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from minimx.core.drivers import backend_of, kernels_as_on
 from minimx.core.engine.origin import capture
 from minimx.core.events import attribute, attribution, owner
 from minimx.core.extensions import provided
-from minimx.core.graph.memory.arena import Arena, Ground
+from minimx.core.graph.memory.arena import Arena, SharedMemory
 from minimx.core.graph.memory.workspaces import Lease, Workspace, Workspaces, workspaces
 from minimx.core.graph.passes.prepare import Prepared
 from minimx.core.graph.running import bulk
@@ -49,10 +54,10 @@ class Program:
         fixed: bool = False,
         shared: list[Workspace] | None = None,
     ) -> None:
-        """Settle all that can be settled; makes the kernels.
+        """Decide what can be decided before a run; makes the kernels.
 
         fixed: its memory stays where it is, so that launches may be recorded. shared:
-        the workspaces of programs that never run beside this one.
+        the workspaces of programs that never run at the same time as this one.
         """
         self.prepared = prepared
         self.device = device
@@ -68,8 +73,8 @@ class Program:
         def segments(half: str, joined: Sequence[bulk.Segment]) -> list[Segment]:
             found = []
             for number, nodes in enumerate(group.nodes for group in joined):
-                busy = [node for node in nodes if node not in self.plan.skips]
-                steps = [self._step(node) for node in busy]
+                computed = [node for node in nodes if node not in self.plan.skips]
+                steps = [self._step(node) for node in computed]
                 found.append(Segment((half, number), steps, fixed, self._launcher))
             return found
 
@@ -88,27 +93,30 @@ class Program:
         return Step(node, plan, on_gpu, workspace, self.locate)
 
     def locate(self, entry: Entry) -> Location:
-        """Where a value is."""
+        """Where a value is: in the arena, or its index in `env`."""
         spec = self.specs[entry]
         outside = self._outside.get(entry)
         if outside is not None:
             return Location(spec, outside)
         return Location(spec, -1, self.plan.storage[entry], self.plan.offsets[entry])
 
-    def arena(self, ground: Ground | None = None) -> Arena:
-        """Memory for a run, on behalf of what works on this thread."""
-        return Arena(self.device, self.nbytes, self._parts, owner("arena"), ground)
+    def arena(self, shared: SharedMemory | None = None) -> Arena:
+        """Memory for a run, allocated when it starts; its owner is the current layer.
+
+        shared: memory that it takes in turns with other arenas.
+        """
+        return Arena(self.device, self.nbytes, self._parts, owner("arena"), shared)
 
     @property
     def draws(self) -> list[tuple[Any, int]]:
-        """The draws of the forward half, in order; the keys of `Arena.draws`."""
+        """The draws of random numbers of the forward half, as keys of `Arena.draws`."""
         return [(s.number, k) for s in self._forward for k in range(len(s.draws))]
 
     def forward(self, arena: Arena, env: Sequence[NDArray | None]) -> int:
-        """Push the forward half; the id of its last operation while recording.
+        """Push the forward half; returns the id of its last operation while recording.
 
-        arena: memory for one run, from `arena()`. env: arrays that are not in the arena
-        (variables and outputs), by the numbers that the plan gave them.
+        arena: memory for one run, from `arena()`. env: the arrays that are not in it,
+        see above; None for those of the backward half.
         """
         arena.enter()
         arena.op_ids.clear()
@@ -118,12 +126,12 @@ class Program:
         """Push the backward half, with the arena and env of a forward half.
 
         It overwrites what the forward half has kept, so it runs once for each forward;
-        `copied` keeps the arena for a second one.
+        for a second time, give it an arena that is `copied` first.
         """
         return self._push(self._backward, arena, env)
 
     def copied(self, arena: Arena) -> Arena:
-        """Another arena with the same contents, once they are there."""
+        """Another arena, to which the contents of this one are copied by the engine."""
         other = self.arena()
         copy: Callable[[], None] = partial(other.fill_from, arena)
         cost = Cost(0, 2 * arena.nbytes)
@@ -131,9 +139,10 @@ class Program:
         return other
 
     def _workspaces(self) -> Lease:
-        """The workspaces of this graph: as many as its plan asks for, in turn.
+        """The workspaces of this graph, as many as its plan has.
 
-        As in MXNet a graph keeps to those that it got, until their number changes.
+        As in MXNet a graph keeps those that it got, until the number of workspaces of
+        the device changes.
         """
         wanted = len(self.plan.scratch)
         if wanted:
@@ -187,7 +196,7 @@ class Program:
 
 @contextmanager
 def _attributed_to(segment: Segment, arena: Arena) -> Iterator[None]:
-    """Work for the layer that wrote a segment's nodes down, inside the block."""
+    """Attribute what is pushed inside the `with` block to the segment's layer."""
     at = attribution
     before, forward_op = (at.layer, at.phase, at.category), at.forward_op
     if segment.layer:
@@ -201,10 +210,10 @@ def _attributed_to(segment: Segment, arena: Arena) -> Iterator[None]:
 
 
 def _share_vars(segments: Sequence[Segment]) -> int:
-    """Give every segment the vars of the blocks that it touches; how many there are.
+    """Give every segment the vars of the blocks that it touches; returns their number.
 
-    Blocks that the same segments read and the same segments write are ordered by one
-    var: the engine would treat two alike.
+    Blocks that the same segments read and the same segments write get one var: with two
+    the engine would order the same segments in the same way, at twice the cost.
     """
     uses: dict[int, list[tuple[int, bool]]] = {}
     for number, segment in enumerate(segments):

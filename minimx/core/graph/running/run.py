@@ -51,7 +51,10 @@ def _evaluate(
 
 
 def as_run(graph: Graph, training: bool) -> Graph:
-    """The graph with the settings of its operators that are decided when it runs."""
+    """The graph with the settings of its operators that depend on the mode of a run.
+
+    That is `training`, of operators such as Dropout, which a graph leaves open.
+    """
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
         op = node.op if node.op is None else decided(node.op, training)
@@ -63,7 +66,10 @@ def as_run(graph: Graph, training: bool) -> Graph:
 
 
 def decided(op: Op, training: bool) -> Op:
-    """The operator with the settings that are decided when it runs."""
+    """The operator with its setting `training`; itself if it has none, or that one.
+
+    The same operator gives the same object, which is what caches of plans go by.
+    """
     if getattr(op, "training", training) == training:
         return op
     known: weakref.WeakKeyDictionary[Op, Op] = _as_decided[training]

@@ -1,5 +1,9 @@
 """Segments: the nodes of a graph that run as one operation of the engine.
 
+    segment "[dot,relu]"    reads x and w from `env`, writes block 3 of the arena
+        step dot            dot_kernel(env[0], env[1], arena at 0)
+        step relu           relu_kernel(arena at 0, arena at 0)
+
 A `Step` is one node with its kernel and the locations of its arguments; a `Segment` is
 one or more steps, with the vars that it reads and writes and what it costs. `Launcher`
 is how the kernels of a segment are launched; GPUs have one of their own. A record can
@@ -34,9 +38,10 @@ NAME_LENGTH = 127
 
 @dataclass(frozen=True)
 class Location:
-    """Where a value is: `outside` counts in `env`, or it is a part of the arena.
+    """Where a value is: in an array of the caller, or in the arena.
 
-    block: which part of the plan, the unit in which the engine orders access.
+    outside: its index in `env`, -1 if it is in the arena. There `offset`, in bytes, is
+    where it begins, and `block` the block of the memory plan in which it lies.
     """
 
     spec: Spec
@@ -46,7 +51,7 @@ class Location:
 
 
 class Step:
-    """One node, settled: its kernel, and where its arguments are."""
+    """One node, with its kernel and where its arguments are."""
 
     __slots__ = (
         "args", "cost", "draws", "kernel", "name", "native", "node", "scratch",
@@ -63,16 +68,19 @@ class Step:
         workspace: int,
         locate: Callable[[Entry], Location],
     ) -> None:
-        """locate: where the value of an entry is. workspace: which one it uses."""
+        """on_gpu: use its CUDA kernel. locate: where the value of an entry is.
+
+        workspace: the index of the one that it uses, if its plan has scratch memory.
+        """
         assert node.op is not None
         outs = [Entry(node, slot) for slot in range(len(plan.outs))]
-        way = plan.on_cuda if on_gpu else plan
+        on_device = plan.on_cuda if on_gpu else plan
         mutated = [node.inputs[node.op.inputs.index(name)] for name in node.op.mutates]
         self.node = node
         self.name: str = plan.name
-        self.kernel: Kernel = way.kernel
-        self.native: bool = getattr(way, "native", True)
-        self.scratch: int = way.workspace
+        self.kernel: Kernel = on_device.kernel
+        self.native: bool = getattr(on_device, "native", True)
+        self.scratch: int = on_device.workspace
         self.workspace = workspace
         self.draws: bool = plan.needs_rng
         self.cost: Cost = plan.cost
@@ -122,7 +130,7 @@ class Segment:
         self.var_writes: list[int] = []
 
     def bind(self, arena: Arena) -> list[Bound]:
-        """The calls with their arguments, as far as they are in the arena."""
+        """The calls with their arguments in the arena; those from `env` are open."""
         bound: list[Bound] = []
         draws = 0
         for step in self.steps:
@@ -149,14 +157,14 @@ class Segment:
     ) -> None:
         """Run the kernels in order; in the engine, when all vars have been granted.
 
-        scratch: the workspace that the steps share. streams: the random numbers of the
-        steps that draw, in the order of `draws`.
+        env: the arrays of the caller. scratch: the workspaces of the graph. streams: of
+        random numbers, for the steps that draw, in the order of `draws`.
         """
         for call in self.calls(arena):
             self.launch(call, arena, env, scratch, streams)
 
     def calls(self, arena: Arena) -> list[Bound]:
-        """What `bind` found for an arena: on a CUDA device one call for each step."""
+        """What `bind` gives for an arena, computed once for each."""
         calls: list[Bound] | None = arena.bound.get(self.number)
         if calls is None:
             calls = arena.bound[self.number] = self.bind(arena)
@@ -170,7 +178,11 @@ class Segment:
         scratch: Lease,
         streams: Sequence[rng.Stream],
     ) -> None:
-        """Run one of the calls, on the arrays that this run has brought."""
+        """Run one of the calls, on the arrays that this run has in `env`.
+
+        The other arguments are those of `run`. What the kernel raises gets a note that
+        names the node, if the segment has several.
+        """
         kernel, args, outside, nbytes, drawn, step = call
         try:
             if outside or nbytes or drawn >= 0:
@@ -214,7 +226,10 @@ class Launcher:
     def work(
         self, segment: Segment, arena: Arena, env: Sequence[NDArray | None], *more: Any
     ) -> tuple[Callable[[], None], Any]:
-        """What the engine runs for a segment, and what that costs."""
+        """The function that the engine is to run for a segment, and its cost.
+
+        more: `scratch` and `streams`, as for `Segment.run`.
+        """
         return partial(segment.run, arena, env, *more), segment.cost
 
 

@@ -1,7 +1,10 @@
-"""What the passes ask of the knobs, as one value.
+"""The knobs that passes look at, as one value.
 
-A pass never reads a knob. Who prepares a graph passes it these settings: those in
-force (`Settings.now()`), or others, to see what a graph would become under them.
+    Settings.now()                       # as the knobs are
+    Settings(enable_inplace=False)       # as they might be: to see what would change
+
+A pass never reads a knob: the caller of `prepare` gives it these settings. `KNOBS` says
+which knob is behind which field.
 """
 
 from __future__ import annotations
@@ -90,7 +93,7 @@ def in_force() -> Settings:
 
 
 def forget(*_: object) -> None:
-    """Read the knobs again when the settings are next asked for."""
+    """Read the knobs anew at the next call of `in_force`; a watcher of all of them."""
     global _in_force
     _in_force = None
 

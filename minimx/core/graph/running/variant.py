@@ -1,8 +1,13 @@
 """A program and its memory, for one combination of shapes, device and mode.
 
-With `static_alloc` arenas and outputs are kept for the next call. A call that is
-recorded holds its arena until the tape has been walked back, so a second call before
-that gets a second arena, as in MXNet.
+    variant = Variant(Program(prepared, device))
+    call, outputs = variant.call(inputs)                        # the forward half
+    variant.gradients(call, head_grads, targets, retain)        # the backward half
+
+A `Call` is what the backward half needs of a forward half: its arena, and the arrays
+that went in and came out. With `static_alloc` arenas and outputs are kept for the next
+call. A call that is recorded holds its arena until backward has used it, so a second
+call before that gets a second arena, as in MXNet.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from minimx.core.storage.pool import Block
 
 
 class FreeList:
-    """Blocks that wait for the next value of the same kind; freed with the list."""
+    """Idle blocks for one output of a graph; freed with the list."""
 
     __slots__ = ("blocks",)
 
@@ -38,7 +43,7 @@ class FreeList:
 
 
 class KeptChunk(Chunk):
-    """Memory that goes back to a free list, not to the pool."""
+    """Memory of an array that goes back to a free list, not to the pool."""
 
     __slots__ = ("free_list",)
 
@@ -49,11 +54,11 @@ class KeptChunk(Chunk):
         self.free_list = free_list
 
     def memory(self) -> Any:
-        """The bytes, those of an earlier value if there is one."""
+        """The bytes: a block of the free list if there is one, else from the pool."""
         if self.block is None and self.free_list.blocks:
             try:
                 self.block = self.free_list.blocks.popleft()
-            except IndexError:  # another value was faster
+            except IndexError:  # another thread took the last one
                 return super().memory()
         return super().memory()
 
@@ -65,10 +70,10 @@ class KeptChunk(Chunk):
 
 
 class Call:
-    """One call: what went in, what came out, and the memory that lies between.
+    """One call: what went in, what came out, and the memory of the values between.
 
-    As a saved value on the tape it is its own alias. It holds no array that has a place
-    on the tape behind it.
+    The tape saves it, as it saves arrays (`_neutral`). It holds aliases of arrays that
+    are not on the tape, so that the tape does not hold itself.
     """
 
     __slots__ = (
@@ -87,14 +92,14 @@ class Call:
         return self
 
     def blocks(self) -> list[Any]:
-        """The memory that it holds: its arena, and what came out."""
+        """The memory that it holds: its arena, and the chunks of its outputs."""
         outs = [self.env[place] for place in self.variant.outs]
         arena = [] if self.arena is None else [self.arena]
         return [*arena, *[out.chunk for out in outs if out is not None]]
 
     @contextmanager
     def draws(self) -> Iterator[None]:
-        """Inside the block, random operators give what they gave in this call."""
+        """Inside the `with` block, random operators repeat the numbers of this call."""
         wanted = self.variant.program.draws
         if not wanted:
             yield
@@ -141,9 +146,9 @@ class Variant:
         self._wanted = [order[node] for node in prepared.wanted]
 
     def _class_of(self, entry: Entry) -> int:
-        """Which variable says of which kind (nd or np) an output is; -1 if none does.
+        """The variable whose class (of `nd` or `np`) an output gets; -1 if none has.
 
-        As with operators called by hand, that is the first input of each.
+        As with operators that are called, it is the class of the first input.
         """
         node = entry.node
         while node.op is not None and node.inputs:
@@ -152,9 +157,9 @@ class Variant:
         return given.index(node) if node in given else -1
 
     def fits(self, flows: Sequence[bool]) -> bool:
-        """Whether the backward half is for gradients of just these outputs.
+        """Whether the backward half is planned for gradients of just these outputs.
 
-        One that leads to no variable may have a gradient or none.
+        One on which no wanted gradient depends may have a gradient or none.
         """
         planned = self.prepared.flows
         return flows == planned or all(
@@ -163,7 +168,11 @@ class Variant:
         )
 
     def call(self, inputs: Sequence[NDArray]) -> tuple[Call, list[NDArray]]:
-        """Push the forward half; the outputs."""
+        """Push the forward half; returns the call, and the outputs.
+
+        inputs: an array for each of `prepared.variables`, of the specs that the program
+        was prepared for. An output that is an input gives an alias of that array.
+        """
         call, outputs = Call(self), []
         env: list[NDArray | None] = [None] * len(self._specs)
         env[: self._inputs] = inputs
@@ -193,7 +202,9 @@ class Variant:
     ) -> list[NDArray | None]:
         """Push the backward half; the gradients of all variables, None where unwanted.
 
-        targets: arrays to write some of them to. retain: it will be run once more.
+        douts: the gradients of the outputs. targets: for each variable an array to
+        write its gradient to, or None for a new one; or no targets at all. retain:
+        backward will be run once more, so that a copy of the arena is used.
         """
         assert call.arena is not None
         env = call.env.copy()

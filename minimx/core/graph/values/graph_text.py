@@ -1,4 +1,4 @@
-"""A graph in words: its listing, its program, and settings as MXNet spells them."""
+"""A graph as text: its listing, its program, and settings as MXNet spells them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ DECIDED_LATER = ("training", "np_shape")
 
 
 def settings(op: Op, explicit: Collection[str] = ()) -> dict[str, str]:
-    """The settings that are not at their defaults, and those of `explicit`, as text."""
+    """The settings that are not at their defaults, and those of `explicit`, as text.
+
+    explicit: names of settings that were given, see `Node.explicit`. As MXNet writes
+    them to `-symbol.json`: `{"num_hidden": "10"}`.
+    """
     if own := getattr(op, "as_text", None):
         return dict(own())
     found: dict[str, str] = {}
@@ -88,8 +92,8 @@ def program(graph: Graph, specs: Callable[[Entry], Spec | None] | None = None) -
             lines.append(f"input {node.name}{known}")
             continue
         chosen = settings(node.op, node.explicit).items()
-        words = [*map(_short, node.inputs), *(f"{k}={v}" for k, v in chosen)]
-        lines.append(f"{node.name} = {node.op.name}({', '.join(words)}){known}")
+        args = [*map(_short, node.inputs), *(f"{k}={v}" for k, v in chosen)]
+        lines.append(f"{node.name} = {node.op.name}({', '.join(args)}){known}")
     lines.append(f"return {', '.join(map(_short, graph.outputs))}")
     return "\n".join(lines)
 

@@ -3,10 +3,20 @@
     found = infer(graph, {"data": (32, 784)}, {"data": float32})
     found.shapes[entry], found.dtypes[entry]
 
-Knowledge starts at variables and travels both ways along the nodes until nothing new
-comes: forward by the operators' own `infer`, to parameters by `complete`, backward and
-sideways by `deduce`. Where only some axes of a shape are known, `infer` is asked twice,
-with two different lengths in the places of the unknown: what comes out alike is known.
+Shapes are known of some variables at first, such as the data. Then every node is asked,
+forwards and backwards through the graph in turns, until nothing new is learnt. A node
+y = FullyConnected(data, weight, bias, num_hidden=10) with data of shape (32, 784) says:
+
+    complete   data -> parameters             weight is (10, 784), bias (10,)
+    infer      all inputs -> outputs          y is (32, 10)
+    deduce     what is known -> the others    of y (32, …): data has 32 samples
+
+Axes may be unknown (None in an `Open` shape). For data (None, 784) `infer` is called
+twice, with two different lengths in its place: from (27720, 10) and (55440, 10) follows
+(None, 10), for what both answers have in common does not depend on the length.
+
+MXNet does the same in its passes InferShape and InferType (`src/nnvm`,
+`infer_graph_attr_pass.cc`).
 """
 
 from __future__ import annotations
@@ -22,9 +32,9 @@ from minimx.core.ops.registry import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Open, Shape, is_whole, merge
 
-# Lengths that most strides and groups divide, for axes that are not known.
+# Lengths for axes that are not known; most strides and groups divide them.
 _PROBES = (27720, 55440)
-# Knowledge that travels against the order of the nodes needs further rounds.
+# So often all nodes are asked, at most; two or three times are usual.
 _ROUNDS = 50
 
 
@@ -46,7 +56,7 @@ class Inference:
     # -- learning ---------------------------------------------------------------------
 
     def learn_shape(self, entry: Entry, shape: Open, who: str) -> bool:
-        """Take in what a node says of the shape of an entry; whether something was new.
+        """Merge what a node says of the shape of an entry; returns whether it was new.
 
         who: the node's name, for the error. Raises ShapeError if it contradicts what
         was known.
@@ -57,9 +67,9 @@ class Inference:
         return after != before
 
     def learn_dtype(self, entry: Entry, dtype: DType | None) -> bool:
-        """Take in an element type; the first account counts. Whether it was new.
+        """Note an element type, unless one is known; returns whether it was new.
 
-        Later accounts may differ: operators convert, and say so when they run.
+        A different one later is no error: operators convert, or refuse when they run.
         """
         if dtype is None or self.dtypes.get(entry) is not None:
             return False
@@ -75,9 +85,10 @@ def infer(
 ) -> Inference:
     """What follows for all entries from what is known of some variables.
 
-    shapes, dtypes: by the variables' names; they come before what the variables say of
-    themselves (`__shape__`, `__dtype__`). default: the element type of what is still
-    not known at the end. Raises ShapeError or DTypeError where accounts differ.
+    shapes, dtypes: by the variables' names; they come before the remarks `__shape__`
+    and `__dtype__` of the variables. default: the element type of variables of which
+    none is known at the end. Raises ShapeError or DTypeError, with the name of the
+    node, where two things that are known contradict each other.
     """
     found = Inference(graph)
     for node in graph.variables:
@@ -93,7 +104,10 @@ def infer(
 
 
 def declared_shape(node: Node) -> Open:
-    """What a variable says of its own shape; `opened` finds the unknown axes."""
+    """The shape in a variable's remark `__shape__`; None if there is none.
+
+    Raises ShapeError for a text that is no shape.
+    """
     text = node.attrs.get("__shape__")
     if text is None:
         return None
@@ -111,7 +125,7 @@ def declared_shape(node: Node) -> Open:
 
 
 def declared_dtype(node: Node) -> DType | None:
-    """What a variable says of its own element type: a name, or MXNet's number."""
+    """The type in a variable's remark `__dtype__`: a name, or MXNet's number for it."""
     text = node.attrs.get("__dtype__")
     if text is None or text == "-1":
         return None
@@ -130,7 +144,10 @@ def opened(shape: Shape, np_shape: bool = False) -> Open:
 
 
 def _propagate(found: Inference) -> None:
-    """Ask every node until nothing new comes."""
+    """Ask every node until nothing new is learnt.
+
+    In turns from inputs to outputs and back, since both may be known.
+    """
     nodes = [node for node in found.graph if node.op is not None]
     for turn in range(_ROUNDS):
         news = False
@@ -148,7 +165,7 @@ def _give_default(found: Inference, default: DType) -> bool:
 
 
 def _ask(found: Inference, node: Node) -> bool:
-    """Let one node tell what it knows; whether anything was new."""
+    """Learn what follows from one node; returns whether anything was new."""
     op = node.op
     assert op is not None
     outs = [Entry(node, index) for index in range(op.visible)]
@@ -176,7 +193,7 @@ def _ask(found: Inference, node: Node) -> bool:
 def _forward(
     found: Inference, op: Op, node: Node, outs: list[Entry], specs: list[Spec | None]
 ) -> bool:
-    """What comes out, from what goes in."""
+    """Learn the outputs of a node from its inputs (`infer`)."""
     if op.eager is not None and not has_own(op, "infer"):
         return False
     news = False
@@ -194,7 +211,7 @@ def _forward(
 
 
 def has_own(op: Op, name: str) -> bool:
-    """Whether a sheet has its own answer to a question."""
+    """Whether an operator's sheet overrides a method of `Op`, such as `grad`."""
     return getattr(type(op), name) is not getattr(Op, name)
 
 
@@ -204,11 +221,10 @@ def _results(op: Op, specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
 
 
 def probed(op: Op, shapes: list[Open], dtypes: list[DType]) -> list[Open]:
-    """The shapes of the outputs, as far as the known axes of the inputs settle them.
+    """The shapes of the outputs, as far as known axes of the inputs decide them.
 
-    The operator's `infer` is asked twice, with two different lengths in the place of
-    each open axis: what both answers have in common does not depend on it. An empty
-    list if an input has no shape at all, or the operator refuses the lengths.
+    See the top of this file for the two calls of `infer`. An empty list if an input has
+    no shape at all, or the operator refuses the lengths.
     """
     if any(shape is None for shape in shapes):
         return []
@@ -227,7 +243,11 @@ def probed(op: Op, shapes: list[Open], dtypes: list[DType]) -> list[Open]:
 
 
 def _clipped(out: Open, data: Open) -> Open:
-    """Only axes that are known of the input are known of the output."""
+    """The output's shape without the axes that are unknown of the input.
+
+    For operators such as `slice`, which cut what is longer: both lengths may be cut to
+    the same one, although a third would not be.
+    """
     if out is None or data is None or len(out) != len(data):
         return None
     return tuple(None if m is None else n for m, n in zip(data, out, strict=True))
@@ -245,7 +265,7 @@ def _common(a: Shape, b: Shape) -> Open:
 
 
 def _parameters(found: Inference, op: Op, node: Node) -> bool:
-    """The shapes of parameters, from that of the data."""
+    """Learn the shapes of parameters from that of the data (`complete`)."""
     rule: Any = getattr(op, "complete", None)
     data = found.shapes.get(node.inputs[0]) if node.inputs else None
     if rule is None or data is None:
@@ -259,7 +279,7 @@ def _parameters(found: Inference, op: Op, node: Node) -> bool:
             break
     news = False
     for name, entry in zip(op.inputs, node.inputs, strict=True):
-        # Of a whole shape `infer` judges, in better words.
+        # A shape that is known already is checked by `infer`, with a better message.
         if name in answers[0] and not is_whole(found.shapes.get(entry)):
             shape = _common(answers[0][name], answers[1][name])
             news |= found.learn_shape(entry, shape, op.name)
@@ -267,7 +287,7 @@ def _parameters(found: Inference, op: Op, node: Node) -> bool:
 
 
 def _deduced(found: Inference, op: Op, node: Node, outs: list[Entry]) -> bool:
-    """What inputs and outputs tell of each other."""
+    """Learn what shapes of inputs and outputs say of each other (`deduce`)."""
     ins = [found.shapes.get(entry) for entry in node.inputs]
     results = [found.shapes.get(entry) for entry in outs]
     ins, results = op.deduce(ins, results)
@@ -278,7 +298,7 @@ def _deduced(found: Inference, op: Op, node: Node, outs: list[Entry]) -> bool:
 
 
 def _types(found: Inference, op: Op, ins: tuple[Entry, ...], outs: list[Entry]) -> bool:
-    """Element types where shapes are not known yet: the sheet's rule, or all alike."""
+    """Learn element types, whether shapes are known or not (`deduce_types`)."""
     known = [found.dtypes.get(entry) for entry in ins]
     results = [found.dtypes.get(entry) for entry in outs]
     known, results = op.deduce_types(known, results)

@@ -4,8 +4,18 @@
     Entry    one output of one node
     Graph    some entries, and with them all that they are computed from
 
+The graph of y = exp(x) + x, with two operators and one variable:
+
+    x = Node(None, (), "x")
+    e = Node(lookup("exp").of(), [Entry(x)], "e")
+    y = Node(lookup("elemwise_add").of(), [Entry(e), Entry(x)], "y")
+    Graph([Entry(y)]).nodes            # (x, e, y): each after its inputs
+
+So edges lead from a node back to its inputs, as in MXNet's `nnvm::Graph`. Nothing
+points from a node to those that read it; a pass that needs them walks over all nodes.
+
 Operator, inputs and name of a node never change; for another graph there are new
-nodes (`rewritten`). `attrs` are remarks in words, such as `__lr_mult__`, which do not
+nodes (`rewritten`). `attrs` are remarks as text, such as `__lr_mult__`, which do not
 change what is computed; they may be added later, and every graph with that node sees
 them, as in MXNet.
 """
@@ -27,7 +37,12 @@ _numbers = count()
 class Node:
     """A variable, or one use of an operator; equal only to itself.
 
-    `number` counts the nodes as they are made.
+    attrs: remarks, see above. explicit: settings that were given although they are at
+        their defaults; a graph that is written as text shows them too.
+    layer: the path of the layer that it works for, such as `lenet0/conv1`; by default
+        the one that makes the node. forward: the name of the node whose gradient it
+        is a part of, or which it computes a second time; else "".
+    number: counts the nodes as they are made.
     """
 
     __slots__ = (
@@ -48,21 +63,21 @@ class Node:
         self.inputs = tuple(inputs)
         self.name = name
         self.attrs = dict(attrs or {})
-        # Settings that were given although they are at their defaults: in words they
-        # are spelt out again.
         self.explicit = frozenset(explicit)
-        # Which layer it works for: the one that writes it down, unless it is given.
         self.layer = attribution.layer if layer is None else layer
-        # Whose gradient it is a part of, by name, or whom it computes again.
         self.forward = forward
         self.number = next(_numbers)
 
     def with_inputs(self, inputs: Sequence[Entry]) -> Node:
-        """A node of its own that is the same but for its inputs."""
+        """A new node, the same but for its inputs."""
         return self.with_op(self.op, inputs)
 
     def with_op(self, op: Op | None, inputs: Sequence[Entry]) -> Node:
-        """A node of its own that is the same but for operator and inputs."""
+        """A new node, the same but for operator and inputs.
+
+        It has the same name, a copy of the remarks, and a `number` of its own. op: None
+        makes it a variable.
+        """
         return Node(
             op,
             inputs,
@@ -75,27 +90,25 @@ class Node:
 
     @property
     def visible(self) -> int:
-        """How many outputs it shows."""
+        """How many outputs a user sees; some operators have hidden ones behind them."""
         return 1 if self.op is None else self.op.visible
 
     def output_names(self) -> list[str]:
-        """What its outputs are called: `fc1_output`; a variable's, as itself."""
+        """What its outputs are called: `fc1_output`; that of a variable as itself."""
         if self.op is None:
             return [self.name]
         named: Sequence[str] = self.op.output_names
         if not named:
             one = self.op.visible == 1
             named = ["output"] if one else [f"output{k}" for k in range(self.visible)]
-        return [f"{self.name}_{word}" for word in named[: self.visible]]
+        return [f"{self.name}_{output}" for output in named[: self.visible]]
 
     def states(self) -> list[Entry]:
         """The inputs that it changes, such as the running means of BatchNorm."""
         if self.op is None or not (wanted := self.op.state_inputs or self.op.mutates):
             return []
-        places = self.op.inputs
-        return [
-            e for e, word in zip(self.inputs, places, strict=True) if word in wanted
-        ]
+        named = zip(self.inputs, self.op.inputs, strict=True)
+        return [entry for entry, name in named if name in wanted]
 
     def __repr__(self) -> str:
         kind = "variable" if self.op is None else self.op.name
@@ -103,7 +116,7 @@ class Node:
 
 
 class Entry(NamedTuple):
-    """One output of a node."""
+    """One output of a node; slot: which one, from 0. Hidden ones come last."""
 
     node: Node
     slot: int = 0
@@ -117,9 +130,9 @@ class Entry(NamedTuple):
 class Graph:
     """What some entries are computed from.
 
-    order: the nodes, or some of them, in the order in which they are to run; what a
-    node needs comes before it in any case. Nodes that no output needs are no part of
-    the graph.
+    outputs: in the order of the caller; one may appear twice. order: the nodes, or some
+    of them, in the order in which they are to run; what a node needs comes before it in
+    any case. Nodes that no output needs are no part of the graph.
     """
 
     def __init__(self, outputs: Sequence[Entry], order: Iterable[Node] = ()) -> None:
@@ -131,7 +144,7 @@ class Graph:
         """Every node once, each after its inputs.
 
         In the order of a depth-first walk from the outputs, or as `order` says. Raises
-        OperatorError where nodes wait for each other.
+        OperatorError where nodes need each other.
         """
         needed: dict[Node, None] = {}
         for entry in self.outputs:
@@ -144,7 +157,7 @@ class Graph:
         return tuple(done)
 
     def as_made(self) -> Graph:
-        """The same graph, to be run in the order in which its nodes were made."""
+        """The same graph, to run in the order in which its nodes were made."""
         return Graph(self.outputs, sorted(self.nodes, key=lambda node: node.number))
 
     @cached_property
@@ -172,12 +185,15 @@ class Graph:
 
 
 def _visit(start: Node, done: dict[Node, None]) -> None:
-    """Enter a node behind everything that it needs, without recursion."""
+    """Append a node to `done`, behind all that it needs: a depth-first walk.
+
+    Without recursion, since graphs may be deeper than Python's stack.
+    """
     waiting: list[tuple[Node, int]] = [(start, 0)]
     open_nodes: set[Node] = set()
     while waiting:
-        node, place = waiting.pop()
-        if place == 0:
+        node, position = waiting.pop()  # of the input that is next
+        if position == 0:
             if node in done:
                 continue
             if node in open_nodes:
@@ -186,30 +202,40 @@ def _visit(start: Node, done: dict[Node, None]) -> None:
                     "outputs. A graph must lead from variables to outputs."
                 )
             open_nodes.add(node)
-        if place < len(node.inputs):
-            waiting.append((node, place + 1))
-            waiting.append((node.inputs[place].node, 0))
+        if position < len(node.inputs):
+            waiting.append((node, position + 1))
+            waiting.append((node.inputs[position].node, 0))
         else:
             open_nodes.discard(node)
             done[node] = None
 
 
-#: A rule for rewriting: (node, its inputs as rewritten so far) -> an entry for each
-#: output that takes the node's place, or None to keep it (with its new inputs).
+#: A rule for rewriting: (node, its inputs in the new graph) -> what replaces the node,
+#: an entry for each of its outputs; or None to keep it (with its new inputs).
 Change = Callable[[Node, tuple[Entry, ...]], Sequence[Entry] | None]
 #: Where the outputs of each node of one graph are found in another.
 NewEntries = Mapping[Node, Sequence[Entry]]
 
 
 def rewritten(graph: Graph, change: Change) -> Graph:
-    """The graph with some nodes replaced. Its order stays."""
+    """The graph with some nodes replaced; what replaces a node runs in its turn.
+
+    change: called for every node, inputs before those that read them. To replace `sin`
+    by `cos`, with `cos = lookup("cos").of()`:
+
+        def change(node, inputs):
+            if node.op is None or node.op.name != "sin":
+                return None
+            return outputs_of(node.with_op(cos, inputs))
+    """
     return retraced(graph, change)[0]
 
 
 def retraced(graph: Graph, change: Change) -> tuple[Graph, NewEntries]:
-    """The graph with some nodes replaced, and where everything went.
+    """The graph with some nodes replaced (`rewritten`), and where each node went.
 
-    Where others read hidden outputs of a node, the entries for it must reach as far.
+    Where others read hidden outputs of a node, what replaces it needs entries for those
+    too.
     """
     made: dict[Node, Sequence[Entry]] = {}
 
@@ -236,7 +262,7 @@ def retraced(graph: Graph, change: Change) -> tuple[Graph, NewEntries]:
 
 
 def outputs_of(node: Node) -> Sequence[Entry]:
-    """All outputs of a node; hidden ones may be asked for, too."""
+    """All visible outputs of a node; an index beyond them gives a hidden one."""
     return _Outputs(node)
 
 

@@ -1,8 +1,11 @@
 """The spec of every entry of a graph whose variables are known, hidden ones included.
 
-`infer` solves puzzles: what follows from a few shapes, in any direction. Passes
-come later, when everything is settled; they ask the operators' plans, which know the
-outputs that only gradients see as well.
+    specs = every_spec(graph, {x: Spec.of((32, 784), FLOAT32)})
+    specs[Entry(node)].shape
+
+`infer` (`infer.py`) finds shapes from a few known ones, in any direction. Passes come
+later, when the specs of all variables are known; they take specs from the operators'
+plans, which know hidden outputs as well.
 """
 
 from __future__ import annotations
@@ -33,9 +36,9 @@ def plan_of(node: Node, specs: Specs, kind: str = "cpu") -> Plan:
 def every_spec(graph: Graph, variables: Mapping[Node, Spec]) -> dict[Entry, Spec]:
     """The specs of all outputs of all nodes.
 
-    variables: a spec for each variable of the graph. Operators that run without a plan
-    (`Plan.takes_over`) have no specs, nor has what depends on them. Raises ShapeError
-    or DTypeError where an operator does not accept what it gets.
+    variables: a spec for each variable of the graph. Operators whose result cannot be
+    planned (`Plan.eager`) have no specs, nor has what depends on them. Raises
+    ShapeError or DTypeError where an operator does not accept what it gets.
     """
     found: dict[Entry, Spec] = {Entry(node): spec for node, spec in variables.items()}
     for node in graph:

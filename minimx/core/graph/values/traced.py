@@ -1,8 +1,15 @@
-"""Values that write down what is done to them: the world of gradient rules in graphs.
+"""Values that write down what is done to them: gradient rules make graphs with them.
 
-A rule is written with operators, whatever the values are. On arrays it computes; on
-these it makes nodes, so that the gradient becomes a graph. A traced value knows its
-shape and element type, as an array does; a symbol would not.
+    writer = Writer(specs)
+    x = writer.value(Entry(node))       # a `Traced`, for an entry of the graph
+    y = (x * 2).sum()                   # computes nothing
+    writer.made                         # the nodes _mul_scalar and sum
+    y.entry                             # where the result is
+
+A gradient rule is written with operators, whatever the values are. On arrays it
+computes; on traced values it makes nodes, so that the gradient becomes a graph, as
+under JAX's `make_jaxpr`. A traced value knows its shape and element type, as an array
+does; a symbol would not.
 """
 
 from __future__ import annotations
@@ -43,7 +50,11 @@ class Writer:
     def apply(
         self, op: Op, inputs: Sequence[Entry], remarks: Mapping[str, str] | None = None
     ) -> Node:
-        """A new node of an operator."""
+        """A new node of an operator, for inputs whose specs are known.
+
+        remarks: its `attrs`. Raises GradientError where the result cannot be planned
+        ahead, ShapeError or DTypeError for inputs that do not fit.
+        """
         plan = op.plan(tuple([self.specs[entry] for entry in inputs]))
         name, of = self.unused(self.name), self.forward
         whose = ("", "") if of is None else (of.layer, of.name)
@@ -61,7 +72,10 @@ class Writer:
 
     @contextmanager
     def about(self, node: Node, name: str) -> Iterator[None]:
-        """Nodes made here belong to one of the forward half."""
+        """Nodes made inside the `with` block belong to a node of the forward half.
+
+        They have its layer, and the name `name`, with a number if that is taken.
+        """
         before = self.name, self.forward
         self.name, self.forward = name, node
         try:
@@ -117,7 +131,7 @@ class Traced:
     def __repr__(self) -> str:
         return f"<{self.spec} {self.entry.node!r}>"
 
-    # -- for the interpreters ---------------------------------------------------------
+    # -- what `bind` and the tape call ------------------------------------------------
 
     def _bind(self, op: Op, values: Sequence[Traced]) -> Any:
         """Write an operator down."""
@@ -144,11 +158,14 @@ class Traced:
         return self._bind(lookup("abs").of(), (self,))
 
     def reshape(self, *shape: Any, **settings: Any) -> Any:
-        """The same elements under another shape; 0, -1, … as for arrays."""
+        """The same elements under another shape; see `NDArray.reshape`.
+
+        The shape as numbers or as one tuple; 0, -1, … mean what they mean there.
+        """
         return self._axes("Reshape", "shape", shape, settings)
 
     def transpose(self, *axes: Any, **settings: Any) -> Any:
-        """The axes in another order."""
+        """The axes in another order, as numbers or one tuple; reversed by default."""
         return self._axes("transpose", "axes", axes, settings)
 
     def astype(self, dtype: Any) -> Any:
@@ -192,7 +209,7 @@ def _operator(pair: str, scalar: str) -> Callable[[Any, Any], Any]:
     return apply
 
 
-for _word, _pair, _scalar in (
+for _name, _pair, _scalar in (
     ("add", "add", "plus"),
     ("radd", "add", "plus"),
     ("sub", "sub", "minus"),
@@ -213,5 +230,5 @@ for _word, _pair, _scalar in (
     ("le", "lesser_equal", "lesser_equal"),
 ):
     setattr(
-        Traced, f"__{_word}__", _operator(f"broadcast_{_pair}", f"_{_scalar}_scalar")
+        Traced, f"__{_name}__", _operator(f"broadcast_{_pair}", f"_{_scalar}_scalar")
     )

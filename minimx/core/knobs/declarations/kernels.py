@@ -30,9 +30,9 @@ KNOBS = (
         meaning=(
             "From how many elements on a kernel uses several threads. Below, starting "
             "the threads costs more than they save. MXNet promises this for every "
-            "operator, but asks it only for copies and for one addition; here every "
-            "kernel asks it, pointwise ones only where operator tuning is off or where "
-            "somebody has set this size."
+            "operator, but reads it only for copies and for one addition; here every "
+            "kernel reads it, pointwise ones only where operator tuning is off or this "
+            "size is set."
         ),
         observable="Whether a kernel of a given size ran serial or parallel.",
     ),
@@ -233,8 +233,8 @@ KNOBS = (
         meaning=(
             "How many cores operator tuning reckons with. Give each program its share "
             "when several run on one machine, and tuning takes less time as well; with "
-            "1 nothing is cut. MXNet takes half the logical cores unless told "
-            "otherwise, so on two of them it never uses threads."
+            "1 nothing is cut. MXNet takes half the logical cores by default, so "
+            "on two of them it never uses threads."
         ),
         observable="The size from which on threads are used.",
     ),

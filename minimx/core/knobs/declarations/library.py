@@ -67,8 +67,8 @@ KNOBS = (
         defaults_by_document={"2.0": "0", "code": "10 if unset, N if set to N"},
         meaning=(
             "How many calling lines an error of an operation shows beside the line "
-            "that asked for it. Errors appear later than their cause, because "
-            "operations are queued; the asking line is always kept, and this many of "
+            "that called it. Errors appear later than their cause, because "
+            "operations are queued; the calling line is always kept, and this many of "
             "its callers with it. Each costs a little time at every operation. MXNet "
             "prints frames of its C++ stack."
         ),

@@ -1,7 +1,10 @@
 """Knobs of the memory pools: the same five for GPU, CPU and CPU_PINNED, and a switch.
 
 The three kinds of memory obey the same rules, so their knobs are written once and
-declared three times.
+declared three times: `MXNET_GPU_MEM_POOL_TYPE`, `MXNET_CPU_MEM_POOL_TYPE` and
+`MXNET_CPU_PINNED_MEM_POOL_TYPE` come from `_pool_type`. What reads them is `from_knobs`
+in `minimx.core.storage.policy`, whenever one of them is turned (`_retune` in
+`minimx.core.storage`).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ KNOBS = (
         default=True,
         status="live",
         meaning=(
-            "Let an operator write its result over an input that nobody else needs. "
+            "Let an operator write its result over an input that no other one needs. "
             "All three generations of the page list it, but MXNet has not read it "
             "since 0.9: in-place sharing is always on there. minimx does what the page "
             "says."

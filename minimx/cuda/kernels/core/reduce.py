@@ -132,7 +132,8 @@ def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) 
         title=f"{it.step}, {dtype.name} to {out.name}", types=types((dtype, real, out)),
         functions=imported(sorted(called), [real], (dtype, out)), width=WIDTH,
         wide=codegen.numba_type(real), x=loaded("x_[here]", dtype),
-        start=indented(start, 8), along_once=indented(along, 8), along=indented(along, 12),
+        start=indented(start, 8), along_once=indented(along, 8),
+        along=indented(along, 12),
         along_first=indented(along, 12), along_deep=indented(along, 16), **texts,
     )  # fmt: skip
     return codegen.import_generated(text, mathematics, launching)

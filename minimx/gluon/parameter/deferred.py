@@ -1,4 +1,4 @@
-"""Where a parameter lives, or will live once its shape is known."""
+"""Parameters before they have values: their devices, and what is known of the shape."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.transfer import moved
 from minimx.core.device import Context, current_context
 from minimx.core.errors import ParameterError
+from minimx.core.shapes import Shape
 
 Contexts = Context | Sequence[Context] | None
 
 
 def as_contexts(ctx: Contexts) -> list[Context]:
-    """A list of devices, from one, several, or None (the current one)."""
+    """A list of devices, from one, several, or None (the current one).
+
+    Raises ParameterError if a device is in it twice.
+    """
     if ctx is None:
         return [current_context()]
     contexts = [ctx] if isinstance(ctx, Context) else list(ctx)
@@ -26,15 +30,33 @@ def as_contexts(ctx: Contexts) -> list[Context]:
 def copied(data: NDArray, ctx: Context) -> NDArray:
     """A copy on a device; a dense one has its memory when this returns.
 
-    A full device is thus an error now, and no parameter is left without its values.
+    So a full device raises OutOfMemory here, and not later in the engine, when the
+    parameter would have lost its values.
     """
     if data.stype == "default":
         return moved(data, ctx, at_once=True)
     return data.copyto(ctx)
 
 
+def shape_is_known(shape: Shape | None) -> bool:
+    """Whether every axis has a length; 0 and -1 stand for "not known yet"."""
+    return shape is not None and all(length > 0 for length in shape)
+
+
+def fits(known: Shape | None, shape: Sequence[int]) -> bool:
+    """Whether a shape agrees with what is known of it.
+
+    >>> fits((10, 0), (10, 784)), fits((10, 0), (20, 784)), fits(None, (3,))
+    (True, False, True)
+    """
+    return known is None or (
+        len(known) == len(shape)
+        and all(k <= 0 or k == n for k, n in zip(known, shape, strict=True))
+    )
+
+
 class Deferred:
-    """What to do as soon as the shape is known."""
+    """What `initialize` was given, until the shape is known."""
 
     __slots__ = ("contexts", "default_init", "init")
 
