@@ -29,7 +29,7 @@ from minimx.core.kernels.pointwise import write
 from minimx.core.operators.pointwise import Pointwise
 from minimx.core.ops import Op
 from minimx.fast.fusion.fused_operator import FusedOp
-from minimx_widgets.course.text import table
+from minimx_widgets.course.parts.text import table
 
 READ, WRITE = "read", "write"
 _HEADS = ("array", "kind", "elements", "reads", "writes")

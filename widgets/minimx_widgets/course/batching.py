@@ -27,8 +27,8 @@ from minimx.core.engine.var import Var
 from minimx.core.knobs import knobs
 from minimx.core.ops.spec import Cost
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.course.timing import now
 
 #: The network's stage in a record, and the others.

@@ -28,7 +28,7 @@ from minimx.fast.convolution.choosing import (
 )
 from minimx.fast.convolution.estimate import features
 from minimx.fast.convolution.transforms import tiling
-from minimx_widgets.course.checks import Feedback, check
+from minimx_widgets.course.parts.checks import Feedback, check
 
 #: Images, channels and edge of the layer that is looked at.
 LAYER = (16, 64, 28)

@@ -31,8 +31,8 @@ from minimx.fast.fusion.fused_operator import FusedOp
 from minimx.fast.fusion.groups import fuse
 from minimx.symbol import Symbol
 from minimx_widgets.course.accesses import Accesses, counted, counted_on_threads
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 SENTENCE = (
     "A pointwise operator spends its time on fetching numbers from memory and bringing "

@@ -23,7 +23,7 @@ from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.gluon.data import vision
 from minimx_widgets import palette, svg
-from minimx_widgets.course.text import Shown
+from minimx_widgets.course.parts.text import Shown
 
 # The moments in the life of a program at which MXNet reads a variable, in their order.
 MOMENTS = (

@@ -25,8 +25,8 @@ from minimx.core.graph.values.specs import every_spec
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.core.storage import pool_for
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.training.mirror_measure import Measured, raced
 from minimx_widgets.training.subject import Subject
 

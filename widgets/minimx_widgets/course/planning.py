@@ -23,8 +23,8 @@ from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.ir import Entry, Graph
 from minimx.core.graph.values.specs import every_spec
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import Shown, code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import Shown, code
 from minimx_widgets.training.subject import Subject
 from minimx_widgets.units import human_bytes
 

@@ -22,8 +22,8 @@ from minimx.core.record import Record
 from minimx.core.storage import Policy, Pool, Stats
 from minimx.core.storage.policy import from_knobs, knob_names, round_power2
 from minimx.gluon import nn
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 MIB = 1 << 20
 #: One time step of one buffer: 64 KiB, as float32.

@@ -24,8 +24,8 @@ from minimx.core.events import attributed
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.profiler.check import complaints, load_events
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 MENDS: Final = ("data", "chain", "product")
 BATCH, FEATURES, READINGS, HIDDEN = 256, 128, 8, 1024

@@ -18,9 +18,9 @@ import minimx as mx
 from minimx import amp, gluon, nd
 from minimx.amp.loss_scaler import LossScaler, Policy, doubling
 from minimx.core import autograd
-from minimx_widgets.course.checks import Feedback, check
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.course.same.narrow import mixed
-from minimx_widgets.course.text import code
 
 #: The largest number of float16.
 LARGEST = 65504.0

@@ -28,8 +28,8 @@ from minimx.core.graph.passes.prepare import Prepared, prepare
 from minimx.core.graph.running.settings import KNOBS, Settings
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.course.timing import now
 from minimx_widgets.training.subject import Subject
 

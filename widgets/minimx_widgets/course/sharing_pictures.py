@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minimx_widgets import palette, svg
+from minimx_widgets.course.parts.text import Shown
 from minimx_widgets.course.sharing import Ran, kib
-from minimx_widgets.course.text import Shown
 
 LEFT, TOP, WIDE, HIGH = 132, 58, 76, 32  # of the map: margins and a cell
 

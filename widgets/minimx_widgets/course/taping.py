@@ -1,7 +1,7 @@
 """Notebook 04: what the tape keeps, in which order it is walked, and how to keep less.
 
 Bytes are asked of the pool and of the watched tape; an order of one's own is tried in
-the real walk (`minimx.core.autograd.walk`). The checks are in `tape_checks.py`.
+the real walk (`minimx.core.autograd.walk`). Checks: `exercises/tape_checks.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from minimx.core.device import cpu
 from minimx.core.knobs import knobs
 from minimx.gluon import loss, nn
 from minimx.tools.tape_watch import Watch
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.pictures.tape_steps import kept, own
 
 BATCH = 64

@@ -19,8 +19,8 @@ from minimx import nd
 from minimx.core import engine, events
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 SENTENCE = (
     "The call only queues the work and comes back; a worker does it later, so a "

@@ -22,8 +22,8 @@ from minimx.core.engine import CPU_PRIORITIZED, NORMAL, Var
 from minimx.core.knobs import knobs
 from minimx.core.ops.spec import Cost
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 MS = 1_000_000  # nanoseconds
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx_widgets.course.checks import Feedback, check
+from minimx_widgets.course.parts.checks import Feedback, check
 from minimx_widgets.course.same.record import LIBRARIES, Comparison
 
 SENTENCE = (

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from minimx_widgets import palette, svg
+from minimx_widgets.course.parts.text import Shown
 from minimx_widgets.course.same.record import LIBRARIES, TITLES, Comparison
-from minimx_widgets.course.text import Shown
 
 WIDTH, HEIGHT = 900.0, 300.0
 TOP, BOTTOM = 64.0, 254.0

@@ -65,7 +65,7 @@ def test_the_core_is_shown_as_it_is_installed() -> None:
 def test_a_notebook_of_the_checkout_links_to_the_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     monkeypatch.chdir(root / "notebooks")
     assert "](../minimx/core/knobs/registry.py)" in read_core(type(knobs).reset).rich
     monkeypatch.chdir(tmp_path)

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from minimx.core.errors import KnobError
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 # Values that are easy to lose: nothing, zero, the empty text.
 SETTINGS = {"volume": 3, "bass": 0, "lamp": "off", "title": "", "source": None}

@@ -14,7 +14,7 @@ from minimx.core import autograd
 from minimx.core.device import cpu
 from minimx.core.errors import GradientError
 from minimx.tools.tape_watch import Watch
-from minimx_widgets.course.checks import Feedback, check
+from minimx_widgets.course.parts.checks import Feedback, check
 from minimx_widgets.course.taping import (
     MOST,
     RESULT,

@@ -20,7 +20,7 @@ _OTHERS = tuple(
     f"{folder}{os.sep}"
     for folder in (
         Path(minimx.__file__).parent,
-        Path(__file__).parent.parent,
+        Path(__file__).parents[2],
         Path(contextlib.__file__).parent,
     )
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minimx_widgets.course import PredictCard
-from minimx_widgets.course.cards import distance, read_number
+from minimx_widgets.course.parts.cards import distance, read_number
 
 
 def press(card: PredictCard, text: str) -> None:

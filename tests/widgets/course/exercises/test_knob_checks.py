@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minimx.core.errors import KnobError
-from minimx_widgets.course.knob_checks import (
+from minimx_widgets.course.exercises.knob_checks import (
     SETTINGS,
     Board,
     check_restores,
