@@ -1,7 +1,7 @@
 """`View`: a window on a run. What every picture of a record has in common.
 
 A view has two faces made of the same numbers. In a browser it is an anywidget: its
-module is `static/<stem>.js`, it gets binary columns from the run's feed and sends back
+module is `static/<name>.js`, it gets binary columns from the run's feed and sends back
 what was clicked. Everywhere else it is text and a picture: `repr(view)` is one line
 with the key numbers, `view.svg()` a static picture, `view.table()` the numbers.
 

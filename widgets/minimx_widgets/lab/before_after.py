@@ -19,7 +19,7 @@ from minimx.core.knobs import knobs
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.inbox import Inbox, Message, answered
-from minimx_widgets.lab import turn_words
+from minimx_widgets.lab import turn_text
 from minimx_widgets.lab.turns import Turn, Turns
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import counted
@@ -40,7 +40,7 @@ class BeforeAfter(anywidget.AnyWidget):
     knobs are put back, and settings, which belong to a lab, are not.
     """
 
-    _esm = esm.module("before_after")
+    _esm = esm.module("lab/before_after")
     _css = STYLE
 
     #: The last turn: its title, how far it is measured, and its rows.
@@ -73,17 +73,17 @@ class BeforeAfter(anywidget.AnyWidget):
         last = self.turns.last
         if last is None:
             return "BeforeAfter(no turn yet)"
-        words = turn_words.title(last)
+        words = turn_text.title(last)
         return f"BeforeAfter({counted(len(self.turns), 'turn')}, last: {words})"
 
     def table(self) -> Tables:
         """The figures of the last turn, and the history with the oldest turn first."""
         turns = self.turns.all
-        rows = turn_words.rows(turns[-1]) if turns else []
+        rows = turn_text.rows(turns[-1]) if turns else []
         last = Table.of(
             ("figure", "before", "after", "change", "how"),
             [(r.label, r.before, r.after, r.change, r.source) for r in rows],
-            turn_words.title(turns[-1]) if turns else "No turn yet",
+            turn_text.title(turns[-1]) if turns else "No turn yet",
         )
         lines = [_line(turn, newest) for turn, newest in _marked(turns)]
         keys = ("number", "step", "what", "change", "note")
@@ -131,8 +131,8 @@ class BeforeAfter(anywidget.AnyWidget):
     def _back(self, number: int) -> str:
         turn = self.turns.get(number)
         self._go_back(number)
-        value = turn_words.value_words(turn.name, turn.old)
-        return f"{turn_words.plain(turn.name)} put back to {value}"
+        value = turn_text.value_words(turn.name, turn.old)
+        return f"{turn_text.plain(turn.name)} put back to {value}"
 
 
 def put_back(turn: Turn) -> None:
@@ -163,38 +163,38 @@ def _last(turns: list[Turn]) -> dict[str, Any]:
     others = [each for each, newest in _marked(turns)[:-1] if newest]
     return {
         "number": turn.number,
-        "title": turn_words.title(turn),
+        "title": turn_text.title(turn),
         "name": turn.name,
         "step": turn.step,
-        "progress": turn_words.progress(turn),
+        "progress": turn_text.progress(turn),
         "settled": turn.settled,
         "steps": turn.steps,
         "note": turn.note,
-        "together": [turn_words.title(each) for each in others],
-        "rows": [row.as_message() for row in turn_words.rows(turn)] or _unknown(),
+        "together": [turn_text.title(each) for each in others],
+        "rows": [row.as_message() for row in turn_text.rows(turn)] or _unknown(),
     }
 
 
 def _unknown() -> list[dict[str, Any]]:
     """The figures before any is known, so that the page keeps their room."""
-    return [row.as_message() for row in turn_words.blank()]
+    return [row.as_message() for row in turn_text.blank()]
 
 
 def _line(turn: Turn, newest: bool) -> dict[str, Any]:
     """A turn as its line in the history shows it."""
-    found = turn_words.main(turn)
+    found = turn_text.main(turn)
     measured = turn.settled or not newest
     return {
         "number": turn.number,
         "step": turn.step,
         "name": turn.name,
-        "what": turn_words.title(turn),
+        "what": turn_text.title(turn),
         "change": found.words
         if found is not None and measured
-        else turn_words.progress(turn, newest=newest),
+        else turn_text.progress(turn, newest=newest),
         "verdict": found.verdict if found is not None and measured else "",
         "note": turn.note,
-        "back": turn_words.value_words(turn.name, turn.old),
+        "back": turn_text.value_words(turn.name, turn.old),
     }
 
 

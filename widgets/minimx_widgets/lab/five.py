@@ -20,7 +20,7 @@ from minimx.core.knobs import knobs
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import STYLE, Bundle, mimebundle
 from minimx_widgets.inbox import Inbox, Message, answered
-from minimx_widgets.lab import turn_words
+from minimx_widgets.lab import turn_text
 from minimx_widgets.lab.reach import Situation, reason
 from minimx_widgets.lab.stories import STORIES
 from minimx_widgets.lab.turns import Turn, Turns
@@ -140,7 +140,7 @@ class FiveSwitches(anywidget.AnyWidget):
     it.
     """
 
-    _esm = esm.module("five")
+    _esm = esm.module("lab/five")
     _css = STYLE
 
     declared: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -231,7 +231,7 @@ class FiveSwitches(anywidget.AnyWidget):
             line = self._line(switch)["text"]
             for part in switch.parts:
                 name = self.target(part.name)
-                value = turn_words.value_words(name, self._value(part.name))
+                value = turn_text.value_words(name, self._value(part.name))
                 rows.append((switch.label, name, value, switch.moves, line))
         return Table.of(("switch", "knob or setting", "value", "moves", "now"), rows)
 
@@ -241,7 +241,7 @@ class FiveSwitches(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         parts = [
-            f"{part.name}={turn_words.value_words(self.target(part.name), value)}"
+            f"{part.name}={turn_text.value_words(self.target(part.name), value)}"
             for part, value in ((part, self._value(part.name)) for part in _parts())
         ]
         return f"FiveSwitches({', '.join(parts)})"
@@ -354,10 +354,10 @@ def _came_of(turn: Turn, newest: bool) -> str:
     """What came of a turn, in a line: the lab's note, else the main figure."""
     if turn.note:
         return turn.note
-    found = turn_words.main(turn)
+    found = turn_text.main(turn)
     if found is not None and turn.settled:
         return found.words
-    return turn_words.progress(turn, newest=newest)
+    return turn_text.progress(turn, newest=newest)
 
 
 def draw(row: FiveSwitches, *, dark: bool, width: int) -> str:
@@ -370,7 +370,7 @@ def draw(row: FiveSwitches, *, dark: bool, width: int) -> str:
     for i, switch in enumerate(SWITCHES):
         x, room = 14 + i * wide, wide - 12
         values = [
-            turn_words.value_words(row.target(part.name), row._value(part.name))
+            turn_text.value_words(row.target(part.name), row._value(part.name))
             for part in switch.parts
         ]
         turned = any(part.name in row.state["turned"] for part in switch.parts)

@@ -13,7 +13,7 @@ from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx_widgets.lab import labs
 from minimx_widgets.lab.lab_settings import CHOICES, parse, text_of
-from minimx_widgets.lab.turn_words import plain, value_words
+from minimx_widgets.lab.turn_text import plain, value_words
 from minimx_widgets.training.comparing import LEAST, MOST, STEPS, Comparison, Side
 from minimx_widgets.views.side_by_side import SideBySide
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from minimx.core.events import PHASES
 from minimx_widgets import palette, svg
-from minimx_widgets.lab.turn_words import milliseconds
+from minimx_widgets.lab.turn_text import milliseconds
 from minimx_widgets.pictures.training_picture import Chart, Drawn, drawn
 from minimx_widgets.pictures.training_series import running_mean, running_median, trend
 from minimx_widgets.units import human_bytes, human_count, human_time

@@ -1,10 +1,10 @@
 // Images per second over the batch size: measured points, their law, the document's machines.
 
-import { el } from "./lib/dom.js";
-import { cross, curve, paintAxes, scales } from "./lib/bench_paint.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { bytes, percent } from "./lib/scale.js";
-import { Surface } from "./lib/surface.js";
+import { el } from "./lib/page/dom.js";
+import { cross, curve, paintAxes, scales } from "./lib/drawing/bench_paint.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { bytes, percent } from "./lib/drawing/scale.js";
+import { Surface } from "./lib/drawing/surface.js";
 
 const HELP =
   "How many images a network handles in a second, at growing batch sizes. Dots were measured on " +

@@ -1,9 +1,9 @@
 // Which algorithm computes a convolution: time and workspace of each, the chosen one, and why.
 
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { bytes, duration } from "./lib/scale.js";
-import { storeOf } from "./lib/store.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { bytes, duration } from "./lib/drawing/scale.js";
+import { storeOf } from "./lib/data/store.js";
 
 const HELP =
   "A convolution can be computed in several ways, and its two gradients as well. For each way, " +

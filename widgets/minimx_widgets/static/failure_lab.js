@@ -1,7 +1,7 @@
 // A training that goes wrong: symptom, evidence, the cause to be named, remedies to be tried.
 
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 
 const HELP =
   "A training goes wrong. The curve is what its losses were; a red mark is a loss that is no " +

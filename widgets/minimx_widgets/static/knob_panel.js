@@ -1,9 +1,9 @@
 // Every knob, grouped: its value, when a change acts, what it means, and why it refused.
 
-import { button, el, icon } from "./lib/dom.js";
-import { Frame } from "./lib/frame.js";
-import { control } from "./lib/knob_controls.js";
-import { refusal } from "./lib/refusal.js";
+import { button, el, icon } from "./lib/page/dom.js";
+import { Frame } from "./lib/page/frame.js";
+import { control } from "./lib/page/knob_controls.js";
+import { refusal } from "./lib/page/refusal.js";
 
 const SCOPES = {
   live: ["next op", "acts at the next operation"],

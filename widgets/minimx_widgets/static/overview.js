@@ -1,11 +1,11 @@
 // Where time and memory of a run went, and how near to the roof its operators came.
 
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { dots, nearest, rateWords, roofline } from "./lib/roofline.js";
-import { bytes, count, duration, percent } from "./lib/scale.js";
-import { sourceOf } from "./lib/sources.js";
-import { storeOf } from "./lib/store.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { dots, nearest, rateWords, roofline } from "./lib/drawing/roofline.js";
+import { bytes, count, duration, percent } from "./lib/drawing/scale.js";
+import { sourceOf } from "./lib/page/sources.js";
+import { storeOf } from "./lib/data/store.js";
 
 const HELP =
   "Each bar is a lane of the engine, or a thread of the program, from the first moment of the " +

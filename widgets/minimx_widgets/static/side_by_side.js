@@ -1,13 +1,13 @@
 // A training under two settings: four charts of the steps, the last steps, the figures.
 
-import { drawChart, plotBox } from "./lib/chart.js";
-import { button, el } from "./lib/dom.js";
-import { figure } from "./lib/figure.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { bytes, count, percent } from "./lib/scale.js";
-import { LastSteps } from "./lib/last_steps.js";
-import { Surface } from "./lib/surface.js";
-import { smoothed } from "./lib/training_data.js";
+import { drawChart, plotBox } from "./lib/drawing/chart.js";
+import { button, el } from "./lib/page/dom.js";
+import { figure } from "./lib/drawing/figure.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { bytes, count, percent } from "./lib/drawing/scale.js";
+import { LastSteps } from "./lib/training/last_steps.js";
+import { Surface } from "./lib/drawing/surface.js";
+import { smoothed } from "./lib/training/training_data.js";
 
 const HELP =
   "The same network with the same data, from the same seed, under two settings: A trains its " +

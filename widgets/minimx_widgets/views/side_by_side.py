@@ -19,8 +19,8 @@ import traitlets
 from minimx.core.record import Record
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, Bundle, mimebundle
-from minimx_widgets.lab import turn_words
-from minimx_widgets.lab.turn_words import Figure, Row
+from minimx_widgets.lab import turn_text
+from minimx_widgets.lab.turn_text import Figure, Row
 from minimx_widgets.packing import Array
 from minimx_widgets.pictures import side_by_side_picture
 from minimx_widgets.pictures.engine_layout import PUSHER, lay_out
@@ -33,7 +33,7 @@ INTERVAL = 1 / 5  # seconds between two pictures while it trains
 #: So many points of a line of memory are kept.
 POINTS = 1500
 BEGINS = ("live", "alloc", "hit")
-TEST = Figure("test", "test accuracy", lambda v: f"{100 * v:.1f} %", turn_words.MORE)
+TEST = Figure("test", "test accuracy", lambda v: f"{100 * v:.1f} %", turn_text.MORE)
 
 
 class SideBySide(anywidget.AnyWidget):
@@ -86,10 +86,10 @@ class SideBySide(anywidget.AnyWidget):
     @property
     def rows(self) -> list[Row]:
         """Each figure of both sides and how it differs."""
-        found = turn_words.rows(self.comparison.turn) or turn_words.blank()
+        found = turn_text.rows(self.comparison.turn) or turn_text.blank()
         tests = [one.test for one in self.comparison.outcomes]
         if tests != [None, None]:
-            found.append(turn_words.row(TEST, tests[0], tests[1], 0.0))
+            found.append(turn_text.row(TEST, tests[0], tests[1], 0.0))
         return found
 
     @property
@@ -105,7 +105,7 @@ class SideBySide(anywidget.AnyWidget):
     @property
     def headline(self) -> str:
         """The difference that counts, and whether the losses are the same."""
-        found = turn_words.main(self.comparison.turn)
+        found = turn_text.main(self.comparison.turn)
         return " · ".join(filter(None, (found.words if found else "", self.losses)))
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
 // The last steps of two sides: memory in use over each other, and their lanes below it.
 
-import { PHASES } from "./live.js";
-import { bytes, byteTicks, duration, ticks } from "./scale.js";
-import { tipHead, tipRow } from "./frame.js";
-import { Surface } from "./surface.js";
+import { PHASES } from "../data/live.js";
+import { bytes, byteTicks, duration, ticks } from "../drawing/scale.js";
+import { tipHead, tipRow } from "../page/frame.js";
+import { Surface } from "../drawing/surface.js";
 
 const LEFT = 96;
 const RIGHT = 8;

@@ -1,6 +1,6 @@
 // Bytes over the steps of a tape, and what its boxes are in after a step.
 
-import { byteTicks, bytes } from "./scale.js";
+import { byteTicks, bytes } from "../drawing/scale.js";
 
 const LEFT = 62;
 const TOP = 18;

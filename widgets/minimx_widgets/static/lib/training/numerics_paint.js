@@ -1,6 +1,6 @@
 // The two pictures of the numerics monitor: histograms by layer, and lanes over all steps.
 
-import { count, lowerBound, percent, ticks } from "./scale.js";
+import { count, lowerBound, percent, ticks } from "../drawing/scale.js";
 import { RECORDED, ZONES, zoneOf } from "./numerics_data.js";
 
 export const TOP = 20;

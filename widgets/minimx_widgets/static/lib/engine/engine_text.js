@@ -1,9 +1,9 @@
 // What the engine timeline says in words: about an operation, and about a stretch of time.
 
 import { busy } from "./engine_data.js";
-import { tipHead, tipRow } from "./frame.js";
-import { PHASES } from "./live.js";
-import { duration, percent } from "./scale.js";
+import { tipHead, tipRow } from "../page/frame.js";
+import { PHASES } from "../data/live.js";
+import { duration, percent } from "../drawing/scale.js";
 
 /** About an operation. @param {any} view @param {number} row */
 export function aboutOperation(view, row) {

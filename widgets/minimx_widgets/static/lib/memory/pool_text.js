@@ -1,10 +1,10 @@
 // What the pool map says in words: tooltips, key numbers, legend.
 
-import { tipHead, tipRow } from "./frame.js";
-import { PHASES } from "./live.js";
+import { tipHead, tipRow } from "../page/frame.js";
+import { PHASES } from "../data/live.js";
 import { CATEGORIES } from "./memory_data.js";
 import { STATES, WORDS, sizeClasses } from "./pool_data.js";
-import { bytes, duration, percent } from "./scale.js";
+import { bytes, duration, percent } from "../drawing/scale.js";
 
 /** About the blocks of one size. @param {any} view @param {number} size */
 export function aboutClass(view, size) {

@@ -2,8 +2,8 @@
 
 import { Camera, fitted } from "./camera.js";
 import { HIGH, WIDE, paintBox, paintLine, pictureOf } from "./graph_paint.js";
-import { tipHead, tipRow } from "./frame.js";
-import { Surface } from "./surface.js";
+import { tipHead, tipRow } from "../page/frame.js";
+import { Surface } from "../drawing/surface.js";
 
 const MAP = 92; // the most that the overview is wide, in pixels
 const LEGIBLE = 0.6; // a graph that is smaller than this as a whole gets an overview

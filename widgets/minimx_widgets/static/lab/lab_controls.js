@@ -1,9 +1,9 @@
 // What to train, how, and the buttons: train, pause, step, stop.
 
-import { button, el } from "./lib/dom.js";
-import { Frame } from "./lib/frame.js";
-import { LIVE, WORDS } from "./lib/link.js";
-import { refusal } from "./lib/refusal.js";
+import { button, el } from "../lib/page/dom.js";
+import { Frame } from "../lib/page/frame.js";
+import { LIVE, WORDS } from "../lib/data/link.js";
+import { refusal } from "../lib/page/refusal.js";
 
 const HELP =
   "Choose what to train and press Train: it runs in the background, so notebook and knobs " +

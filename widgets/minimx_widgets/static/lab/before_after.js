@@ -1,8 +1,8 @@
 // What the last turn changed, figure by figure, and the history of turns below it.
 
-import { button, el } from "./lib/dom.js";
-import { figure } from "./lib/figure.js";
-import { Frame } from "./lib/frame.js";
+import { button, el } from "../lib/page/dom.js";
+import { figure } from "../lib/drawing/figure.js";
+import { Frame } from "../lib/page/frame.js";
 
 const HELP =
   "Every change of a knob or a setting is a turn. Before is the median of up to 20 steps " +

@@ -1,6 +1,6 @@
 // Looks at arrays, as the numerics monitor draws them: rows of counts by power of two.
 
-import { RunData } from "./live.js";
+import { RunData } from "../data/live.js";
 
 export const KINDS = ["weight", "activation", "gradient"];
 /** What becomes of numbers in a type, from the smallest to the largest. */

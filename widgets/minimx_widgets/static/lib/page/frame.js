@@ -3,7 +3,7 @@
 import { button, el, segmented } from "./dom.js";
 import { SOURCES } from "./sources.js";
 import { colours, onTheme } from "./theme.js";
-import { GONE, LIVE, WORDS, watchKernel } from "./link.js";
+import { GONE, LIVE, WORDS, watchKernel } from "../data/link.js";
 
 // Views that only ask the kernel for something; others can be explored without it.
 const CONTROLS = ["lab", "knobs", "five", "turns"];

@@ -1,7 +1,7 @@
 // The metrics of a training and of the run before it, with their running values.
 
-import { Columns } from "./columns.js";
-import { PHASES, RunData } from "./live.js";
+import { Columns } from "../data/columns.js";
+import { PHASES, RunData } from "../data/live.js";
 
 /** The lines that are kept of a run; the kernel sends their places in this list. */
 export const KEPT = ["loss", "train accuracy", "test accuracy", "samples/s", "batch accuracy"];

@@ -1,7 +1,7 @@
 // How the engine timeline is painted: lanes, boxes, shades, push ticks, arrows.
 
 import { KINDS, PUSHER, layOut } from "./engine_data.js";
-import { percent } from "./scale.js";
+import { percent } from "../drawing/scale.js";
 
 export const LEFT = 118; // as wide as in the memory timeline, so that times line up
 

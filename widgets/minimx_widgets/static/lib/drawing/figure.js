@@ -1,10 +1,10 @@
 // A figure on two sides, and how it changed: before and after a turn, or A and B.
 
-import { el } from "./dom.js";
+import { el } from "../page/dom.js";
 
 /**
  * One figure: its name, before → after, two bars, the change.
- * @param {any} row of `turn_words.rows` @param {[string, string]} [sides]
+ * @param {any} row of `turn_text.rows` @param {[string, string]} [sides]
  */
 export function figure(row, sides = ["before", "after"]) {
   const bars = row.bars.map((share, side) => {

@@ -1,8 +1,8 @@
 // The operations of a run in the browser: what ran where and when, and what waited for what.
 
-import { Columns } from "./columns.js";
+import { Columns } from "../data/columns.js";
 import { Lane, Sorted } from "./engine_index.js";
-import { RunData } from "./live.js";
+import { RunData } from "../data/live.js";
 
 export const CAPACITY = 1_200_000;
 const EVENT = 0.92; // the width of an operation where the axis counts them

@@ -1,6 +1,6 @@
 // Where the charts of a training lie, and the lane of the loss scale below them.
 
-import { lowerBound } from "./scale.js";
+import { lowerBound } from "../drawing/scale.js";
 
 /** The height of the lane of the loss scale. */
 export const LANE = 40;

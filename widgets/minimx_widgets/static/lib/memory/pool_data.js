@@ -1,8 +1,8 @@
 // The inside of a pool in the browser: what a history says of one moment, and of one size.
 // Only bookkeeping: the kernel's policies have decided everything.
 
-import { RunData } from "./live.js";
-import { lowerBound } from "./scale.js";
+import { RunData } from "../data/live.js";
+import { lowerBound } from "../drawing/scale.js";
 
 /** Positions in `MEMORY_EVENTS`. */
 export const EVENT = {

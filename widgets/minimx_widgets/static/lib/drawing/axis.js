@@ -1,7 +1,7 @@
 // The horizontal axis of a timeline: time shared by all views of a run, or event numbers.
 
 import { moment, ticks, count } from "./scale.js";
-import { shifted, zoomed } from "./store.js";
+import { shifted, zoomed } from "../data/store.js";
 
 const NARROWEST = { time: 200, events: 4 };
 

@@ -1,6 +1,6 @@
 // How the memory timeline is painted: the scale, the stacked bands, reserve and peak.
 
-import { byteTicks, bytes, roundUp } from "./scale.js";
+import { byteTicks, bytes, roundUp } from "../drawing/scale.js";
 
 export const LEFT = 118; // as wide as in the engine timeline, so that times line up
 

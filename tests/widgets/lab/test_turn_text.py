@@ -8,7 +8,7 @@ import math
 import pytest
 
 from minimx.core.knobs import knobs
-from minimx_widgets.lab.turn_words import (
+from minimx_widgets.lab.turn_text import (
     FIGURES,
     MAIN,
     PLAIN,

@@ -1,6 +1,6 @@
 // The rectangles of a memory plan on a canvas.
 
-import { byteTicks, bytes, ticks } from "./scale.js";
+import { byteTicks, bytes, ticks } from "../drawing/scale.js";
 
 export const LEFT = 66;
 export const BELOW = 22;

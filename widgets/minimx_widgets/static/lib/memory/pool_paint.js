@@ -1,7 +1,7 @@
 // How the pool map is painted: size classes, the address map, lifetimes, the whole record.
 
 import { EVENT, holes, merged, sizeClasses } from "./pool_data.js";
-import { byteTicks, bytes, count, roundUp, ticks } from "./scale.js";
+import { byteTicks, bytes, count, roundUp, ticks } from "../drawing/scale.js";
 
 export const NAME = 74; // room for the name of a size class
 export const LEFT = 118; // where the chart begins, as in the other timelines

@@ -1,6 +1,6 @@
 // The two charts of the mirror explorer: bytes over steps, and peak against extra work.
 
-import { byteTicks, bytes, percent, ticks } from "./scale.js";
+import { byteTicks, bytes, percent, ticks } from "../drawing/scale.js";
 
 const LEFT = 62;
 const TOP = 26;

@@ -1,15 +1,15 @@
 // The picture of who ran what and when; the views of it differ in what they call lanes.
 
-import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "./axis.js";
+import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "../drawing/axis.js";
 import { busy } from "./engine_data.js";
 import { LEFT, paintLanes, paintOps, paintSelected } from "./engine_paint.js";
-import { aboutOperation, aboutStretch } from "./engine_words.js";
-import { explore } from "./explore.js";
-import { Frame, tipHead, tipRow } from "./frame.js";
-import { PHASES } from "./live.js";
-import { count, percent } from "./scale.js";
-import { sourceOf } from "./sources.js";
-import { Surface } from "./surface.js";
+import { aboutOperation, aboutStretch } from "./engine_text.js";
+import { explore } from "../drawing/explore.js";
+import { Frame, tipHead, tipRow } from "../page/frame.js";
+import { PHASES } from "../data/live.js";
+import { count, percent } from "../drawing/scale.js";
+import { sourceOf } from "../page/sources.js";
+import { Surface } from "../drawing/surface.js";
 
 export const TOP = 20;
 const BELOW = 20;

@@ -1,11 +1,11 @@
 // The peak of every step of a training over the whole run, with flags where knobs were
 // turned: a change is seen here long after the moment has left the timeline above.
 
-import { drawMarks, markText } from "./axis.js";
-import { tipHead, tipRow } from "./frame.js";
+import { drawMarks, markText } from "../drawing/axis.js";
+import { tipHead, tipRow } from "../page/frame.js";
 import { LEFT } from "./memory_paint.js";
-import { bytes, byteTicks, count, duration, lowerBound, ticks } from "./scale.js";
-import { Surface } from "./surface.js";
+import { bytes, byteTicks, count, duration, lowerBound, ticks } from "../drawing/scale.js";
+import { Surface } from "../drawing/surface.js";
 
 export const PEAK = "step peak";
 export const RESERVED = "step reserved";

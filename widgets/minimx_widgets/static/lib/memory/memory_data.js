@@ -1,8 +1,8 @@
 // The memory of a run in the browser: pool events per device, and running totals.
 
-import { Columns } from "./columns.js";
-import { RunData } from "./live.js";
-import { lowerBound } from "./scale.js";
+import { Columns } from "../data/columns.js";
+import { RunData } from "../data/live.js";
+import { lowerBound } from "../drawing/scale.js";
 
 export const CATEGORIES = [
   "parameter",

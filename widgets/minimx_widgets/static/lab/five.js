@@ -1,9 +1,9 @@
 // The five switches: a control each, what it moves, and what came of the last turn.
 
-import { button, el } from "./lib/dom.js";
-import { Frame } from "./lib/frame.js";
-import { answers } from "./lib/answers.js";
-import { radioRow, toggle } from "./lib/switches.js";
+import { button, el } from "../lib/page/dom.js";
+import { Frame } from "../lib/page/frame.js";
+import { answers } from "../lib/page/answers.js";
+import { radioRow, toggle } from "../lib/page/switches.js";
 
 const HELP =
   "These five are what the framework is about. Each acts while a network trains: engine and " +
