@@ -61,16 +61,16 @@ class Speedometer:
         self.last_count = count
 
     def _report(self, param: Any, count: int) -> None:
-        words = f"Epoch[{param.epoch}] Batch [{count - self.frequent}-{count}]"
-        words += f"\tSpeed: {self.last_speed:.2f} samples/sec"
+        text = f"Epoch[{param.epoch}] Batch [{count - self.frequent}-{count}]"
+        text += f"\tSpeed: {self.last_speed:.2f} samples/sec"
         metric = param.eval_metric
         if metric is not None:
-            words += "".join(
+            text += "".join(
                 f"\t{name}={value:f}" for name, value in metric.get_name_value()
             )
             if self.auto_reset:
                 metric.reset_local()
-        _log(words)
+        _log(text)
 
 
 class ProgressBar:

@@ -331,7 +331,7 @@ class Executor:
         """Call `callback(name, array)` for every output of every node, as it is made.
 
         In `backward` it is called for gradients (`graphs/backward_steps.py`). One that
-        nobody asked for is not computed, and shown as zeros; for grad_req='add' what is
+        is not asked for is not computed, and shown as zeros; for grad_req='add' what is
         shown is the sum. monitor_all: in `forward` also for variables, as `name`, and
         for what goes into each node, as `node_input`.
         """

@@ -96,17 +96,17 @@ class Monitor:
         found, self.queue = self.queue, []
         if self.sort:
             found.sort(key=lambda one: one[1])
-        return [(step, name, _words(stats)) for step, name, stats in found]
+        return [(step, name, _text_of(stats)) for step, name, stats in found]
 
     def toc_print(self) -> None:
         """`toc`, to the log."""
         import logging  # slow to import, and most programs log nothing
 
-        for step, name, words in self.toc():
-            logging.info("Batch: %7d %30s %s", step, name, words)
+        for step, name, text in self.toc():
+            logging.info("Batch: %7d %30s %s", step, name, text)
 
 
-def _words(stats: Any) -> str:
+def _text_of(stats: Any) -> str:
     arrays = stats if isinstance(stats, (list, tuple)) else [stats]
     numbers = [one.asnumpy() for one in arrays]
     return "".join(f"{one[0] if one.shape == (1,) else one}\t" for one in numbers)

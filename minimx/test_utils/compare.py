@@ -81,7 +81,7 @@ def assert_almost_equal(
         np.testing.assert_equal(a, b)
     elif not np.allclose(a, b, rtol, atol, equal_nan):
         wrong = ~np.isclose(a, b, rtol, atol, equal_nan)
-        raise AssertionError(_lesson(a, b, wrong, rtol, atol, names, mismatches[0]))
+        raise AssertionError(_mismatch(a, b, wrong, rtol, atol, names, mismatches[0]))
 
 
 def assert_allclose(
@@ -110,7 +110,7 @@ def assert_almost_equal_with_err(
     a, b = as_numpy(a), as_numpy(b)
     wrong = ~np.isclose(a, b, rtol, atol, equal_nan)
     if wrong.mean() > share:
-        raise AssertionError(_lesson(a, b, wrong, rtol, atol, names, mismatches[0]))
+        raise AssertionError(_mismatch(a, b, wrong, rtol, atol, names, mismatches[0]))
 
 
 def assert_almost_equal_ignore_nan(
@@ -162,7 +162,7 @@ def _same_shape(a: Array, b: Array) -> None:
         raise AssertionError(f"the shapes differ: a has {a.shape}, b has {b.shape}")
 
 
-def _lesson(
+def _mismatch(
     a: Array,
     b: Array,
     wrong: Array,

@@ -168,7 +168,7 @@ class View(anywidget.AnyWidget):
     def _frames(
         self, pending: Sequence[News], known: int, most: int
     ) -> list[dict[str, Any]]:
-        """Everything pending, as one frame or several; rows that are left out are told.
+        """Everything pending, as one frame or several; rows left out are counted.
 
         The buffers of a frame stand beside its facts, under that name.
         """
@@ -194,8 +194,8 @@ class View(anywidget.AnyWidget):
                     "knobs": [mark for news in pending for mark in self._marks(news)],
                     **self.extras(pending),
                 }
-            told = {"tables": layout, "buffers": buffers, "loaded": number / len(parts)}
-            frames.append({**facts, **more, **told})
+            more |= {"tables": layout, "buffers": buffers}
+            frames.append({**facts, **more, "loaded": number / len(parts)})
         return frames
 
     def _marks(self, news: News) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@
     either       in the type that comes: everything else
 
 The rule of an operator stands on its data sheet (`casting`, see ops/casting.py); the
-lists are read off the sheets once, when this room is first entered.
+lists are read off the sheets once, when this package is first imported.
 """
 
 from __future__ import annotations

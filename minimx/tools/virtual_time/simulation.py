@@ -93,7 +93,7 @@ class Simulation:
         self._serve(self._serving(job.lane))
 
     def _line_up(self, job: Job) -> None:
-        """A job is ready, but nobody looks at the queue yet."""
+        """A job is ready, but no worker looks at the queue yet."""
         job.ready = self.time
         urgency = -job.priority if job.lane.by_priority else 0
         queue = self._serving(job.lane).queue
@@ -122,7 +122,7 @@ class Simulation:
             if next_job.pushed <= self.time:
                 self._line_up(next_job)
                 lanes.append(self._serving(next_job.lane))
-            else:  # in simulated time, nobody has pushed it yet
+            else:  # in simulated time, it is not pushed yet
                 self._foresee(next_job.pushed, next_job, None)
         for serving in lanes:
             self._serve(serving)

@@ -18,7 +18,7 @@ from minimx_widgets.lab.turn_text import (
     progress,
     rows,
     title,
-    value_words,
+    value_text,
 )
 from minimx_widgets.lab.turns import Turn
 from minimx_widgets.training.meter import NAMES, Facts
@@ -114,7 +114,7 @@ def test_the_main_figure_is_what_the_knob_is_turned_for() -> None:
     assert main(turn(before, None)) is None
     unmoved = main(turn(before, before))
     assert unmoved is not None
-    assert unmoved.words == "step peak 10 B, same as before"
+    assert unmoved.text == "step peak 10 B, same as before"
 
 
 def test_a_learning_loss_is_not_taken_for_the_effect_of_a_knob() -> None:
@@ -136,7 +136,7 @@ def test_titles_use_plain_names_and_truth_values() -> None:
     assert title(Turn(1, "dtype", "float32", "float16", 0)) == (
         "Precision float32 → float16"
     )
-    assert value_words("MXNET_HOME", "") == "(empty)"
+    assert value_text("MXNET_HOME", "") == "(empty)"
 
 
 def test_progress_says_what_is_missing_and_what_came_between() -> None:

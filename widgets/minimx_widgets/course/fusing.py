@@ -402,10 +402,10 @@ def _no_sheet(attempt: Any) -> Feedback | None:
             '@mx.ops.register("gated") above the class',
         )
     if len(attempt.inputs) != 2 or "beta" not in attempt.of().settings:
-        words = ", ".join((*attempt.inputs, *attempt.of().settings))
+        text = ", ".join((*attempt.inputs, *attempt.of().settings))
         return Feedback(
             False,
-            f"it takes {words}",
+            f"it takes {text}",
             "two arrays and the number beta",
             'a fact has no type, `inputs = ("data", "other")`; a setting has one, '
             "`beta: float = 1.0`",

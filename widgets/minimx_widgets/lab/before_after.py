@@ -73,8 +73,8 @@ class BeforeAfter(anywidget.AnyWidget):
         last = self.turns.last
         if last is None:
             return "BeforeAfter(no turn yet)"
-        words = turn_text.title(last)
-        return f"BeforeAfter({counted(len(self.turns), 'turn')}, last: {words})"
+        text = turn_text.title(last)
+        return f"BeforeAfter({counted(len(self.turns), 'turn')}, last: {text})"
 
     def table(self) -> Tables:
         """The figures of the last turn, and the history with the oldest turn first."""
@@ -131,7 +131,7 @@ class BeforeAfter(anywidget.AnyWidget):
     def _back(self, number: int) -> str:
         turn = self.turns.get(number)
         self._go_back(number)
-        value = turn_text.value_words(turn.name, turn.old)
+        value = turn_text.value_text(turn.name, turn.old)
         return f"{turn_text.plain(turn.name)} put back to {value}"
 
 
@@ -176,7 +176,7 @@ def _last(turns: list[Turn]) -> dict[str, Any]:
 
 
 def _unknown() -> list[dict[str, Any]]:
-    """The figures before any is known, so that the page keeps their room."""
+    """The figures before any is known, so that the page keeps their space."""
     return [row.as_message() for row in turn_text.blank()]
 
 
@@ -189,12 +189,12 @@ def _line(turn: Turn, newest: bool) -> dict[str, Any]:
         "step": turn.step,
         "name": turn.name,
         "what": turn_text.title(turn),
-        "change": found.words
+        "change": found.text
         if found is not None and measured
         else turn_text.progress(turn, newest=newest),
         "verdict": found.verdict if found is not None and measured else "",
         "note": turn.note,
-        "back": turn_text.value_words(turn.name, turn.old),
+        "back": turn_text.value_text(turn.name, turn.old),
     }
 
 
@@ -209,11 +209,11 @@ def draw(view: BeforeAfter, *, dark: bool, width: int) -> str:
     state, lines = _last(view.turns.all), view.history[:SHOWN]
     parts = [svg.text(14, 21, "Before | after", ink, size=13, bold=True)]
     if not state["number"]:
-        said = svg.clipped(NOTHING, width - 28, 11)
-        parts.append(svg.text(14, 41, said, muted))
+        label = svg.clipped(NOTHING, width - 28, 11)
+        parts.append(svg.text(14, 41, label, muted))
         return svg.picture(width, 54, parts, title=repr(view), dark=dark)
-    words = f"{state['title']} · after step {state['step']} · {state['progress']}"
-    parts.append(svg.text(124, 21, svg.clipped(words, width - 138, 11.5), muted))
+    text = f"{state['title']} · after step {state['step']} · {state['progress']}"
+    parts.append(svg.text(124, 21, svg.clipped(text, width - 138, 11.5), muted))
     places = [(0.22, "before"), (0.40, "after"), (0.58, "change"), (0.76, "")]
     for share, head in places:
         parts.append(svg.text(width * share, 44, head, muted, size=10.5))
@@ -232,8 +232,8 @@ def draw(view: BeforeAfter, *, dark: bool, width: int) -> str:
     parts.append(svg.line([(14, y - 10), (width - 14, y - 10)], rule))
     y += 8
     for line in lines:
-        words = f"{line['number']} · step {line['step']} · {line['what']}"
-        parts.append(svg.text(14, y, svg.clipped(words, width * 0.55), ink))
+        text = f"{line['number']} · step {line['step']} · {line['what']}"
+        parts.append(svg.text(14, y, svg.clipped(text, width * 0.55), ink))
         change = svg.clipped(line["change"], width * 0.4)
         parts.append(svg.text(width - 14, y, change, muted, anchor="end"))
         y += ROW

@@ -95,7 +95,7 @@ class Lab:
     ) -> None:
         self.given = {"network": network, "data": data}
         self.settings = Settings(network=network, data=data)
-        self._last_told = 0.0
+        self._last_sent = 0.0
         self._complaint = kernel.complaint_here()
         warm_up.load()
         self.fit: Fit | None = None
@@ -460,8 +460,8 @@ class Lab:
             self._run.feed.poke()
         now = time.monotonic()
         keep = new_state or status["state"] != RUNNING
-        if keep or now - self._last_told >= STATUS_INTERVAL:
-            self._last_told = now
+        if keep or now - self._last_sent >= STATUS_INTERVAL:
+            self._last_sent = now
             self.controls.tell(status, keep=keep)
 
     def _standing(self) -> Standing:
@@ -474,13 +474,13 @@ class Lab:
             session.state,
             session.progress,
             session.error,
-            result=self.result.words if session.state == DONE else "",
+            result=self.result.text if session.state == DONE else "",
             epochs=self.settings.epochs,
             goes_on=self.goes_on,
             taken_by=self._taken_by,
             other="" if other is None else other.title,
             undo="" if before is None else before.title,
-            busy=self._busy.words,
+            busy=self._busy.text,
             complaint=self._complaint,
         )
 
@@ -490,5 +490,5 @@ class Lab:
         return composed(top, self.knobs, views)
 
     def _looking(self) -> bool:
-        """Whether somebody looks at the numbers."""
+        """Whether a view shows the numbers."""
         return self._looks or self.drawers.title == lab_views.NUMBERS

@@ -58,7 +58,7 @@ class Figure:
 
     name: str
     label: str
-    words: Callable[[float], str]
+    text: Callable[[float], str]
     better: str = LESS
     source: str = "measured"
 
@@ -118,7 +118,7 @@ class Row:
         return message
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The figure's change in a line."""
         if self.direction == SAME:
             return f"{self.label} {self.after}, same as before"
@@ -160,21 +160,21 @@ def row(
         figure.name,
         figure.label,
         figure.source,
-        _words(figure, old),
-        _words(figure, new),
+        _text(figure, old),
+        _text(figure, new),
         change,
         direction,
         verdict,
-        f"single steps before: ± {figure.words(noise)}" if noise else "",
+        f"single steps before: ± {figure.text(noise)}" if noise else "",
         _bars(old, new),
         weight,
     )
 
 
-def _words(figure: Figure, value: float | None) -> str:
+def _text(figure: Figure, value: float | None) -> str:
     if value is None:
         return "–"
-    return figure.words(value) if math.isfinite(value) else str(value)
+    return figure.text(value) if math.isfinite(value) else str(value)
 
 
 def _bars(old: float | None, new: float | None) -> tuple[float, float]:
@@ -213,7 +213,7 @@ def compared(
         return f"{arrow} {points:.{0 if points >= 10 else 1}f} pp", arrow, share
     if name == "skipped" or not old:
         figure = next(figure for figure in FIGURES if figure.name == name)
-        return f"{arrow} {figure.words(abs(delta))}", arrow, share
+        return f"{arrow} {figure.text(abs(delta))}", arrow, share
     return f"{arrow} {_share(share)}", arrow, share
 
 
@@ -246,7 +246,7 @@ def title(turn: Turn) -> str:
     >>> title(Turn(1, "MXNET_EXEC_ENABLE_INPLACE", "1", "0", 412))
     'In-place on → off'
     """
-    old, new = (value_words(turn.name, value) for value in (turn.old, turn.new))
+    old, new = (value_text(turn.name, value) for value in (turn.old, turn.new))
     return f"{plain(turn.name)} {old} → {new}"
 
 
@@ -255,7 +255,7 @@ def plain(name: str) -> str:
     return PLAIN.get(name, name)
 
 
-def value_words(name: str, text: str) -> str:
+def value_text(name: str, text: str) -> str:
     """A value for reading: truth values are on and off."""
     if name in knobs.declared and knobs.declared[name].type == "bool":
         return "on" if text == "1" else "off"

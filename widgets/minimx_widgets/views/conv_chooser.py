@@ -207,7 +207,7 @@ class ConvChooser(anywidget.AnyWidget):
                 "revision": self._revision,
                 "layers": [layer[0] for layer in self.layers],
                 "layer": self._layer,
-                "shape": _words(conv, data)
+                "shape": _text(conv, data)
                 + (", by the kernels of CUDA" if self._cuda else ""),
                 "device": self.device.device_type,
                 "workspace": self.workspace,
@@ -292,14 +292,14 @@ class ConvChooser(anywidget.AnyWidget):
     # -- faces ------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        words = []
+        text = []
         for direction, name in DIRECTIONS.items():
             one = self.chosen(direction)
             what = "nothing left" if one is None else one.algorithm.name
-            words.append(f"{name} {what}")
+            text.append(f"{name} {what}")
         kind, space = self.device.device_type, self.workspace
         kind += " (CUDA)" if self._cuda else ""
-        return f"ConvChooser({self.layer} on {kind}, {space} MiB: {', '.join(words)})"
+        return f"ConvChooser({self.layer} on {kind}, {space} MiB: {', '.join(text)})"
 
     def table(self) -> Tables:
         """Every algorithm of each direction."""
@@ -367,14 +367,14 @@ def _within(layer: str, owner: str) -> bool:
     return f"{layer.replace('/', '_')}_".startswith(f"{owner}_")
 
 
-def _words(conv: Convolution, data: Spec) -> str:
+def _text(conv: Convolution, data: Spec) -> str:
     """A layer's geometry."""
     image = "×".join(map(str, data.shape[2:]))
     window = "×".join(map(str, conv.kernel))
-    said = f"{data.shape[0]} × {data.shape[1]} → {conv.num_filter} channels, {image}"
-    said += f", window {window}"
+    label = f"{data.shape[0]} × {data.shape[1]} → {conv.num_filter} channels, {image}"
+    label += f", window {window}"
     if set(conv.stride) - {1}:
-        said += f", stride {'×'.join(map(str, conv.stride))}"
+        label += f", stride {'×'.join(map(str, conv.stride))}"
     if conv.num_group > 1:
-        said += f", {conv.num_group} groups"
-    return f"{said}, {data.dtype.name}"
+        label += f", {conv.num_group} groups"
+    return f"{label}, {data.dtype.name}"

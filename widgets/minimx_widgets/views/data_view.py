@@ -103,8 +103,8 @@ class DataView(anywidget.AnyWidget):
         parts = [f"step {look.step}", f"{look.right} of {look.asked} right"]
         if look.most_confused is not None:
             label, guess, times = look.most_confused
-            words = f"{self.name(label)} taken for {self.name(guess)}"
-            parts.append(f"{words} {counted(times, 'time')}")
+            text = f"{self.name(label)} taken for {self.name(guess)}"
+            parts.append(f"{text} {counted(times, 'time')}")
         if look.broken:
             parts.append(f"{look.broken} answers not finite")
         parts += [f"{one.layer} {one.kind} {one.word}" for one in look.sick[:3]]
@@ -112,17 +112,17 @@ class DataView(anywidget.AnyWidget):
 
     def describe(self, one: Seen) -> str:
         """An image and the answer to it, as sentences."""
-        words = f"Image {one.number} of the test set is a {self.name(one.label)}."
+        text = f"Image {one.number} of the test set is a {self.name(one.label)}."
         if one.guess is None:
-            return f"{words} The network was not asked yet."
+            return f"{text} The network was not asked yet."
         if one.guess == BROKEN:
-            return f"{words} The answer holds NaN or ∞, so it says nothing: wrong."
-        said = ", then ".join(
+            return f"{text} The answer holds NaN or ∞, so it says nothing: wrong."
+        label = ", then ".join(
             f"{self.name(number)} with {_percent(chance)}"
             for number, chance in one.chances
         )
         verdict = "Right." if one.right else "Wrong."
-        return f"{words} The network says {said}. {verdict}"
+        return f"{text} The network says {label}. {verdict}"
 
     def table(self) -> Tables:
         """The images, which class is taken for which, and the layers."""
@@ -139,8 +139,8 @@ class DataView(anywidget.AnyWidget):
             for one in (*look.strip, *look.wrong)
         ]  # fmt: skip
         heads = ("image", "label", "network says", "probability", "right")
-        words = f"After step {look.step:,}: {look.right} of {look.asked} right"
-        return Table.of(heads, rows, words)
+        text = f"After step {look.step:,}: {look.right} of {look.asked} right"
+        return Table.of(heads, rows, text)
 
     def _mistakes(self, look: Look) -> Table:
         off = look.confusion.copy()

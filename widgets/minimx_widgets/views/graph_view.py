@@ -213,7 +213,7 @@ class GraphView(anywidget.AnyWidget, Generic[Planned]):
                 self._answer(message)
 
     def _answer(self, message: dict[str, Any]) -> None:
-        """Do what was asked; what cannot be done is told in its place."""
+        """Do what was asked; what cannot be done is shown in its place."""
         answer = {"kind": "answer", "name": str(message.get("name", "")), "ok": True}
         try:
             text = self._do(message)

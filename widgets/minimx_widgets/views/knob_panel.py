@@ -247,10 +247,10 @@ def draw(panel: KnobPanel, *, dark: bool, width: int) -> str:
     ink, muted, line, mark = (
         palette.surface(name, dark=dark) for name in ("ink", "muted", "line", "mark")
     )
-    words = repr(panel).split("(")[1].split(", turned")[0].removesuffix(")")
+    text = repr(panel).split("(")[1].split(", turned")[0].removesuffix(")")
     parts = [
         svg.text(14, 21, "Knobs", ink, size=13, bold=True),
-        svg.text(66, 21, words, muted, size=11.5),
+        svg.text(66, 21, text, muted, size=11.5),
     ]
     for i, name in enumerate(shown):
         knob = knobs.declared[name]

@@ -106,24 +106,24 @@ class SideBySide(anywidget.AnyWidget):
     def headline(self) -> str:
         """The difference that counts, and whether the losses are the same."""
         found = turn_text.main(self.comparison.turn)
-        return " · ".join(filter(None, (found.words if found else "", self.losses)))
+        return " · ".join(filter(None, (found.text if found else "", self.losses)))
 
     def __repr__(self) -> str:
         a, b = self.comparison.outcomes
         done = [len(one.facts) for one in (a, b)]
         steps = counted(self.comparison.steps, "step")
-        words = f"A: {a.side.words}, B: {b.side.words}, {steps} each"
+        text = f"A: {a.side.text}, B: {b.side.text}, {steps} each"
         if not self.comparison.finished:
-            words += f", so far {done[0]} and {done[1]}"
+            text += f", so far {done[0]} and {done[1]}"
         failed = [f"{one.side.name} failed" for one in (a, b) if one.error]
-        said = [self.losses] if self.losses else []
-        return f"SideBySide({', '.join([words, *failed, *said])})"
+        label = [self.losses] if self.losses else []
+        return f"SideBySide({', '.join([text, *failed, *label])})"
 
     def table(self) -> Table:
         """Every figure: A, B, and the difference."""
         a, b = (one.side for one in self.comparison.outcomes)
         rows = [(r.label, r.before, r.after, r.change, r.source) for r in self.rows]
-        caption = f"A: {a.words}. B: {b.words}. {self.headline}"
+        caption = f"A: {a.text}. B: {b.text}. {self.headline}"
         return Table.of(("figure", "A", "B", "B against A", "how"), rows, caption)
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
@@ -165,7 +165,7 @@ class SideBySide(anywidget.AnyWidget):
             "rows": [row.as_message() for row in self.rows],
             "headline": self.headline,
             "state": self.session.state,
-            "progress": [progress.done, progress.total or 1, progress.words],
+            "progress": [progress.done, progress.total or 1, progress.text],
             "notes": self._notes(),
             "last": [self._last_steps(i) for i in (0, 1)],
         }
@@ -211,7 +211,7 @@ def _lines(outcome: Outcome) -> dict[str, Any]:
 
     return {
         "name": outcome.side.name,
-        "words": outcome.side.words,
+        "words": outcome.side.text,
         "peak": line("peak"),
         "planned": line("planned"),
         "ms": line("ms"),

@@ -1,6 +1,6 @@
 """Notebook 00's exercises: context managers that turn settings of a board and back.
 
-A board is a dictionary that counts how often somebody writes to it. The last check is a
+A board is a dictionary that counts how often it is written to. The last check is a
 property test: random blocks inside random blocks, with errors raised in random places.
 """
 

@@ -64,8 +64,8 @@ def check_rules(attempt: Sequence[type[autograd.Function]]) -> Feedback:
         refusal = _check_rule(function, case)
         if refusal is not None:
             return refusal
-    said = "three rules agree with small steps, and keep no byte too much"
-    return Feedback(True, said)
+    finding = "three rules agree with small steps, and keep no byte too much"
+    return Feedback(True, finding)
 
 
 def _check_rule(made: type[autograd.Function], case: _Case) -> Feedback | None:
@@ -91,14 +91,14 @@ def _check_rule(made: type[autograd.Function], case: _Case) -> Feedback | None:
     for k, (array, slope) in enumerate(zip(arrays, wanted, strict=True)):
         seen = array.grad.asnumpy()
         if not np.allclose(seen, slope, rtol=1e-4, atol=1e-6):
-            words = f"{name}: gradient {k} begins with {seen.flat[0]:.4g}"
+            text = f"{name}: gradient {k} begins with {seen.flat[0]:.4g}"
             right = f"{slope.flat[0]:.4g}, by small steps"
-            return Feedback(False, words, right, case.idea)
+            return Feedback(False, text, right, case.idea)
     blocks = {one.block: one.nbytes for call in watch.calls for one in call.kept}
     if sum(blocks.values()) > case.keeps:
-        words = f"{name} keeps {sum(blocks.values())} bytes for its gradient"
+        text = f"{name} keeps {sum(blocks.values())} bytes for its gradient"
         idea = "save only what backward reads; every byte of it stays on the tape"
-        return Feedback(False, words, f"{case.keeps} are enough", idea)
+        return Feedback(False, text, f"{case.keeps} are enough", idea)
     return None
 
 
@@ -123,16 +123,16 @@ def check_breaks(attempt: Callable[[Any], Any]) -> Feedback:
     """A program whose gradient a depth-first walk gets wrong."""
     right = walk(attempt)
     wrong = walk(attempt, depth_first, late="lost")
-    said = f"depth first says {wrong.gradient:.6g}, and it is {right.gradient:.6g}"
+    finding = f"depth first says {wrong.gradient:.6g}, and it is {right.gradient:.6g}"
     if not np.isclose(right.gradient, wrong.gradient):
-        return Feedback(True, f"{said}; lost on the way: {wrong.lost}")
+        return Feedback(True, f"{finding}; lost on the way: {wrong.lost}")
     idea = (
         "in a chain, or a tree, every result is used once, so that nothing can arrive "
         "late. Use a result twice, on a short way and on a long one"
     )
     if wrong.lost:
         idea = "a gradient came too late, but it was zero. Take another operator"
-    return Feedback(False, said, "two numbers that differ", idea)
+    return Feedback(False, finding, "two numbers that differ", idea)
 
 
 def _programs() -> Iterator[tuple[str, Callable[[Any], Any]]]:
@@ -156,12 +156,12 @@ def check_order(attempt: Choice) -> Feedback:
         right = walk(program)
         seen = walk(program, attempt, late="lost")
         if seen.lost or not np.isclose(seen.gradient, right.gradient):
-            words = f"{name}: {seen.gradient:.6g}, {seen.lost} gradients came too late"
+            text = f"{name}: {seen.gradient:.6g}, {seen.lost} gradients came too late"
             idea = (
                 "whoever uses a result was recorded after it. Which of the calls that "
                 "wait can nobody send anything to any more?"
             )
-            return Feedback(False, words, f"{right.gradient:.6g}, and none", idea)
+            return Feedback(False, text, f"{right.gradient:.6g}, and none", idea)
     return Feedback(True, "five programs, every call once, and nothing came too late")
 
 
@@ -183,19 +183,19 @@ def check_frugal(attempt: Callable[[Sequence[Any], Any], Any]) -> Feedback:
     except GradientError as error:
         return Feedback(False, str(error).split(". ")[0], "a way back", _UNKNOWN)
     most = MOST * RESULT
-    words = f"at most {seen.kept:,} bytes kept, {seen.kept / RESULT:.4g} results"
+    text = f"at most {seen.kept:,} bytes kept, {seen.kept / RESULT:.4g} results"
     if not np.array_equal(seen.out, wanted.out):
         return Feedback(False, "another result", "all twelve layers in order")
     pairs = zip(seen.gradients, wanted.gradients, strict=True)
     for k, (mine, right) in enumerate(pairs):
         if not np.allclose(mine, right, rtol=1e-4, atol=1e-5):
-            said = f"layer {k} has another gradient; {words}"
+            finding = f"layer {k} has another gradient; {text}"
             idea = _CUT if mine.any() else f"{_CUT}. Or {_UNKNOWN}"
-            return Feedback(False, said, "the gradients of the plain way", idea)
+            return Feedback(False, finding, "the gradients of the plain way", idea)
     if seen.kept > most:
         idea = (
             "the peak is the inputs of all parts and the inside of one. Few parts have "
             "a large inside, many parts have many inputs"
         )
-        return Feedback(False, words, f"at most {most:,} ({MOST} results)", idea)
-    return Feedback(True, f"{words} instead of {wanted.kept / RESULT:.4g}")
+        return Feedback(False, text, f"at most {most:,} ({MOST} results)", idea)
+    return Feedback(True, f"{text} instead of {wanted.kept / RESULT:.4g}")

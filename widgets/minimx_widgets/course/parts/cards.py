@@ -143,15 +143,15 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         threading.Thread(target=work, name="prediction", daemon=True).start()
 
     def _comparison(self) -> str:
-        said, seen = self.predicted, self.measured
-        if said is None or seen is None:
+        answer, seen = self.predicted, self.measured
+        if answer is None or seen is None:
             raise RuntimeError("nothing to compare before a prediction is locked in")
         unit = f" {html.escape(self.unit)}" if self.unit else ""
         who = html.escape(self.by) or "this machine"
         return (
-            f"You said <b>{said:.4g}{unit}</b>, {who} says "
-            f"<b>{seen:.4g}{unit}</b>: {distance(said, seen)}."
-            f"{_axis(said, seen, self.by or 'measured')}"
+            f"You said <b>{answer:.4g}{unit}</b>, {who} says "
+            f"<b>{seen:.4g}{unit}</b>: {distance(answer, seen)}."
+            f"{_axis(answer, seen, self.by or 'measured')}"
         )
 
 
@@ -168,25 +168,26 @@ def read_number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def distance(said: float, seen: float) -> str:
-    """How far a prediction was off, in words.
+def distance(answer: float, seen: float) -> str:
+    """How far a prediction was off, as a text.
 
     >>> distance(3, 3), distance(1, 10), distance(95, 100), distance(0, 5)
     ('exactly right', 'too low by a factor of 10', 'within a tenth', 'too low by 5')
     """
-    if said == seen:
+    if answer == seen:
         return "exactly right"
-    if said > 0 and seen > 0:
-        ratio = max(said, seen) / min(said, seen)
+    way = "too high" if answer > seen else "too low"
+    if answer > 0 and seen > 0:
+        ratio = max(answer, seen) / min(answer, seen)
         if ratio < 1.1:
             return "within a tenth"
-        return f"{'too high' if said > seen else 'too low'} by a factor of {ratio:.3g}"
-    return f"{'too high' if said > seen else 'too low'} by {abs(said - seen):.4g}"
+        return f"{way} by a factor of {ratio:.3g}"
+    return f"{way} by {abs(answer - seen):.4g}"
 
 
-def _axis(said: float, seen: float, by: str) -> str:
+def _axis(answer: float, seen: float, by: str) -> str:
     """Prediction and answer on one axis, a picture of two marks."""
-    low, high = min(0.0, said, seen), max(0.0, said, seen)
+    low, high = min(0.0, answer, seen), max(0.0, answer, seen)
     span = (high - low) or 1.0
 
     def x(value: float) -> float:
@@ -197,7 +198,7 @@ def _axis(said: float, seen: float, by: str) -> str:
         f'<text x="{x(value):.1f}" y="{y + 4}" dx="9" font-size="12" '
         f'fill="currentColor">{label}</text>'
         for value, label, y, colour in (
-            (said, "you", 14, "var(--jp-warn-color1, #e68a00)"),
+            (answer, "you", 14, "var(--jp-warn-color1, #e68a00)"),
             (seen, html.escape(by), 36, "var(--jp-brand-color1, #1976d2)"),
         )
     )

@@ -52,8 +52,8 @@ class Feedback:
 
     def _repr_html_(self) -> str:
         colour = "--jp-success-color1" if self.passed else "--jp-warn-color1"
-        words = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(repr(self)))
-        first, *more = words.split("\n")
+        shown = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(repr(self)))
+        first, *more = shown.split("\n")
         text = f"<b>{first}</b>" + "".join(f"<br>{line.strip()}" for line in more)
         style = f"border-left:4px solid var({colour});padding:0.3em 0.8em"
         return f'<div style="{style}">{text}</div>'

@@ -143,8 +143,8 @@ def verdicts(rows: Sequence[tuple[str, str, str]]) -> Shown:
     """
     for _, verdict, _ in rows:
         if verdict.split()[0] not in VERDICTS:
-            words = ", ".join(VERDICTS)
-            raise ValueError(f"{verdict!r}: a verdict begins with one of {words}.")
+            text = ", ".join(VERDICTS)
+            raise ValueError(f"{verdict!r}: a verdict begins with one of {text}.")
     body = "".join(
         f"<tr>{_cell(claim)}{_verdict(verdict)}{_cell(evidence)}</tr>"
         for claim, verdict, evidence in rows
@@ -152,8 +152,8 @@ def verdicts(rows: Sequence[tuple[str, str, str]]) -> Shown:
     heads = "".join(f"{_cell(w, 'th')}" for w in ("claim", "verdict", "evidence"))
     rich = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
     plain = "\n".join(
-        f"{VERDICTS[verdict.split()[0]]} {verdict}: {_words(claim)}\n"
-        f"    {_words(evidence)}"
+        f"{VERDICTS[verdict.split()[0]]} {verdict}: {_text(claim)}\n"
+        f"    {_text(evidence)}"
         for claim, verdict, evidence in rows
     )
     return Shown(plain, rich)
@@ -200,6 +200,6 @@ def _verdict(verdict: str) -> str:
     return _cell(f"<b style='{style}'>{VERDICTS[word]} {html.escape(verdict)}</b>")
 
 
-def _words(markup: str) -> str:
+def _text(markup: str) -> str:
     """HTML without its tags."""
     return html.unescape(re.sub(r"<[^>]+>", "", markup))
