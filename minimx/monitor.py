@@ -68,24 +68,31 @@ class Monitor:
         self.exes: list[Executor] = []
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """Note an array; what an executor calls."""
+        """Collect the statistic of an array, if this batch is due and the name matches.
+
+        Executors call it for every output.
+        """
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
     def install(self, exe: Executor) -> None:
-        """Watch an executor, besides those that are watched."""
+        """Watch an executor; those that were installed before stay watched."""
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
         self.exes.append(exe)
 
     def tic(self) -> None:
-        """Before a batch: collect, if it is its turn."""
+        """Call before a batch: collect statistics of it, if it is due."""
         if self.step % self.interval == 0:
             self.queue = []
             self.activated = True
         self.step += 1
 
     def toc(self) -> list[Stat]:
-        """After a batch: (batch, name, text) of all statistics; none between turns."""
+        """Call after a batch: [(batch, name, text)], empty if it was not due.
+
+        Adds the statistics of arguments and auxiliary states, and waits for all of
+        them.
+        """
         if not self.activated:
             return []
         for exe in self.exes:
@@ -99,7 +106,7 @@ class Monitor:
         return [(step, name, _text_of(stats)) for step, name, stats in found]
 
     def toc_print(self) -> None:
-        """`toc`, to the log."""
+        """Call after a batch: write what `toc` returns to the root logger, as INFO."""
         import logging  # slow to import, and most programs log nothing
 
         for step, name, text in self.toc():
