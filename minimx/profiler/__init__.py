@@ -69,7 +69,7 @@ def set_config(**kwargs: Any) -> None:
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Start (`run`) or stop profiling (`stop`); the records are kept for `dump`.
 
-    Operations that were pushed before a stop and end later are still recorded. Raises
+    Either ends a pause. A stop without a run warns (`ProfilerWarning`). Raises
     `ProfilerError` for another state, and for `profile_process="server"`.
     """
     _this_process(profile_process)

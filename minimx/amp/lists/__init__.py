@@ -54,7 +54,7 @@ def list_lp16_fp32_ops(target_dtype: Any = "float16") -> list[str]:
 def list_conditional_fp32_ops(
     target_dtype: Any = "float16",
 ) -> list[tuple[str, str, list[str]]]:
-    """Operators that compute in float32 under a condition, else in `target_dtype`.
+    """Operators that compute in float32 under a condition.
 
     Returns (operator, setting, values): where the setting has one of the values, such
     as ("Activation", "act_type", ["softrelu"]).
