@@ -111,7 +111,7 @@ def shutdown() -> None:
 
 
 def is_active() -> bool:
-    """Whether `init` is in force, in the whole process (ours), inside `autocast` or not."""
+    """Whether `init` is in force, in the whole process (ours), in `autocast` or not."""
     return _state.mixer is not None
 
 

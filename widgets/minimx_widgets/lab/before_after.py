@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from minimx.core.errors import ArgumentError
 from minimx.core.knobs import knobs
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.inbox import Inbox, Message, answered
 from minimx_widgets.lab import turn_text
 from minimx_widgets.lab.turns import Turn, Turns
@@ -32,7 +30,7 @@ NOTHING = (
 )
 
 
-class BeforeAfter(anywidget.AnyWidget):
+class BeforeAfter(PicturedWidget):
     """The last of `turns` compared, and all of them listed.
 
     go_back(number) puts back what a turn changed; it is called in a thread of the view
@@ -41,7 +39,6 @@ class BeforeAfter(anywidget.AnyWidget):
     """
 
     _esm = esm.module("lab/before_after")
-    _css = STYLE
 
     #: The last turn: its title, how far it is measured, and its rows.
     state = traitlets.Dict().tag(sync=True)
@@ -94,15 +91,6 @@ class BeforeAfter(anywidget.AnyWidget):
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture: the figures of the last turn, and the last turns."""
         return draw(self, dark=dark, width=width)
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def close(self) -> None:
         """Take the view away; its thread ends."""

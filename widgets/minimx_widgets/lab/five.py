@@ -12,13 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import anywidget
 import traitlets
 
 from minimx.core.errors import KnobError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.inbox import Inbox, Message, answered
 from minimx_widgets.lab import turn_text
 from minimx_widgets.lab.reach import Situation, reason
@@ -132,7 +131,7 @@ HINT = (
 )
 
 
-class FiveSwitches(anywidget.AnyWidget):
+class FiveSwitches(PicturedWidget):
     """The row of switches, and the stories of the documents as a menu.
 
     change(name, text) sets a setting of the lab: dtype, scaling or graph. It and the
@@ -141,7 +140,6 @@ class FiveSwitches(anywidget.AnyWidget):
     """
 
     _esm = esm.module("lab/five")
-    _css = STYLE
 
     declared: traitlets.List[Any] = traitlets.List().tag(sync=True)
     stories: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -245,9 +243,6 @@ class FiveSwitches(anywidget.AnyWidget):
             for part, value in ((part, self._value(part.name)) for part in _parts())
         ]
         return f"FiveSwitches({', '.join(parts)})"
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def close(self) -> None:
         """Take the row away; its thread ends."""

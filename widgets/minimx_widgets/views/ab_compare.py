@@ -13,7 +13,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import ipywidgets
@@ -21,7 +20,7 @@ import traitlets
 
 from minimx.core.record import Record
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.base import Bundle, mimebundle
+from minimx_widgets.base import Pictured
 from minimx_widgets.tables import Table
 from minimx_widgets.units import human_time
 from minimx_widgets.views.engine_timeline import EngineTimeline, Picture, draw, lay_out
@@ -142,7 +141,7 @@ class _Compared(Picture):
             self.layout = layout
 
 
-class ABCompare:
+class ABCompare(Pictured):
     """Two records to be compared.
 
     names: what they are called. times: along which the timelines lie: the "common"
@@ -250,14 +249,8 @@ class ABCompare:
         parts.append(svg.line([(middle, 34), (middle, high - 8)], muted))
         return svg.picture(width, high, parts, title=text, dark=dark)
 
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self.box, repr(self), self.svg())
+    def _widget(self) -> Any:
+        return self.box
 
     def close(self) -> None:
         """Take the views away from all pages."""

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from minimx.commands.bench import table as text
@@ -21,7 +19,7 @@ from minimx.commands.bench.machine import machine_text
 from minimx.commands.bench.result import Cell, Result, load
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import human_bytes
 
@@ -31,7 +29,7 @@ BEYOND = 4
 Box = tuple[float, float, float, float]
 
 
-class BenchCurves(anywidget.AnyWidget):
+class BenchCurves(PicturedWidget):
     """A result of `minimx bench`, or the file it was written to, as curves.
 
         BenchCurves("mine.json", model="resnet50_v2")
@@ -40,7 +38,6 @@ class BenchCurves(anywidget.AnyWidget):
     """
 
     _esm = esm.module("bench_curves")
-    _css = STYLE
 
     #: The networks with their points, laws and columns of the document.
     state = traitlets.Dict().tag(sync=True)
@@ -158,15 +155,6 @@ class BenchCurves(anywidget.AnyWidget):
                 head, *lines = text.beside_rows(self.result, model, theirs)
                 parts.append(Table.of(head, lines, f"{text.name(model)}, images/s"))
         return Tables(tuple(parts))
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture of the network that is shown."""

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
@@ -33,7 +31,7 @@ from minimx.cuda import toolkit
 from minimx.fast.convolution import tuner
 from minimx.fast.convolution.choosing import OFF, decided
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.pictures import conv_picture
 from minimx_widgets.run import Run
 from minimx_widgets.tables import Table, Tables
@@ -51,7 +49,7 @@ MOST = 1024
 Layer = tuple[str, str, Convolution, Spec]
 
 
-class ConvChooser(anywidget.AnyWidget):
+class ConvChooser(PicturedWidget):
     """The convolutions of a network, with all ways to compute each.
 
         ConvChooser(net, data=(16, 3, 32, 32))
@@ -67,7 +65,6 @@ class ConvChooser(anywidget.AnyWidget):
     """
 
     _esm = esm.module("conv_chooser")
-    _css = STYLE
 
     state = traitlets.Dict().tag(sync=True)
     run_id = traitlets.Unicode().tag(sync=True)
@@ -330,15 +327,6 @@ class ConvChooser(anywidget.AnyWidget):
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture of the three directions."""
         return conv_picture.picture(self.state, repr(self), dark=dark, width=width)
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
 
 def _layers(subject: Subject, dtype: Any) -> list[Layer]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
 from minimx.gluon import Block
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import STYLE, PicturedWidget
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.training.layer_health import KINDS, Health
 from minimx_widgets.training.predictions import BROKEN, Look, Probe, Seen
@@ -22,7 +20,7 @@ from minimx_widgets.units import counted
 PARTS = ("strip", "all")
 
 
-class DataView(anywidget.AnyWidget):
+class DataView(PicturedWidget):
     """Test images with what a network says of them, as a `Probe` saw it last.
 
     source: a probe that the training asks to look, or a network, which is looked at
@@ -161,15 +159,6 @@ class DataView(anywidget.AnyWidget):
         from minimx_widgets.pictures.data_picture import draw
 
         return draw(self, dark=dark, width=width)
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
 
 def message(look: Look, name: Any) -> tuple[dict[str, Any], list[bytes]]:

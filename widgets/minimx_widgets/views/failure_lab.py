@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 import threading
-from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -22,7 +21,7 @@ import traitlets
 
 from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import STYLE, Pictured
 from minimx_widgets.failures import (
     CAUSES,
     REMEDIES,
@@ -60,7 +59,7 @@ class FailurePanel(anywidget.AnyWidget):
     state = traitlets.Dict().tag(sync=True)
 
 
-class FailureLab:
+class FailureLab(Pictured):
     """One case after the other.
 
     number: of a case; None draws one. fault: a cause by name, to practise with.
@@ -181,14 +180,8 @@ class FailureLab:
             self.panel.state, repr(self), dark=dark, width=width
         )
 
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self.box, repr(self), self.svg())
+    def _widget(self) -> Any:
+        return self.box
 
     def close(self) -> None:
         """Take the lab away from all pages."""

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
 from minimx.core.record import Record
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.lab import turn_text
 from minimx_widgets.lab.turn_text import Figure, Row
 from minimx_widgets.packing import Array
@@ -36,7 +34,7 @@ BEGINS = ("live", "alloc", "hit")
 TEST = Figure("test", "test accuracy", lambda v: f"{100 * v:.1f} %", turn_text.MORE)
 
 
-class SideBySide(anywidget.AnyWidget):
+class SideBySide(PicturedWidget):
     """Two sides of a comparison, and the session that trains them.
 
         view = lab.compare(MXNET_EXEC_ENABLE_INPLACE=False)
@@ -47,7 +45,6 @@ class SideBySide(anywidget.AnyWidget):
     """
 
     _esm = esm.module("side_by_side")
-    _css = STYLE
 
     #: Both sides with their lines, the figures, and how far it is.
     state = traitlets.Dict().tag(sync=True)
@@ -131,15 +128,6 @@ class SideBySide(anywidget.AnyWidget):
         return side_by_side_picture.draw(
             self._state(), repr(self), height=self.height, dark=dark, width=width
         )
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def close(self) -> None:
         """Stop, and take the view away."""

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from minimx.core.engine.origin import line, where
@@ -21,7 +19,7 @@ from minimx.core.graph.passes.families import family
 from minimx.core.graph.values.ir import Node
 from minimx.tools.tape_watch import Call, Watch
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.pictures import tape_picture
 from minimx_widgets.pictures.graph_picture import FAMILY_NAMES, Box, GraphPicture
 from minimx_widgets.pictures.tape_steps import STATES, Step, own, sentence, steps
@@ -79,7 +77,7 @@ class TapeRun:
         return sum(step.kind == "walk" for step in self.steps)
 
 
-class TapeStepper(anywidget.AnyWidget):
+class TapeStepper(PicturedWidget):
     """A recorded tape and its way back, step by step.
 
         with Watch() as watch:
@@ -94,7 +92,6 @@ class TapeStepper(anywidget.AnyWidget):
     """
 
     _esm = esm.module("tape_stepper")
-    _css = STYLE
 
     height = traitlets.Int(400).tag(sync=True)
     families: traitlets.List[Any] = traitlets.List(list(FAMILY_NAMES)).tag(sync=True)
@@ -207,15 +204,6 @@ class TapeStepper(anywidget.AnyWidget):
         return tape_picture.picture(
             self.shown, self._step, repr(self), dark=dark, width=width
         )
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
 
 def tell(watch: Watch, names: Mapping[str, Any]) -> TapeRun:
