@@ -13,7 +13,7 @@ import {
   paintTensor,
   scales,
 } from "./lib/memory/plan_paint.js";
-import { plannedView } from "./lib/page/planned.js";
+import { plannedView } from "./lib/page/state_view.js";
 import { bytes, percent } from "./lib/drawing/scale.js";
 import { Surface } from "./lib/drawing/surface.js";
 import { Trials } from "./lib/page/trials.js";
@@ -84,6 +84,7 @@ class MemoryPlan {
       leave: () => this.hover(-1e9, -1e9),
       click: (x, y) => this.select(this.hit(x, y)),
     });
+    this.update();
   }
 
   addTools(signal) {

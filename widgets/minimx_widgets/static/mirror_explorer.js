@@ -13,7 +13,7 @@ import {
   pointAt,
   stepAt,
 } from "./lib/graph/mirror_paint.js";
-import { plannedView } from "./lib/page/planned.js";
+import { plannedView } from "./lib/page/state_view.js";
 import { bytes, percent } from "./lib/drawing/scale.js";
 import { Surface } from "./lib/drawing/surface.js";
 import { Trials } from "./lib/page/trials.js";
@@ -92,6 +92,7 @@ class MirrorExplorer {
     this.front = this.chart(charts, high / 2 - 3, paintFront, (x, y) => this.overFront(x, y));
     this.front.node.style.cursor = "pointer";
     this.front.node.addEventListener("click", () => this.pick(this.hovered.point), { signal });
+    this.update();
   }
 
   addChoices() {

@@ -6,6 +6,7 @@ import { dots, nearest, rateWords, roofline } from "./lib/drawing/roofline.js";
 import { bytes, count, duration, percent } from "./lib/drawing/scale.js";
 import { sourceOf } from "./lib/page/sources.js";
 import { storeOf } from "./lib/data/store.js";
+import { stateView } from "./lib/page/state_view.js";
 
 const HELP =
   "Each bar is a lane of the engine, or a thread of the program, from the first moment of the " +
@@ -403,27 +404,12 @@ function names(entries) {
   return el("div", { class: "mx-over-names" }, ...parts);
 }
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    const view = new Overview({ model, el: host, signal: ending.signal });
-    const update = () => view.update();
-    const hear = (message) => {
-      if (message.kind === "table") view.frame.setTable(message.html);
-      else if (message.kind === "answer") {
-        view.setBusy(false);
-        view.frame.setNote(message.text, "alert");
-      } else if (message.kind === "select")
-        view.store.set({ op: message.op, opTime: message.t ?? null });
-    };
-    model.on("change:state", update);
-    model.on("msg:custom", hear);
-    return () => {
-      model.off("change:state", update);
-      model.off("msg:custom", hear);
-      ending.abort();
-      host.replaceChildren();
-    };
+export default stateView(Overview, {
+  answers: {
+    answer: (view, message) => {
+      view.setBusy(false);
+      view.frame.setNote(message.text, "alert");
+    },
+    select: (view, message) => view.store.set({ op: message.op, opTime: message.t ?? null }),
   },
-};
+});

@@ -5,7 +5,7 @@ import { CAMERA_KEYS } from "./lib/graph/camera.js";
 import { Frame, tipRow } from "./lib/page/frame.js";
 import { GraphCanvas } from "./lib/graph/graph_canvas.js";
 import { STATES, stateAt } from "./lib/graph/graph_paint.js";
-import { plannedView } from "./lib/page/planned.js";
+import { plannedView } from "./lib/page/state_view.js";
 import { Trials } from "./lib/page/trials.js";
 
 const HELP =
@@ -68,6 +68,7 @@ class PassDiff {
       click: (index) => this.click(index),
       tell: (index) => this.reasons(index),
     });
+    this.update();
   }
 
   addTools() {

@@ -4,7 +4,7 @@ import { CAMERA_KEYS } from "./lib/graph/camera.js";
 import { button, el } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 import { GraphCanvas } from "./lib/graph/graph_canvas.js";
-import { plannedView } from "./lib/page/planned.js";
+import { plannedView } from "./lib/page/state_view.js";
 import { bytes } from "./lib/drawing/scale.js";
 import { Surface } from "./lib/drawing/surface.js";
 import { STATES, paintStrip, statesAt, stepAtPlace, stepOf } from "./lib/graph/tape_paint.js";
@@ -73,6 +73,7 @@ class TapeStepper {
     });
     this.addStrip();
     signal.addEventListener("abort", () => clearInterval(this.playing), { once: true });
+    this.update();
   }
 
   addTools() {

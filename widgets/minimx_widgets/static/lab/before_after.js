@@ -3,6 +3,7 @@
 import { button, el } from "../lib/page/dom.js";
 import { figure } from "../lib/drawing/figure.js";
 import { Frame } from "../lib/page/frame.js";
+import { listeningView } from "../lib/page/state_view.js";
 
 const HELP =
   "Every change of a knob or a setting is a turn. Before is the median of up to 20 steps " +
@@ -177,15 +178,4 @@ function fill(node, line) {
   press.setAttribute("aria-label", said);
 }
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    new BeforeAfter({ model, el: host, signal: ending.signal });
-    return () => {
-      for (const name of ["change:state", "change:history", "msg:custom"]) model.off(name);
-      ending.abort();
-      host.replaceChildren();
-    };
-  },
-};
+export default listeningView(BeforeAfter, ["change:state", "change:history", "msg:custom"]);

@@ -3,6 +3,7 @@
 import { button, el } from "../lib/page/dom.js";
 import { Frame } from "../lib/page/frame.js";
 import { answers } from "../lib/page/answers.js";
+import { listeningView } from "../lib/page/state_view.js";
 import { radioRow, toggle } from "../lib/page/switches.js";
 
 const HELP =
@@ -248,15 +249,4 @@ function remembered(key) {
   }
 }
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    new FiveSwitches({ model, el: host, signal: ending.signal });
-    return () => {
-      for (const name of ["change:state", "change:hint", "msg:custom"]) model.off(name);
-      ending.abort();
-      host.replaceChildren();
-    };
-  },
-};
+export default listeningView(FiveSwitches, ["change:state", "change:hint", "msg:custom"]);

@@ -4,6 +4,7 @@ import { button, el } from "../lib/page/dom.js";
 import { Frame } from "../lib/page/frame.js";
 import { LIVE, WORDS } from "../lib/data/link.js";
 import { refusal } from "../lib/page/refusal.js";
+import { listeningView } from "../lib/page/state_view.js";
 
 const HELP =
   "Choose what to train and press Train: it runs in the background, so notebook and knobs " +
@@ -286,16 +287,9 @@ class LabControls {
   }
 }
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    new LabControls({ model, el: host, signal: ending.signal });
-    return () => {
-      for (const name of ["change:settings", "change:fields", "change:status", "msg:custom"])
-        model.off(name);
-      ending.abort();
-      host.replaceChildren();
-    };
-  },
-};
+export default listeningView(LabControls, [
+  "change:settings",
+  "change:fields",
+  "change:status",
+  "msg:custom",
+]);
