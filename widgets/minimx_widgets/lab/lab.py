@@ -23,7 +23,6 @@ from minimx_widgets.lab.five import FiveSwitches
 from minimx_widgets.lab.lab_compare import Comparer
 from minimx_widgets.lab.lab_controls import LabControls
 from minimx_widgets.lab.lab_drawers import Drawers
-from minimx_widgets.lab.lab_layout import composed
 from minimx_widgets.lab.lab_settings import LIVE, fields, parse, text_of, title_of
 from minimx_widgets.lab.lab_states import Standing, described
 from minimx_widgets.lab.lab_turns import Turning
@@ -487,7 +486,7 @@ class Lab:
     def _compose(self) -> ipywidgets.Box:
         top = (self.controls, self.five, self.before_after)
         views = (self.memory, self.engine, self.monitor, self.images, self.drawers)
-        return composed(top, self.knobs, views)
+        return lab_views.composed(top, self.knobs, views)
 
     def _looking(self) -> bool:
         """Whether a view shows the numbers."""
