@@ -93,10 +93,7 @@ class LossScaler:
         return self._next_loss_scale
 
     def update(self, overflow: bool) -> bool:
-        """Count a step and decide on the scale of the one after the next.
-
-        overflow: whether a gradient was not finite. Returns the same: whether to skip.
-        """
+        """A step saw finite gradients, or an overflow; returns whether to skip it."""
         self._loss_scale = self._next_loss_scale
         self._next_loss_scale, self._unskipped = self._policy(
             self._loss_scale, self._unskipped, overflow

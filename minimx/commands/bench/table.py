@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from minimx.commands.bench.document import MODELS, SOURCE, Column, columns
 from minimx.commands.bench.fit import saturation
@@ -43,7 +43,7 @@ def number(speed: float) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of words in columns, the first of them a head."""
+    """Rows of texts in columns, the first of them a head."""
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     lines = [
         "  ".join(word.rjust(width) for word, width in zip(row, widths, strict=True))
@@ -54,21 +54,19 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 def speeds_table(result: Result) -> str:
     """Images per second: a row for each batch size, a column for each network."""
-    models = result.models
-    rows = [["batch", *map(name, models)]]
-    for batch in result.batches:
-        found = (result.cell(model, batch) for model in models)
-        rows.append([str(batch), *map(speed_text, found)])
-    return aligned(rows)
+    return _grid(result, speed_text)
 
 
 def memory_table(result: Result) -> str:
-    """The most memory in use at once, in the same positions."""
-    models = result.models
-    rows = [["batch", *map(name, models)]]
+    """The most memory in use at once, in the same rows and columns."""
+    return _grid(result, _peak)
+
+
+def _grid(result: Result, shown: Callable[[Cell | None], str]) -> str:
+    rows = [["batch", *map(name, result.models)]]
     for batch in result.batches:
-        cells = [result.cell(model, batch) for model in models]
-        rows.append([str(batch), *map(_peak, cells)])
+        cells = [result.cell(model, batch) for model in result.models]
+        rows.append([str(batch), *map(shown, cells)])
     return aligned(rows)
 
 

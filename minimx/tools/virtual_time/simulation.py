@@ -122,7 +122,7 @@ class Simulation:
             if next_job.pushed <= self.time:
                 self._line_up(next_job)
                 lanes.append(self._serving(next_job.lane))
-            else:  # in simulated time, it is not pushed yet
+            else:  # in simulated time, nobody has pushed it yet
                 self._foresee(next_job.pushed, next_job, None)
         for serving in lanes:
             self._serve(serving)
