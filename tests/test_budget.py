@@ -44,7 +44,7 @@ WINGS = {
         11_200,
     ),
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_420),
-    "tools": ("profiler monitor visualization test_utils commands tools", 8_650),
+    "tools": ("profiler monitor visualization test_utils commands tools", 8_470),
     "the rest": ("", 1_040),
 }
 WING = {room: wing for wing, (rooms, _) in WINGS.items() for room in rooms.split()}
